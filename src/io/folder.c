@@ -110,21 +110,6 @@ static void remove_folder(const char *path, const plait_launch_folder *folder)
     rmdir(path);
 }
 
-/* A folder with the name of a file is not replaced. */
-static plait_status check_no_folders(const char *path, const plait_launch_folder *folder,
-                                     plait_error *err)
-{
-    char name[PATH_SIZE];
-    struct stat info;
-
-    for (int f = 0; f < folder->files; f++) {
-        PLAIT_TRY(join_path(name, sizeof name, path, folder->file[f].name, err));
-        if (lstat(name, &info) == 0 && S_ISDIR(info.st_mode))
-            return file_fail_write(name, EISDIR, err);
-    }
-    return PLAIT_OK;
-}
-
 /* ---- replacing a folder ----
  *
  * Entries of the old folder that are no files of the new one are hard-linked into the new folder, so that at every
@@ -273,16 +258,6 @@ static plait_status remove_old(const char *made, const char *path, const plait_l
                       strerror(seen ? errno : error));
 }
 
-/* Removes the links from a new folder that is given up. */
-static void unlink_all(const char *made, const char *path, const plait_launch_folder *ours)
-{
-    const int new = open_folder(AT_FDCWD, made), old = open_folder(AT_FDCWD, path);
-
-    if (new >= 0 && old >= 0)
-        each_entry(new, old, unlink_entry, ours, NULL);
-    close_folders(old, new);
-}
-
 static plait_status link_all(const char *made, const char *path, const plait_launch_folder *ours,
                              plait_error *err)
 {
@@ -305,19 +280,6 @@ static plait_status link_all(const char *made, const char *path, const plait_lau
                      name[0] != '\0' ? name : "its files", strerror(error));
 }
 
-static plait_status replace_folder(const char *made, const char *path,
-                                   const plait_launch_folder *ours, plait_error *err)
-{
-    plait_status status = link_all(made, path, ours, err);
-
-    if (status == PLAIT_OK && !exchange_paths(made, path))
-        status = file_fail_write(path, errno, err);
-    if (status == PLAIT_OK)
-        return remove_old(made, path, ours, err);
-    unlink_all(made, path, ours);
-    return status;
-}
-
 /* An empty or missing folder is replaced by one rename. */
 static plait_status put_in_place(const char *made, const char *path,
                                  const plait_launch_folder *folder, plait_error *err)
@@ -326,8 +288,28 @@ static plait_status put_in_place(const char *made, const char *path,
 
     PLAIT_TRY(first_entry(path, name, err));
     if (name[0] != '\0') {
-        PLAIT_TRY(check_no_folders(path, folder, err));
-        return replace_folder(made, path, folder, err);
+        char file[PATH_SIZE];
+        struct stat info;
+
+        // A folder with the name of a file is not replaced.
+        for (int f = 0; f < folder->files; f++) {
+            PLAIT_TRY(join_path(file, sizeof file, path, folder->file[f].name, err));
+            if (lstat(file, &info) == 0 && S_ISDIR(info.st_mode))
+                return file_fail_write(file, EISDIR, err);
+        }
+
+        plait_status status = link_all(made, path, folder, err);
+        if (status == PLAIT_OK && !exchange_paths(made, path))
+            status = file_fail_write(path, errno, err);
+        if (status == PLAIT_OK)
+            return remove_old(made, path, folder, err);
+
+        // Removes the links from a new folder that is given up.
+        const int new = open_folder(AT_FDCWD, made), old = open_folder(AT_FDCWD, path);
+        if (new >= 0 && old >= 0)
+            each_entry(new, old, unlink_entry, folder, NULL);
+        close_folders(old, new);
+        return status;
     }
     return rename(made, path) == 0 ? PLAIT_OK : file_fail_write(path, errno, err);
 }

@@ -102,19 +102,6 @@ static const field scale_up_fields[] = {
     {.key = NULL},
 };
 
-static plait_status read_torus(const json_cursor *at, int torus[3], plait_error *err)
-{
-    json_cursor list, element;
-
-    PLAIT_TRY(json_array(at, "torus", &list, err));
-    if (json_count(&list) != 3)
-        return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 3 numbers, found %zu",
-                         json_count(&list));
-    for (bool more = json_first(&list, &element); more; more = json_next(&element))
-        PLAIT_TRY(json_as_int(&element, 1, 1024, &torus[element.index], err));
-    return PLAIT_OK;
-}
-
 static plait_status read_scale_up(const json_cursor *at, plait_accelerator *out, plait_error *err)
 {
     static const char *const also[] = {"kind", "domain", "torus", "wrap_block", NULL};
@@ -125,9 +112,16 @@ static plait_status read_scale_up(const json_cursor *at, plait_accelerator *out,
     PLAIT_TRY(fields_read(&block, scale_up_fields, also, out, err));
     PLAIT_TRY(json_word_optional(&block, "kind", scale_up_name, &kind, err));
     PLAIT_TRY(json_int(&block, "domain", 1, 1 << 20, &out->scale_up_domain, err));
-    if (kind == SCALE_UP_TORUS)
-        PLAIT_TRY(read_torus(&block, out->torus, err));
-    else if (json_has(&block, "torus"))
+    if (kind == SCALE_UP_TORUS) {
+        json_cursor list, element;
+
+        PLAIT_TRY(json_array(&block, "torus", &list, err));
+        if (json_count(&list) != 3)
+            return json_fail(&list, PLAIT_ERROR_SCHEMA, err, "expected 3 numbers, found %zu",
+                             json_count(&list));
+        for (bool more = json_first(&list, &element); more; more = json_next(&element))
+            PLAIT_TRY(json_as_int(&element, 1, 1024, &out->torus[element.index], err));
+    } else if (json_has(&block, "torus"))
         return json_fail_key(&block, "torus", PLAIT_ERROR_SCHEMA, err,
                              "expected this key only if kind is torus");
     if (kind != SCALE_UP_TORUS && json_has(&block, "wrap_block"))
@@ -146,22 +140,9 @@ static const field node_fields[] = {
 
 /* ---- the accelerator ---- */
 
-static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
-                                  plait_error *err)
-{
-    int confidence = PLAIT_CONFIDENCE_LOW;
-
-    out->vendor = out->source = "";
-    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
-    PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
-    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
-    PLAIT_TRY(json_word_optional(at, "confidence", confidence_name, &confidence, err));
-    out->confidence = (plait_confidence)confidence;
-    return PLAIT_OK;
-}
-
 /* "lacks": {"kernels": ["flash3", "fp8_block"], "source": "..."} */
-plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks, plait_error *err)
+plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks,
+                                              plait_error *err)
 {
     static const char *const keys[] = {"kernels", "source", NULL};
     json_cursor block;
@@ -173,57 +154,26 @@ plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *l
     return json_mask(&block, "kernels", plait_kernel_name, 0, lacks, err);
 }
 
-static plait_status read_price(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
-                               plait_error *err)
-{
-    json_cursor price;
-
-    PLAIT_TRY(json_object_optional(at, "price", &price, err));
-    if (json_is_null(&price))
-        return PLAIT_OK;
-    PLAIT_TRY(fields_read(&price, price_fields, NULL, out, err));
-    return json_string_optional(&price, "source", arena, &out->price_source, err);
-}
-
 static plait_status read_sheet(const json_cursor *at, const accelerator_family *family,
                                plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
-    json_cursor memory, node;
+    json_cursor memory, node, price;
 
     PLAIT_TRY(read_peaks(at, family, out, err));
     PLAIT_TRY(json_int(at, "compute_units", 1, 100000, &out->sms, err));
     PLAIT_TRY(json_object(at, "memory", &memory, err));
     PLAIT_TRY(fields_read(&memory, memory_fields, NULL, out, err));
     PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
-    PLAIT_TRY(read_price(at, arena, out, err));
+    PLAIT_TRY(json_object_optional(at, "price", &price, err));
+    if (!json_is_null(&price)) {
+        PLAIT_TRY(fields_read(&price, price_fields, NULL, out, err));
+        PLAIT_TRY(json_string_optional(&price, "source", arena, &out->price_source, err));
+    }
     PLAIT_TRY(read_scale_up(at, out, err));
     PLAIT_TRY(json_object(at, "node", &node, err));
     PLAIT_TRY(
         fields_read(&node, node_fields, (const char *const[]){"accelerators", NULL}, out, err));
     return json_int(&node, "accelerators", 1, 4096, &out->gpus_per_node, err);
-}
-
-static plait_status read_scalars(const json_cursor *at, plait_accelerator *out, plait_error *err)
-{
-    json_cursor memory_op;
-    double ratio = out->wgrad_ratio, spread = out->speed_spread;
-
-    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err)); // idle_w over its default
-    PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
-    PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
-    PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
-    PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
-    if (ratio < 0.01 || ratio > 100.0)
-        return json_fail_key(at, "wgrad_ratio", PLAIT_ERROR_RANGE, err,
-                             "expected a factor from 0.01 to 100, found %g", ratio);
-    out->wgrad_ratio = ratio;
-    PLAIT_TRY(json_number_optional(at, "speed_spread", JSON_FRACTION, &spread, err));
-    out->speed_spread = spread;
-    PLAIT_TRY(json_object_optional(at, "memory_op", &memory_op, err));
-    if (json_is_null(&memory_op))
-        return PLAIT_OK;
-    out->memory_op_measured = true;
-    return fields_read(&memory_op, memory_op_fields, NULL, out, err);
 }
 
 plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
@@ -238,10 +188,18 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     };
     const char *name = "other";
     accelerator_family family;
+    json_cursor memory_op;
 
     *out = (plait_accelerator){0};
     PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(read_identity(at, arena, out, err));
+
+    int confidence = PLAIT_CONFIDENCE_LOW;
+    out->vendor = out->source = "";
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "vendor", arena, &out->vendor, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_word_optional(at, "confidence", confidence_name, &confidence, err));
+    out->confidence = (plait_confidence)confidence;
     PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
     PLAIT_TRY(accelerator_family_find(name, arena, &family, err));
     // Without a family the hardware is unknown, so no kernel is refused.
@@ -249,7 +207,24 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     PLAIT_TRY(accelerator_read_missing_kernels(at, &out->missing_kernels, err));
     PLAIT_TRY(read_sheet(at, &family, arena, out, err));
     accelerator_default_scalars(&family, out);
-    PLAIT_TRY(read_scalars(at, out, err));
+
+    double ratio = out->wgrad_ratio, spread = out->speed_spread;
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err)); // idle_w over its default
+    PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
+    PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
+    PLAIT_TRY(json_number_optional(at, "wgrad_ratio", JSON_POSITIVE, &ratio, err));
+    if (ratio < 0.01 || ratio > 100.0)
+        return json_fail_key(at, "wgrad_ratio", PLAIT_ERROR_RANGE, err,
+                             "expected a factor from 0.01 to 100, found %g", ratio);
+    out->wgrad_ratio = ratio;
+    PLAIT_TRY(json_number_optional(at, "speed_spread", JSON_FRACTION, &spread, err));
+    out->speed_spread = spread;
+    PLAIT_TRY(json_object_optional(at, "memory_op", &memory_op, err));
+    if (!json_is_null(&memory_op)) {
+        out->memory_op_measured = true;
+        PLAIT_TRY(fields_read(&memory_op, memory_op_fields, NULL, out, err));
+    }
     return accelerator_read_fits(at, &family, out, err);
 }
 
@@ -272,19 +247,6 @@ plait_status plait_accelerator_parse(const char *text, size_t length, const char
 }
 
 /* ---- writing ---- */
-
-/* A rate of 0 is missing in the data sheet and is left out, since rates in files are above 0. */
-static void write_peaks(json_writer *json, const plait_accelerator *accelerator)
-{
-    json_member_object(json, "peak_tflops");
-    for (const field *f = peak_fields; f->key != NULL; f++) {
-        const double rate = *(const double *)((const char *)accelerator + f->offset);
-
-        if (rate > 0.0 && !(accelerator->fp16_only && strcmp(f->key, "bf16") == 0))
-            fields_write_number(json, f->key, rate, f->unit);
-    }
-    json_end_object(json);
-}
 
 static void write_or_null(json_writer *json, const char *key, double number)
 {
@@ -324,7 +286,16 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_string(json, "vendor", accelerator->vendor);
     json_member_string(json, "source", accelerator->source);
     json_member_string(json, "confidence", confidence_name[accelerator->confidence]);
-    write_peaks(json, accelerator);
+
+    // A rate of 0 is missing in the data sheet and is left out, since rates in files are above 0.
+    json_member_object(json, "peak_tflops");
+    for (const field *f = peak_fields; f->key != NULL; f++) {
+        const double rate = *(const double *)((const char *)accelerator + f->offset);
+
+        if (rate > 0.0 && !(accelerator->fp16_only && strcmp(f->key, "bf16") == 0))
+            fields_write_number(json, f->key, rate, f->unit);
+    }
+    json_end_object(json);
     json_member_int64(json, "compute_units", accelerator->sms);
     fields_write_member(json, "memory", memory_fields, accelerator);
     json_member_object(json, "power");

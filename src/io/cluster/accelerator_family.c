@@ -148,36 +148,6 @@ static plait_status read_block(const json_cursor *at, const char *key, const fie
     return fields_read(&block, fields, also, numbers, err);
 }
 
-static plait_status read_products(const json_cursor *at, const family_file *file, plait_error *err)
-{
-    accelerator_family *family = file->family;
-    json_cursor gemm, grouped;
-
-    PLAIT_TRY(accelerator_products(at, "gemm", &gemm, err));
-    PLAIT_TRY(accelerator_products(at, "grouped_gemm", &grouped, err));
-    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
-        const char *key = plait_precision_name[p];
-
-        if (!json_is_null(&gemm))
-            PLAIT_TRY(read_block(&gemm, key, accelerator_gemm_fields, file, &family->gemm[p], err));
-        if (!json_is_null(&grouped))
-            PLAIT_TRY(read_block(&grouped, key, accelerator_grouped_fields, file,
-                                 &family->grouped[p], err));
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_decode(const json_cursor *at, const family_file *file, plait_error *err)
-{
-    json_cursor section;
-
-    PLAIT_TRY(accelerator_decodes(at, &section, err));
-    for (int f = 0; f < PLAIT_KV_FORMATS && !json_is_null(&section); f++)
-        PLAIT_TRY(read_block(&section, plait_kv_name[f], accelerator_decode_fields, file,
-                             &file->family->decode[f], err));
-    return PLAIT_OK;
-}
-
 /* ---- required numbers ---- */
 
 static plait_status check_block(const json_cursor *at, const char *key, const field *fields,
@@ -224,6 +194,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
                                              "grouped_gemm", "attention_decode", "lacks"};
     const family_file *file = out;
     accelerator_family *family = file->family;
+    json_cursor gemm, grouped, section;
 
     for (int b = 0; b < BLOCKS; b++)
         keys[OTHERS + b] = blocks[b].key;
@@ -231,8 +202,21 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(json_string(root, "name", arena, &family->name, err));
     for (int b = 0; b < BLOCKS; b++)
         PLAIT_TRY(read_block(root, blocks[b].key, blocks[b].fields, file, family, err));
-    PLAIT_TRY(read_products(root, file, err));
-    PLAIT_TRY(read_decode(root, file, err));
+    PLAIT_TRY(accelerator_products(root, "gemm", &gemm, err));
+    PLAIT_TRY(accelerator_products(root, "grouped_gemm", &grouped, err));
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        const char *key = plait_precision_name[p];
+
+        if (!json_is_null(&gemm))
+            PLAIT_TRY(read_block(&gemm, key, accelerator_gemm_fields, file, &family->gemm[p], err));
+        if (!json_is_null(&grouped))
+            PLAIT_TRY(read_block(&grouped, key, accelerator_grouped_fields, file,
+                                 &family->grouped[p], err));
+    }
+    PLAIT_TRY(accelerator_decodes(root, &section, err));
+    for (int f = 0; f < PLAIT_KV_FORMATS && !json_is_null(&section); f++)
+        PLAIT_TRY(read_block(&section, plait_kv_name[f], accelerator_decode_fields, file,
+                             &file->family->decode[f], err));
     PLAIT_TRY(accelerator_read_missing_kernels(root, &family->missing_kernels, err));
     // A family that another refers to needs only the block that the other copies.
     return file->shared != NULL && file->chain == 0 ? check_required(root, family, err) : PLAIT_OK;
@@ -284,33 +268,26 @@ plait_status accelerator_family_parse(const char *text, size_t length, const cha
     return json_parse(text, length, name, read_root, arena, &file, err);
 }
 
-/* The names of all families, which are the files but common.json; NULL ends them. */
-static plait_status list_families(plait_arena *arena, const char *const **out, plait_error *err)
-{
-    const char *const *names;
-    const char **families;
-    size_t count, kept = 0;
-
-    PLAIT_TRY(plait_data_list(PLAIT_DATA_FAMILIES, arena, &names, &count, err));
-    families = plait_arena_alloc(arena, count + 1, sizeof *families);
-    PLAIT_TRY(plait_check_allocated(families, err));
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(names[i], common) != 0)
-            families[kept++] = names[i];
-    *out = families;
-    return PLAIT_OK;
-}
-
 /* Without any data the error of accelerator_family_find() is better than that of an empty list. */
 plait_status accelerator_family_name(const json_cursor *at, const char *key, plait_arena *arena,
                                      const char **name, plait_error *err)
 {
     const char *const *families = NULL;
     int index = 0;
+    const char *const *names, **found;
 
     if (!json_has(at, key))
         return PLAIT_OK;
-    PLAIT_TRY(list_families(arena, &families, err));
+
+    // The names of all families, which are the files but common.json; NULL ends them.
+    size_t count, kept = 0;
+    PLAIT_TRY(plait_data_list(PLAIT_DATA_FAMILIES, arena, &names, &count, err));
+    found = plait_arena_alloc(arena, count + 1, sizeof *found);
+    PLAIT_TRY(plait_check_allocated(found, err));
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(names[i], common) != 0)
+            found[kept++] = names[i];
+    families = found;
     if (families[0] == NULL)
         return PLAIT_OK;
     PLAIT_TRY(json_word(at, key, families, &index, err));

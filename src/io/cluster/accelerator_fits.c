@@ -130,38 +130,6 @@ static const char *precision_key(const plait_accelerator *out, int precision)
     return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
 }
 
-static plait_status read_gemm(const json_cursor *at, const accelerator_family *family,
-                              plait_accelerator *out, plait_error *err)
-{
-    json_cursor section;
-
-    PLAIT_TRY(accelerator_products(at, "gemm", &section, err));
-    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
-        plait_gemm_fit *fit = &out->gemm[p];
-
-        *fit = accelerator_default_gemm(family, (plait_precision)p, out->gemm);
-        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_gemm_fields, fit,
-                           &fit->measured, err));
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_grouped(const json_cursor *at, const accelerator_family *family,
-                                 plait_accelerator *out, plait_error *err)
-{
-    json_cursor section;
-
-    PLAIT_TRY(accelerator_products(at, "grouped_gemm", &section, err));
-    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
-        plait_grouped_fit *fit = &out->grouped[p];
-
-        *fit = accelerator_default_grouped(family, (plait_precision)p, out);
-        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_grouped_fields, fit,
-                           &fit->measured, err));
-    }
-    return PLAIT_OK;
-}
-
 /* ---- attention ---- */
 
 static plait_status read_width(const json_cursor *widths, int i, double missing, double e[4],
@@ -176,25 +144,6 @@ static plait_status read_width(const json_cursor *widths, int i, double missing,
     return PLAIT_OK;
 }
 
-/* {"64": 0.45, "128": 0.58}: a missing width has the rate of the next narrower one, and 64 has the family's
- * share of the rate of 128. */
-static plait_status read_widths(const json_cursor *at, const accelerator_family *family,
-                                double e[4], plait_error *err)
-{
-    static const char *const keys[] = {"64", "128", "192", "256", NULL};
-    json_cursor widths;
-
-    PLAIT_TRY(json_object_optional(at, "e", &widths, err));
-    if (json_is_null(&widths))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&widths, keys, err));
-    PLAIT_TRY(json_number(&widths, "128", JSON_POSITIVE, &e[1], err));
-    PLAIT_TRY(read_width(&widths, 1, e[1], e, err));
-    PLAIT_TRY(read_width(&widths, 0, family->attention.e64_over_e128 * e[1], e, err));
-    PLAIT_TRY(read_width(&widths, 2, e[1], e, err));
-    return read_width(&widths, 3, e[2], e, err);
-}
-
 static plait_status read_attention(const json_cursor *at, const accelerator_family *family,
                                    plait_accelerator *out, plait_error *err)
 {
@@ -204,7 +153,9 @@ static plait_status read_attention(const json_cursor *at, const accelerator_fami
     PLAIT_TRY(find_section(at, "attention", plait_attention_kernel_name, PLAIT_ATTENTION_FLASH,
                            PLAIT_ATTENTION_KERNELS, &section, err));
     for (int k = 0; k < PLAIT_ATTENTION_KERNELS; k++) {
+        static const char *const keys[] = {"64", "128", "192", "256", NULL};
         plait_attention_fit *fit = &out->attention[k];
+        json_cursor widths;
 
         *fit = accelerator_default_attention(family, (plait_attention_kernel)k);
         PLAIT_TRY(find_block(&section, plait_attention_kernel_name[k], &block, err));
@@ -213,16 +164,47 @@ static plait_status read_attention(const json_cursor *at, const accelerator_fami
         fit->measured = true;
         PLAIT_TRY(fields_read(&block, attention_fields, also, fit, err));
         PLAIT_TRY(json_bool_optional(&block, "measured", &fit->measured, err));
-        PLAIT_TRY(read_widths(&block, family, fit->e, err));
+
+        // {"64": 0.45, "128": 0.58}: a missing width has the rate of the next narrower one, and 64
+        // has the family's share of the rate of 128.
+        PLAIT_TRY(json_object_optional(&block, "e", &widths, err));
+        if (!json_is_null(&widths)) {
+            PLAIT_TRY(json_keys_among(&widths, keys, err));
+            PLAIT_TRY(json_number(&widths, "128", JSON_POSITIVE, &fit->e[1], err));
+            PLAIT_TRY(read_width(&widths, 1, fit->e[1], fit->e, err));
+            PLAIT_TRY(
+                read_width(&widths, 0, family->attention.e64_over_e128 * fit->e[1], fit->e, err));
+            PLAIT_TRY(read_width(&widths, 2, fit->e[1], fit->e, err));
+            PLAIT_TRY(read_width(&widths, 3, fit->e[2], fit->e, err));
+        }
     }
     return PLAIT_OK;
 }
 
-static plait_status read_decode(const json_cursor *at, const accelerator_family *family,
-                                plait_accelerator *out, plait_error *err)
+/* ---- collectives ---- */
+
+plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
+                                   plait_accelerator *out, plait_error *err)
 {
     json_cursor section;
 
+    PLAIT_TRY(accelerator_products(at, "gemm", &section, err));
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        plait_gemm_fit *fit = &out->gemm[p];
+
+        *fit = accelerator_default_gemm(family, (plait_precision)p, out->gemm);
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_gemm_fields, fit,
+                           &fit->measured, err));
+    }
+    PLAIT_TRY(accelerator_products(at, "grouped_gemm", &section, err));
+    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+        plait_grouped_fit *fit = &out->grouped[p];
+
+        *fit = accelerator_default_grouped(family, (plait_precision)p, out);
+        PLAIT_TRY(read_fit(&section, precision_key(out, p), accelerator_grouped_fields, fit,
+                           &fit->measured, err));
+    }
+    PLAIT_TRY(read_attention(at, family, out, err));
     PLAIT_TRY(accelerator_decodes(at, &section, err));
     for (int f = 0; f < PLAIT_KV_FORMATS; f++) {
         plait_decode_fit *fit = &out->decode[f];
@@ -231,16 +213,6 @@ static plait_status read_decode(const json_cursor *at, const accelerator_family 
         PLAIT_TRY(read_fit(&section, plait_kv_name[f], accelerator_decode_fields, fit,
                            &fit->measured, err));
     }
-    return PLAIT_OK;
-}
-
-/* ---- collectives ---- */
-
-static plait_status read_collectives(const json_cursor *at, const accelerator_family *family,
-                                     plait_accelerator *out, plait_error *err)
-{
-    json_cursor section;
-
     PLAIT_TRY(find_section(at, "collectives", plait_collective_name, 0, PLAIT_FITTED_COLLECTIVES,
                            &section, err));
     for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++) {
@@ -253,16 +225,6 @@ static plait_status read_collectives(const json_cursor *at, const accelerator_fa
     return PLAIT_OK;
 }
 
-plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
-                                   plait_accelerator *out, plait_error *err)
-{
-    PLAIT_TRY(read_gemm(at, family, out, err));
-    PLAIT_TRY(read_grouped(at, family, out, err));
-    PLAIT_TRY(read_attention(at, family, out, err));
-    PLAIT_TRY(read_decode(at, family, out, err));
-    return read_collectives(at, family, out, err);
-}
-
 /* ---- writing ---- */
 
 static void write_fit(json_writer *json, const char *key, const field *fields, const void *fit,
@@ -271,18 +233,6 @@ static void write_fit(json_writer *json, const char *key, const field *fields, c
     json_member_object(json, key);
     fields_write(json, fields, fit);
     json_member_bool(json, "measured", measured);
-    json_end_object(json);
-}
-
-static void write_attention(json_writer *json, const char *key, const plait_attention_fit *fit)
-{
-    json_member_object(json, key);
-    json_member_object(json, "e");
-    for (int i = 0; i < 4; i++)
-        json_member_number(json, head_widths[i], fit->e[i]);
-    json_end_object(json);
-    fields_write(json, attention_fields, fit);
-    json_member_bool(json, "measured", fit->measured);
     json_end_object(json);
 }
 
@@ -301,8 +251,16 @@ void accelerator_write_fits(json_writer *json, const plait_accelerator *accelera
                   &accelerator->grouped[p], accelerator->grouped[p].measured);
     json_end_object(json);
     json_member_object(json, "attention");
-    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++)
-        write_attention(json, plait_attention_kernel_name[k], &accelerator->attention[k]);
+    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++) {
+        json_member_object(json, plait_attention_kernel_name[k]);
+        json_member_object(json, "e");
+        for (int i = 0; i < 4; i++)
+            json_member_number(json, head_widths[i], accelerator->attention[k].e[i]);
+        json_end_object(json);
+        fields_write(json, attention_fields, &accelerator->attention[k]);
+        json_member_bool(json, "measured", accelerator->attention[k].measured);
+        json_end_object(json);
+    }
     json_end_object(json);
     json_member_object(json, "attention_decode");
     for (int f = 0; f < PLAIT_KV_FORMATS; f++)

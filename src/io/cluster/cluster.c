@@ -56,45 +56,6 @@ static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* A level joins a whole number of units of the level before. */
-static plait_status check_nesting(const json_cursor *at, const plait_level *inner,
-                                  const plait_level *level, plait_error *err)
-{
-    if (level->gpus <= inner->gpus)
-        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
-                             "expected more than the %d GPUs of the level before, found %d",
-                             inner->gpus, level->gpus);
-    if (level->gpus != INT_MAX && level->gpus % inner->gpus != 0)
-        return json_fail_key(at, "gpus", PLAIT_ERROR_RANGE, err,
-                             "expected a multiple of the %d GPUs of the level before, found %d",
-                             inner->gpus, level->gpus);
-    return PLAIT_OK;
-}
-
-/* Scattering needs a level above, and only networks beyond the domain reduce in switches. */
-static plait_status read_network(const json_cursor *at, size_t index, size_t levels,
-                                 plait_level *level, plait_error *err)
-{
-    const bool between = index > 0 && index + 1 < levels;
-
-    PLAIT_TRY(json_number_optional(at, "scattered", JSON_NON_NEGATIVE, &level->scattered, err));
-    PLAIT_TRY(json_number_optional(at, "in_network_reduction", JSON_NON_NEGATIVE,
-                                   &level->in_network, err));
-    if (level->scattered > 1.0)
-        return json_fail_key(at, "scattered", PLAIT_ERROR_RANGE, err,
-                             "expected at most 1, found %g", level->scattered);
-    if (level->in_network > 2.0)
-        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_RANGE, err,
-                             "expected at most 2, found %g", level->in_network);
-    if (level->scattered > 0.0 && !between)
-        return json_fail_key(at, "scattered", PLAIT_ERROR_SCHEMA, err,
-                             "expected this key only in a level between two others");
-    if (level->in_network > 0.0 && (index == 0 || level->kind != PLAIT_LEVEL_SWITCH))
-        return json_fail_key(at, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
-                             "expected this key only in a switch level above the first level");
-    return PLAIT_OK;
-}
-
 static plait_status read_levels(const json_cursor *at, plait_arena *arena,
                                 plait_level out[PLAIT_MAX_LEVELS], int *levels, plait_error *err)
 {
@@ -108,10 +69,39 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena,
         plait_level *read = &out[level.index];
 
         PLAIT_TRY(read_level(&level, arena, read, err));
-        if (level.index > 0)
-            PLAIT_TRY(check_nesting(&level, read - 1, read, err));
+        if (level.index > 0) {
+            // A level joins a whole number of units of the level before.
+            const plait_level *inner = read - 1;
+            if (read->gpus <= inner->gpus)
+                return json_fail_key(&level, "gpus", PLAIT_ERROR_RANGE, err,
+                                     "expected more than the %d GPUs of the level before, found %d",
+                                     inner->gpus, read->gpus);
+            if (read->gpus != INT_MAX && read->gpus % inner->gpus != 0)
+                return json_fail_key(
+                    &level, "gpus", PLAIT_ERROR_RANGE, err,
+                    "expected a multiple of the %d GPUs of the level before, found %d", inner->gpus,
+                    read->gpus);
+        }
         PLAIT_TRY(cluster_read_shape(&level, level.index > 0 ? read[-1].gpus : 1, read, err));
-        PLAIT_TRY(read_network(&level, level.index, json_count(&list), read, err));
+
+        // Scattering needs a level above, and only networks beyond the domain reduce in switches.
+        const bool between = level.index > 0 && level.index + 1 < json_count(&list);
+        PLAIT_TRY(
+            json_number_optional(&level, "scattered", JSON_NON_NEGATIVE, &read->scattered, err));
+        PLAIT_TRY(json_number_optional(&level, "in_network_reduction", JSON_NON_NEGATIVE,
+                                       &read->in_network, err));
+        if (read->scattered > 1.0)
+            return json_fail_key(&level, "scattered", PLAIT_ERROR_RANGE, err,
+                                 "expected at most 1, found %g", read->scattered);
+        if (read->in_network > 2.0)
+            return json_fail_key(&level, "in_network_reduction", PLAIT_ERROR_RANGE, err,
+                                 "expected at most 2, found %g", read->in_network);
+        if (read->scattered > 0.0 && !between)
+            return json_fail_key(&level, "scattered", PLAIT_ERROR_SCHEMA, err,
+                                 "expected this key only in a level between two others");
+        if (read->in_network > 0.0 && (level.index == 0 || read->kind != PLAIT_LEVEL_SWITCH))
+            return json_fail_key(&level, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
+                                 "expected this key only in a switch level above the first level");
     }
     *levels = (int)json_count(&list);
     return PLAIT_OK;
@@ -209,21 +199,6 @@ static plait_status check_reach(const json_cursor *at, const plait_level *level,
         "expected the last level to join all GPUs (omit its \"gpus\"), found %d GPUs", reach);
 }
 
-/* Reads the keys of a group in a list: links of its own, and its site. */
-static plait_status read_links(const json_cursor *at, plait_arena *arena, plait_node_group *group,
-                               plait_error *err)
-{
-    plait_level level[PLAIT_MAX_LEVELS] = {0};
-    int levels = 0;
-
-    PLAIT_TRY(json_string_optional(at, "site", arena, &group->site, err));
-    if (!json_has(at, "levels"))
-        return PLAIT_OK;
-    PLAIT_TRY(read_levels(at, arena, level, &levels, err));
-    PLAIT_TRY(check_reach(at, level, levels, (int64_t)group->nodes * group->gpus_per_node, err));
-    return cluster_group_links(arena, levels, level, group, err);
-}
-
 static plait_status read_groups(const json_cursor *list, plait_arena *arena, plait_cluster *out,
                                 plait_error *err)
 {
@@ -240,7 +215,18 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
                              "expected no group after a group without \"nodes\"");
         PLAIT_TRY(json_keys_among(&group, keys, err));
         PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
-        PLAIT_TRY(read_links(&group, arena, &out->group[group.index], err));
+
+        plait_level level[PLAIT_MAX_LEVELS] = {0};
+        int levels = 0;
+        PLAIT_TRY(json_string_optional(&group, "site", arena, &out->group[group.index].site, err));
+        if (json_has(&group, "levels")) {
+            PLAIT_TRY(read_levels(&group, arena, level, &levels, err));
+            PLAIT_TRY(check_reach(&group, level, levels,
+                                  (int64_t)out->group[group.index].nodes *
+                                      out->group[group.index].gpus_per_node,
+                                  err));
+            PLAIT_TRY(cluster_group_links(arena, levels, level, &out->group[group.index], err));
+        }
     }
     out->groups = (int)json_count(list);
     return PLAIT_OK;
@@ -281,38 +267,6 @@ static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_
     return PLAIT_OK;
 }
 
-/* Reads the links that join sites: a level between groups, without size or shape. */
-static plait_status read_between(const json_cursor *at, plait_cluster *out, plait_error *err)
-{
-    json_cursor between;
-
-    PLAIT_TRY(json_object_optional(at, "between", &between, err));
-    if (json_is_null(&between))
-        return PLAIT_OK;
-    out->between = (plait_level){
-        .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
-    PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
-    if (out->between.oversubscription < 1.0)
-        return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
-                             "expected at least 1, found %g", out->between.oversubscription);
-    return PLAIT_OK;
-}
-
-static plait_status read_power(const json_cursor *at, plait_arena *arena, plait_cluster *out,
-                               plait_error *err)
-{
-    json_cursor power;
-
-    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
-    out->pue = CLUSTER_PUE;
-    PLAIT_TRY(json_object_optional(at, "power", &power, err));
-    if (json_is_null(&power))
-        return PLAIT_OK;
-    PLAIT_TRY(fields_read(&power, power_fields, NULL, out, err));
-    out->pue_given = json_has(&power, "pue");
-    return json_string_optional(&power, "source", arena, &out->power_source, err);
-}
-
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err)
 {
@@ -320,6 +274,7 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
         "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
         "levels", "between", "power",       "host_speed",    "host",  NULL,
     };
+    json_cursor between, power;
 
     *out = (plait_cluster){.source = "", .host_speed = 1.0};
     PLAIT_TRY(json_keys_among(at, keys, err));
@@ -329,9 +284,26 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     PLAIT_TRY(count_gpus(at, out, err));
     PLAIT_TRY(read_levels(at, arena, out->level, &out->levels, err));
     PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));
-    PLAIT_TRY(read_between(at, out, err));
+
+    // Reads the links that join sites: a level between groups, without size or shape.
+    PLAIT_TRY(json_object_optional(at, "between", &between, err));
+    if (!json_is_null(&between)) {
+        out->between = (plait_level){
+            .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
+        PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
+        if (out->between.oversubscription < 1.0)
+            return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
+                                 "expected at least 1, found %g", out->between.oversubscription);
+    }
     cluster_merge_groups(out);
-    PLAIT_TRY(read_power(at, arena, out, err));
+    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;
+    out->pue = CLUSTER_PUE;
+    PLAIT_TRY(json_object_optional(at, "power", &power, err));
+    if (!json_is_null(&power)) {
+        PLAIT_TRY(fields_read(&power, power_fields, NULL, out, err));
+        out->pue_given = json_has(&power, "pue");
+        PLAIT_TRY(json_string_optional(&power, "source", arena, &out->power_source, err));
+    }
     PLAIT_TRY(json_number_optional(at, "host_speed", JSON_POSITIVE, &out->host_speed, err));
     if (out->host_speed < 1e-3 || out->host_speed > 1e3)
         return json_fail_key(at, "host_speed", PLAIT_ERROR_RANGE, err,
@@ -359,48 +331,28 @@ plait_status plait_cluster_parse(const char *text, size_t length, const char *na
 
 /* ---- writing ---- */
 
-static void write_level(json_writer *json, const plait_level *level)
-{
-    const int gpus = level->whole.gpus > 0 ? level->whole.gpus : level->gpus;
-
-    json_begin_object(json);
-    json_member_string(json, "name", level->name);
-    json_member_string(json, "kind", plait_level_kind_name[level->kind]);
-    if (gpus < INT_MAX)
-        json_member_int64(json, "gpus", gpus);
-    else
-        json_member_null(json, "gpus");
-    if (plait_level_is_grid(level))
-        cluster_write_shape(json, level);
-    fields_write(json, level_fields, level);
-    if (level->scattered > 0.0)
-        json_member_number(json, "scattered", level->scattered);
-    if (level->in_network > 0.0)
-        json_member_number(json, "in_network_reduction", level->in_network);
-    json_end_object(json);
-}
-
 static void write_levels(json_writer *json, const plait_level *level, int levels)
 {
     json_member_array(json, "levels");
-    for (int l = 0; l < levels; l++)
-        write_level(json, &level[l]);
+    for (int l = 0; l < levels; l++) {
+        const int gpus = level[l].whole.gpus > 0 ? level[l].whole.gpus : level[l].gpus;
+        json_begin_object(json);
+        json_member_string(json, "name", level[l].name);
+        json_member_string(json, "kind", plait_level_kind_name[level[l].kind]);
+        if (gpus < INT_MAX)
+            json_member_int64(json, "gpus", gpus);
+        else
+            json_member_null(json, "gpus");
+        if (plait_level_is_grid(&level[l]))
+            cluster_write_shape(json, &level[l]);
+        fields_write(json, level_fields, &level[l]);
+        if (level[l].scattered > 0.0)
+            json_member_number(json, "scattered", level[l].scattered);
+        if (level[l].in_network > 0.0)
+            json_member_number(json, "in_network_reduction", level[l].in_network);
+        json_end_object(json);
+    }
     json_end_array(json);
-}
-
-static void write_group(json_writer *json, const plait_node_group *group)
-{
-    json_begin_object(json);
-    json_write_key(json, "accelerator");
-    accelerator_write(json, group->accelerator);
-    json_member_int64(json, "gpus_per_node", group->gpus_per_node);
-    if (group->nodes > 0)
-        json_member_int64(json, "nodes", group->nodes);
-    if (group->site != NULL)
-        json_member_string(json, "site", group->site);
-    if (group->levels > 0)
-        write_levels(json, group->level, group->levels);
-    json_end_object(json);
 }
 
 void cluster_write(json_writer *json, const plait_cluster *cluster)
@@ -409,8 +361,19 @@ void cluster_write(json_writer *json, const plait_cluster *cluster)
     json_member_string(json, "name", cluster->name);
     json_member_string(json, "source", cluster->source);
     json_member_array(json, "groups");
-    for (int g = 0; g < cluster->groups; g++)
-        write_group(json, &cluster->group[g]);
+    for (int g = 0; g < cluster->groups; g++) {
+        json_begin_object(json);
+        json_write_key(json, "accelerator");
+        accelerator_write(json, cluster->group[g].accelerator);
+        json_member_int64(json, "gpus_per_node", cluster->group[g].gpus_per_node);
+        if (cluster->group[g].nodes > 0)
+            json_member_int64(json, "nodes", cluster->group[g].nodes);
+        if (cluster->group[g].site != NULL)
+            json_member_string(json, "site", cluster->group[g].site);
+        if (cluster->group[g].levels > 0)
+            write_levels(json, cluster->group[g].level, cluster->group[g].levels);
+        json_end_object(json);
+    }
     json_end_array(json);
     write_levels(json, cluster->level, cluster->levels);
     if (cluster->between.link.bytes_per_s > 0.0)

@@ -23,28 +23,6 @@ int cluster_ports(const int *side)
 
 // ---- sides ---------------------------------------------------------------------------------
 
-static plait_status check_product(const json_cursor *list, int below, int64_t units,
-                                  plait_level *level, plait_error *err)
-{
-    const int64_t gpus = units * below;
-
-    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // gpus follows from the sides
-        level->gpus = (int)gpus;
-    if (gpus == level->gpus)
-        return PLAIT_OK;
-    if (level->gpus == INT_MAX)
-        return json_fail(list, PLAIT_ERROR_RANGE, err, "expected at most %d GPUs, found %lld",
-                         CLUSTER_MAX_GPUS, (long long)gpus);
-    if (below == 1)
-        return json_fail(list, PLAIT_ERROR_RANGE, err,
-                         "expected sides whose product is the level's %d GPUs, found %lld",
-                         level->gpus, (long long)units);
-    return json_fail(
-        list, PLAIT_ERROR_RANGE, err,
-        "expected sides whose product is the %d units of %d GPUs that the level joins, found %lld",
-        level->gpus / below, below, (long long)units);
-}
-
 /* "torus" is an older name of "sides". */
 static const char *sides_key(const json_cursor *at)
 {
@@ -67,24 +45,23 @@ static plait_status read_sides(const json_cursor *at, int below, plait_level *le
         if (units <= CLUSTER_MAX_GPUS) // a larger product is refused
             units *= level->side[side.index];
     }
-    return check_product(&list, below, units, level, err);
-}
 
-static plait_status read_wrap(const json_cursor *at, plait_level *level, plait_error *err)
-{
-    json_cursor list, sides, axis;
-
-    PLAIT_TRY(json_array_optional(at, "wrap", &list, err));
-    if (json_is_null(&list))
+    const int64_t gpus = units * below;
+    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // gpus follows from the sides
+        level->gpus = (int)gpus;
+    if (gpus == level->gpus)
         return PLAIT_OK;
-    PLAIT_TRY(json_array(at, sides_key(at), &sides, err));
-    if (json_count(&list) != json_count(&sides))
-        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
-                         "expected true or false for each of the %zu sides, found %zu values",
-                         json_count(&sides), json_count(&list));
-    for (bool more = json_first(&list, &axis); more; more = json_next(&axis))
-        PLAIT_TRY(json_as_bool(&axis, &level->wrap[axis.index], err));
-    return PLAIT_OK;
+    if (level->gpus == INT_MAX)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d GPUs, found %lld",
+                         CLUSTER_MAX_GPUS, (long long)gpus);
+    if (below == 1)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err,
+                         "expected sides whose product is the level's %d GPUs, found %lld",
+                         level->gpus, (long long)units);
+    return json_fail(
+        &list, PLAIT_ERROR_RANGE, err,
+        "expected sides whose product is the %d units of %d GPUs that the level joins, found %lld",
+        level->gpus / below, below, (long long)units);
 }
 
 // ---- kinds ---------------------------------------------------------------------------------
@@ -120,8 +97,8 @@ static plait_status make_hypercube(const json_cursor *at, int below, plait_level
     return PLAIT_OK;
 }
 
-/* Refuses keys that this kind of level does not have. */
-static plait_status check_keys(const json_cursor *at, const plait_level *level, plait_error *err)
+plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
+                                plait_error *err)
 {
     static const struct {
         const char *key;
@@ -136,21 +113,15 @@ static plait_status check_keys(const json_cursor *at, const plait_level *level, 
          1u << PLAIT_LEVEL_RING | 1u << PLAIT_LEVEL_MESH | 1u << PLAIT_LEVEL_TORUS |
              1u << PLAIT_LEVEL_HYPERCUBE},
     };
+    json_cursor list, sides, axis;
 
+    // In older files a mesh is a full graph, and has no sides.
+    if (level->kind == PLAIT_LEVEL_MESH && !json_has(at, "sides"))
+        level->kind = PLAIT_LEVEL_FULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_has(at, keys[i].key) && !(keys[i].kinds >> level->kind & 1u))
             return json_fail_key(at, keys[i].key, PLAIT_ERROR_SCHEMA, err,
                                  "expected this key only if kind is %s", keys[i].where);
-    return PLAIT_OK;
-}
-
-plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
-                                plait_error *err)
-{
-    // In older files a mesh is a full graph, and has no sides.
-    if (level->kind == PLAIT_LEVEL_MESH && !json_has(at, "sides"))
-        level->kind = PLAIT_LEVEL_FULL;
-    PLAIT_TRY(check_keys(at, level, err));
     if (!plait_level_is_grid(level))
         return PLAIT_OK;
     for (int a = 0; a < PLAIT_MAX_SIDES; a++)
@@ -158,7 +129,16 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
     PLAIT_TRY((level->kind == PLAIT_LEVEL_RING        ? make_ring
                : level->kind == PLAIT_LEVEL_HYPERCUBE ? make_hypercube
                                                       : read_sides)(at, below, level, err));
-    PLAIT_TRY(read_wrap(at, level, err));
+    PLAIT_TRY(json_array_optional(at, "wrap", &list, err));
+    if (!json_is_null(&list)) {
+        PLAIT_TRY(json_array(at, sides_key(at), &sides, err));
+        if (json_count(&list) != json_count(&sides))
+            return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                             "expected true or false for each of the %zu sides, found %zu values",
+                             json_count(&sides), json_count(&list));
+        for (bool more = json_first(&list, &axis); more; more = json_next(&axis))
+            PLAIT_TRY(json_as_bool(&axis, &level->wrap[axis.index], err));
+    }
     PLAIT_TRY(json_int_optional(at, "wrap_block", 1, MAX_SIDE, &level->wrap_block, err));
     level->ports = cluster_ports(level->side);
     if (level->ports == 0)

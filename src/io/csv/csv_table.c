@@ -132,8 +132,16 @@ static void end_cell(void *bytes, size_t length, void *context)
     reader->in_row++;
 }
 
-static plait_status check_titles(const csv_reader *reader)
+static plait_status end_header(csv_reader *reader)
 {
+    const char **title = plait_arena_alloc(reader->arena, (size_t)reader->cells + 1, sizeof *title);
+
+    if (title == NULL)
+        return plait_fail_nomem(reader->err);
+    memcpy(title, reader->cell, (size_t)reader->cells * sizeof *title);
+    reader->title = title;
+    reader->columns = (size_t)reader->cells;
+    reader->cells = 0;
     for (size_t i = 0; i < reader->columns; i++) {
         if (reader->title[i][0] == '\0')
             return fail_line(reader->name, reader->row_began, PLAIT_ERROR_SYNTAX, reader->err,
@@ -145,19 +153,6 @@ static plait_status check_titles(const csv_reader *reader)
                                  reader->title[i]);
     }
     return PLAIT_OK;
-}
-
-static plait_status end_header(csv_reader *reader)
-{
-    const char **title = plait_arena_alloc(reader->arena, (size_t)reader->cells + 1, sizeof *title);
-
-    if (title == NULL)
-        return plait_fail_nomem(reader->err);
-    memcpy(title, reader->cell, (size_t)reader->cells * sizeof *title);
-    reader->title = title;
-    reader->columns = (size_t)reader->cells;
-    reader->cells = 0;
-    return check_titles(reader);
 }
 
 /* libcsv calls this function at the end of each row. */

@@ -24,13 +24,22 @@ static bool keys_are_plain(const struct cJSON *value)
     return true;
 }
 
-/* After the scan the parser fails only on wrong grammar or without memory. */
-static plait_status parse_tree(const char *text, size_t length, json_document *doc,
-                               plait_error *err)
+plait_status json_document_parse(const char *text, size_t length, const char *name,
+                                 plait_arena *arena, json_document *doc, plait_error *err)
 {
-    const char *end = text;
     size_t rest;
 
+    if (text == NULL || name == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
+    *doc = (json_document){.name = plait_arena_text(arena, name)};
+    PLAIT_TRY(plait_check_allocated(doc->name, err));
+    if (length > JSON_MAX_BYTES)
+        return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected at most %zu bytes, found %zu",
+                          JSON_MAX_BYTES, length);
+    PLAIT_TRY(json_scan(text, length, doc->name, err));
+
+    // After the scan the parser fails only on wrong grammar or without memory.
+    const char *end = text;
     errno = 0;
     doc->tree = cJSON_ParseWithLengthOpts(text, length, &end, false);
     if (doc->tree == NULL && errno == ENOMEM)
@@ -39,7 +48,6 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
         return json_fail_at(text, length, length, doc->name, "the rest of a JSON value", err);
     if (doc->tree == NULL)
         return json_fail_at(text, length, (size_t)(end - text), doc->name, "JSON", err);
-
     rest = (size_t)(end - text);
     while (rest < length && strchr(" \t\r\n", text[rest]) != NULL)
         rest++;
@@ -50,20 +58,6 @@ static plait_status parse_tree(const char *text, size_t length, json_document *d
         return plait_fail(err, PLAIT_ERROR_SCHEMA, doc->name,
                           "expected keys without control characters, found one in a key");
     return json_fail_at(text, length, rest, doc->name, "nothing after the JSON value", err);
-}
-
-plait_status json_document_parse(const char *text, size_t length, const char *name,
-                                 plait_arena *arena, json_document *doc, plait_error *err)
-{
-    if (text == NULL || name == NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a text and its name, found NULL");
-    *doc = (json_document){.name = plait_arena_text(arena, name)};
-    PLAIT_TRY(plait_check_allocated(doc->name, err));
-    if (length > JSON_MAX_BYTES)
-        return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected at most %zu bytes, found %zu",
-                          JSON_MAX_BYTES, length);
-    PLAIT_TRY(json_scan(text, length, doc->name, err));
-    return parse_tree(text, length, doc, err);
 }
 
 plait_status json_document_read(const char *path, plait_arena *arena, json_document *doc,
@@ -137,17 +131,6 @@ static void place_append(place_text *place, char c)
     place->text[place->length] = '\0';
 }
 
-/* In a JSON pointer, "~" is written ~0 and "/" is written ~1 (RFC 6901). */
-static void place_append_key(place_text *place, const char *key)
-{
-    place_append(place, '/');
-    for (; *key != '\0'; key++) {
-        if (*key == '~' || *key == '/')
-            place_append(place, '~');
-        place_append(place, *key == '~' ? '0' : *key == '/' ? '1' : *key);
-    }
-}
-
 /* Recursion is at most JSON_MAX_DEPTH deep. */
 static void place_append_cursor(place_text *place, const json_cursor *at)
 {
@@ -162,7 +145,15 @@ static void place_append_cursor(place_text *place, const json_cursor *at)
     if (at->parent->parent == NULL)
         place_append(place, ':');
     snprintf(index, sizeof index, "%zu", at->index);
-    place_append_key(place, at->key != NULL ? at->key : index);
+
+    // In a JSON pointer, "~" is written ~0 and "/" is written ~1 (RFC 6901).
+    const char *key = at->key != NULL ? at->key : index;
+    place_append(place, '/');
+    for (; *key != '\0'; key++) {
+        if (*key == '~' || *key == '/')
+            place_append(place, '~');
+        place_append(place, *key == '~' ? '0' : *key == '/' ? '1' : *key);
+    }
 }
 
 static plait_status fail_at_cursor(const json_cursor *at, plait_status status, plait_error *err,

@@ -59,15 +59,6 @@ static plait_status add_change(differ *d, const char *at, const cJSON *a, const 
 
 /* ---- names of elements ---- */
 
-static void add_name(text_builder *out, const cJSON *value)
-{
-    text_append(out, out->length > 0 ? " " : "");
-    if (cJSON_IsString(value))
-        text_append_plain(out, value->valuestring);
-    else
-        text_append_number(out, value->valuedouble);
-}
-
 /* The name of an element by its own keys, "dgx-h100 64"; "" if it has none, NULL if out of memory. */
 static const char *element_name(const differ *d, const cJSON *element)
 {
@@ -80,7 +71,11 @@ static const char *element_name(const differ *d, const cJSON *element)
 
         if (!cJSON_IsString(value) && !cJSON_IsNumber(value))
             continue;
-        add_name(&out, value);
+        text_append(&out, out.length > 0 ? " " : "");
+        if (cJSON_IsString(value))
+            text_append_plain(&out, value->valuestring);
+        else
+            text_append_number(&out, value->valuedouble);
         if (alone)
             break;
     }
@@ -138,27 +133,22 @@ static const cJSON *find_named(const named_list *list, const char *name)
 
 static plait_status compare_values(differ *d, const char *at, const cJSON *a, const cJSON *b);
 
-static plait_status compare_named(differ *d, const char *at, const named_list *a,
-                                  const named_list *b)
-{
-    for (int i = 0; i < b->count; i++)
-        PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, b->name[i]),
-                                 find_named(a, b->name[i]), b->element[i]));
-    for (int i = 0; i < a->count; i++)
-        if (find_named(b, a->name[i]) == NULL)
-            PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, a->name[i]),
-                                 a->element[i], NULL));
-    return PLAIT_OK;
-}
-
 static plait_status compare_arrays(differ *d, const char *at, const cJSON *a, const cJSON *b)
 {
     named_list one, other;
 
     PLAIT_TRY(list_elements(d, a, &one));
     PLAIT_TRY(list_elements(d, b, &other));
-    if (one.named && other.named)
-        return compare_named(d, at, &one, &other);
+    if (one.named && other.named) {
+        for (int i = 0; i < other.count; i++)
+            PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, other.name[i]),
+                                     find_named(&one, other.name[i]), other.element[i]));
+        for (int i = 0; i < one.count; i++)
+            if (find_named(&other, one.name[i]) == NULL)
+                PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, one.name[i]),
+                                     one.element[i], NULL));
+        return PLAIT_OK;
+    }
     for (int i = 0; i < one.count || i < other.count; i++)
         PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%d", at, i),
                                  i < one.count ? one.element[i] : NULL,
@@ -222,31 +212,6 @@ plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *c
 /* Number of keys of the largest object that json_same() compares. */
 enum { MAX_KEYS = 64 };
 
-static plait_status fail_different(const json_cursor *found, const json_cursor *expected,
-                                   plait_error *err)
-{
-    char here[JSON_FOUND_SIZE], there[JSON_FOUND_SIZE];
-
-    return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %s, found %s",
-                     json_found(expected, there), json_found(found, here));
-}
-
-static plait_status same_arrays(const json_cursor *found, const json_cursor *expected,
-                                plait_error *err)
-{
-    json_cursor here, there;
-
-    if (json_count(found) != json_count(expected))
-        return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %zu elements, found %zu",
-                         json_count(expected), json_count(found));
-    json_first(found, &here);
-    for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
-        PLAIT_TRY(json_same(&here, &there, err));
-        json_next(&here);
-    }
-    return PLAIT_OK;
-}
-
 static plait_status same_objects(const json_cursor *found, const json_cursor *expected,
                                  plait_error *err)
 {
@@ -267,10 +232,25 @@ static plait_status same_objects(const json_cursor *found, const json_cursor *ex
 
 plait_status json_same(const json_cursor *found, const json_cursor *expected, plait_error *err)
 {
-    if (json_is_array(expected) && json_is_array(found))
-        return same_arrays(found, expected, err);
+    char found_text[JSON_FOUND_SIZE], expected_text[JSON_FOUND_SIZE];
+
+    if (json_is_array(expected) && json_is_array(found)) {
+        json_cursor here, there;
+
+        if (json_count(found) != json_count(expected))
+            return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %zu elements, found %zu",
+                             json_count(expected), json_count(found));
+        json_first(found, &here);
+        for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
+            PLAIT_TRY(json_same(&here, &there, err));
+            json_next(&here);
+        }
+        return PLAIT_OK;
+    }
     if (json_is_object(expected) && json_is_object(found))
         return same_objects(found, expected, err);
-    return cJSON_Compare(found->value, expected->value, 1) ? PLAIT_OK
-                                                           : fail_different(found, expected, err);
+    if (cJSON_Compare(found->value, expected->value, 1))
+        return PLAIT_OK;
+    return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %s, found %s",
+                     json_found(expected, expected_text), json_found(found, found_text));
 }

@@ -133,22 +133,6 @@ static const char *scan_token(json_text *scan)
     return NULL;
 }
 
-static void describe_byte(const char *text, size_t length, size_t offset, char *out, size_t size)
-{
-    const unsigned char c = offset < length ? (unsigned char)text[offset] : 0;
-    const size_t left = length - offset;
-    const bool valid = text_utf8_prefix(text + offset, left < 4 ? left : 4) > 0;
-
-    if (offset >= length)
-        snprintf(out, size, "the end of the text");
-    else if (c < 0x20 || c == 0x7f || !valid)
-        snprintf(out, size, "the byte 0x%02x", c);
-    else if (c < 0x80)
-        snprintf(out, size, "'%c'", c);
-    else
-        snprintf(out, size, "a character outside ASCII");
-}
-
 plait_status json_fail_at(const char *text, size_t length, size_t offset, const char *name,
                           const char *expected, plait_error *err)
 {
@@ -162,7 +146,18 @@ plait_status json_fail_at(const char *text, size_t length, size_t offset, const 
         line += text[i] == '\n';
     }
     snprintf(where, sizeof where, "%s:%d:%d", name, line, column);
-    describe_byte(text, length, offset, found, sizeof found);
+
+    const unsigned char c = offset < length ? (unsigned char)text[offset] : 0;
+    const size_t left = length - offset;
+    const bool valid = text_utf8_prefix(text + offset, left < 4 ? left : 4) > 0;
+    if (offset >= length)
+        snprintf(found, sizeof found, "the end of the text");
+    else if (c < 0x20 || c == 0x7f || !valid)
+        snprintf(found, sizeof found, "the byte 0x%02x", c);
+    else if (c < 0x80)
+        snprintf(found, sizeof found, "'%c'", c);
+    else
+        snprintf(found, sizeof found, "a character outside ASCII");
     return plait_fail(err, PLAIT_ERROR_SYNTAX, where, "expected %s, found %s", expected, found);
 }
 

@@ -38,34 +38,9 @@ static const field rope_fields[] = {ROPE_NUMBERS(NUMBER, SWITCH){.key = NULL}};
 static const field router_fields[] = {ROUTER_NUMBERS(NUMBER, SWITCH){.key = NULL}};
 #undef BLOCK
 
-/* By default all of a head is rotated. */
-static plait_status read_rope(const json_cursor *at, plait_rope *out, plait_error *err)
-{
-    static const char *const also[] = {"kind", "original_seq", NULL};
-    int kind = PLAIT_ROPE_PLAIN;
-
-    *out = (plait_rope){.fraction = 1.0};
-    PLAIT_TRY(fields_read(at, rope_fields, also, out, err));
-    PLAIT_TRY(json_word_optional(at, "kind", plait_rope_kind_name, &kind, err));
-    out->kind = (plait_rope_kind)kind;
-    return json_int_optional(at, "original_seq", 0, MODEL_MAX_SEQ, &out->original_seq, err);
-}
-
-/* By default the weights of the chosen experts are not scaled. */
-static plait_status read_router(const json_cursor *at, plait_router *out, plait_error *err)
-{
-    static const char *const also[] = {"score", NULL};
-    int score = PLAIT_ROUTER_UNKNOWN;
-
-    *out = (plait_router){.scale = 1.0};
-    PLAIT_TRY(fields_read(at, router_fields, also, out, err));
-    PLAIT_TRY(json_word_optional(at, "score", plait_router_score_name, &score, err));
-    out->score = (plait_router_score)score;
-    return PLAIT_OK;
-}
-
 plait_status model_read_numerics(const json_cursor *model, plait_numerics *out, plait_error *err)
 {
+    static const char *const router_also[] = {"score", NULL};
     static const char *const also[] = {"activation", "rope", "router", NULL};
     int activation = PLAIT_ACTIVATION_UNKNOWN;
     json_cursor at, part;
@@ -78,10 +53,28 @@ plait_status model_read_numerics(const json_cursor *model, plait_numerics *out, 
     PLAIT_TRY(json_word_optional(&at, "activation", plait_activation_name, &activation, err));
     out->activation = (plait_activation)activation;
     PLAIT_TRY(json_object_optional(&at, "rope", &part, err));
-    if (!json_is_null(&part))
-        PLAIT_TRY(read_rope(&part, &out->rope, err));
+    if (!json_is_null(&part)) {
+        static const char *const rope_also[] = {"kind", "original_seq", NULL};
+
+        // By default all of a head is rotated.
+        int kind = PLAIT_ROPE_PLAIN;
+        out->rope = (plait_rope){.fraction = 1.0};
+        PLAIT_TRY(fields_read(&part, rope_fields, rope_also, &out->rope, err));
+        PLAIT_TRY(json_word_optional(&part, "kind", plait_rope_kind_name, &kind, err));
+        out->rope.kind = (plait_rope_kind)kind;
+        PLAIT_TRY(json_int_optional(&part, "original_seq", 0, MODEL_MAX_SEQ,
+                                    &out->rope.original_seq, err));
+    }
     PLAIT_TRY(json_object_optional(&at, "router", &part, err));
-    return json_is_null(&part) ? PLAIT_OK : read_router(&part, &out->router, err);
+    if (json_is_null(&part))
+        return PLAIT_OK;
+    // By default the weights of the chosen experts are not scaled.
+    int score = PLAIT_ROUTER_UNKNOWN;
+    out->router = (plait_router){.scale = 1.0};
+    PLAIT_TRY(fields_read(&part, router_fields, router_also, &out->router, err));
+    PLAIT_TRY(json_word_optional(&part, "score", plait_router_score_name, &score, err));
+    out->router.score = (plait_router_score)score;
+    return PLAIT_OK;
 }
 
 void model_write_numerics(json_writer *json, const plait_numerics *numerics)

@@ -114,19 +114,6 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
     return PLAIT_OK;
 }
 
-/* The first of "architectures"; "" if the file has none. */
-static plait_status read_architecture(const hf_config *hf, const char **out, plait_error *err)
-{
-    const json_cursor *const at = json_has(hf->text, "architectures") ? hf->text : hf->root;
-    json_cursor list, first;
-
-    *out = "";
-    PLAIT_TRY(json_value_optional(at, "architectures", &list, err));
-    if (!json_is_array(&list) || !json_first(&list, &first))
-        return PLAIT_OK;
-    return json_as_string(&first, hf->arena, out, err);
-}
-
 /* The class is the decoder's own model_type, or that of the whole file, or follows from "architectures". */
 static plait_status read_class(hf_config *hf, plait_error *err)
 {
@@ -145,8 +132,17 @@ static plait_status read_class(hf_config *hf, plait_error *err)
         !json_has(hf->root, "hidden_size"))
         return json_fail(hf->root, PLAIT_ERROR_SCHEMA, err,
                          "expected a text decoder, found only a vision tower");
-    if (type[0] == '\0')
-        PLAIT_TRY(read_architecture(hf, &architecture, err));
+    if (type[0] == '\0') {
+        json_cursor list, first;
+
+        // The first of "architectures"; "" if the file has none.
+        const json_cursor *const holder = json_has(hf->text, "architectures") ? hf->text : hf->root;
+        architecture = "";
+        PLAIT_TRY(json_value_optional(holder, "architectures", &list, err));
+        if (json_is_array(&list) && json_first(&list, &first)) {
+            PLAIT_TRY(json_as_string(&first, hf->arena, &architecture, err));
+        }
+    }
     hf->known = architecture[0] != '\0' ? hf_class_of_architecture(architecture, &hf->class)
                                         : hf_class_find(type, &hf->class);
     if (hf->known)
@@ -156,25 +152,6 @@ static plait_status read_class(hf_config *hf, plait_error *err)
 }
 
 /* ---- sizes ---- */
-
-static plait_status read_dropout(const hf_config *hf, bool *out, plait_error *err)
-{
-    static const char *const keys[] = {
-        "resid_pdrop",       "embd_pdrop",     "attn_pdrop",       "dropout",
-        "attention_dropout", "hidden_dropout", "residual_dropout", NULL};
-    double rate;
-
-    *out = hf_has_trait(hf, HF_DROPOUT);
-    for (const char *const *key = keys; *key != NULL; key++)
-        if (json_has(hf->text, *key))
-            *out = false;
-    for (const char *const *key = keys; *key != NULL; key++) {
-        rate = 0.0;
-        PLAIT_TRY(json_number_optional(hf->text, *key, JSON_FRACTION, &rate, err));
-        *out = *out || rate > 0.0;
-    }
-    return PLAIT_OK;
-}
 
 /* The table of OPT has two rows more than positions; MPT has a table unless it has ALiBi. */
 static plait_status read_learned_positions(const hf_config *hf, int *out, plait_error *err)
@@ -199,18 +176,6 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
                          "expected at most %d learned positions, found %d", MODEL_MAX_POSITIONS,
                          *out);
     *out += is_opt ? 2 : 0;
-    return PLAIT_OK;
-}
-
-/* A plait_model has no projections between two widths, as OPT-350M has them. */
-static plait_status check_embedding_width(const hf_config *hf, plait_error *err)
-{
-    int width = hf->model->hidden;
-
-    PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
-    if (width != hf->model->hidden)
-        return json_fail_key(hf->text, "word_embed_proj_dim", PLAIT_ERROR_SCHEMA, err,
-                             "expected the hidden width %d, found %d", hf->model->hidden, width);
     return PLAIT_OK;
 }
 
@@ -245,6 +210,9 @@ static plait_status read_weights(const hf_config *hf, const char **out, plait_er
 
 static plait_status read_sizes(const hf_config *hf, plait_error *err)
 {
+    static const char *const dropout_keys[] = {
+        "resid_pdrop",       "embd_pdrop",     "attn_pdrop",       "dropout",
+        "attention_dropout", "hidden_dropout", "residual_dropout", NULL};
     static const char *const hidden[] = {"hidden_size", "n_embd", "d_model", "n_embed", NULL};
     static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", NULL};
     static const char *const vocab[] = {"vocab_size", NULL};
@@ -252,6 +220,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
         "max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
         "max_sequence_length",     NULL};
     plait_model *const model = hf->model;
+    double rate;
 
     PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
@@ -261,8 +230,22 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     model->tied = hf_has_trait(hf, HF_TIED);
     PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", &model->tied, err));
     PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", &model->tied, err));
-    PLAIT_TRY(read_dropout(hf, &model->dropout, err));
-    PLAIT_TRY(check_embedding_width(hf, err));
+    model->dropout = hf_has_trait(hf, HF_DROPOUT);
+    for (const char *const *key = dropout_keys; *key != NULL; key++)
+        if (json_has(hf->text, *key))
+            model->dropout = false;
+    for (const char *const *key = dropout_keys; *key != NULL; key++) {
+        rate = 0.0;
+        PLAIT_TRY(json_number_optional(hf->text, *key, JSON_FRACTION, &rate, err));
+        model->dropout = model->dropout || rate > 0.0;
+    }
+
+    // A plait_model has no projections between two widths, as OPT-350M has them.
+    int width = hf->model->hidden;
+    PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
+    if (width != hf->model->hidden)
+        return json_fail_key(hf->text, "word_embed_proj_dim", PLAIT_ERROR_SCHEMA, err,
+                             "expected the hidden width %d, found %d", hf->model->hidden, width);
     model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);
     model->head_bias = hf_has_trait(hf, HF_HEAD_BIAS);
     model->embedding_norm = hf_has_trait(hf, HF_EMBEDDING_NORM);
@@ -283,15 +266,6 @@ static const char *name_of_file(plait_arena *arena, const char *path)
         name[strlen(name) - strlen(".json")] = '\0';
     slash = strrchr(name, '/');
     return slash != NULL && slash[1] != '\0' ? slash + 1 : name;
-}
-
-static plait_status read_names(const hf_config *hf, plait_error *err)
-{
-    hf->model->name = name_of_file(hf->arena, hf->root->key);
-    hf->model->family = hf->class.type;
-    hf->model->source = plait_arena_printf(hf->arena, "Hugging Face config (%s)",
-                                           text_plain(hf->arena, hf->root->key));
-    return hf->model->name == NULL || hf->model->source == NULL ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
 /* ---- layers and kinds ---- */
@@ -334,46 +308,12 @@ static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_e
     return PLAIT_OK;
 }
 
-static plait_status read_kind(const hf_config *hf, hf_mixer mixer, bool moe, plait_layer *out,
-                              plait_error *err)
-{
-    PLAIT_TRY(hf_read_mixer(hf, mixer, out, err));
-    PLAIT_TRY(moe ? hf_read_moe(hf, out, err) : hf_read_mlp(hf, out, err));
-    return read_residual(hf, out, err);
-}
-
 static bool all_equal(const unsigned char *values, int count)
 {
     for (int i = 1; i < count; i++)
         if (values[i] != values[0])
             return false;
     return true;
-}
-
-/* Kinds are in the order in which they first appear. */
-static plait_status read_kinds(const hf_config *hf, const unsigned char *mixer,
-                               const unsigned char *moe, plait_layer *kind,
-                               unsigned char *layer_kind, plait_error *err)
-{
-    plait_model *const model = hf->model;
-    const bool mixers_differ = !all_equal(mixer, model->layers);
-    const bool ffns_differ = !all_equal(moe, model->layers);
-    int known[HF_MIXERS][2] = {{0}}; /* index + 1 of the kind; 0: not read */
-
-    for (int i = 0; i < model->layers; i++) {
-        int *const seen = &known[mixer[i]][moe[i]];
-
-        if (*seen == 0) {
-            plait_layer *const next = &kind[model->kinds];
-
-            PLAIT_TRY(read_kind(hf, (hf_mixer)mixer[i], moe[i], next, err));
-            next->name = kind_name(hf, (hf_mixer)mixer[i], moe[i], mixers_differ, ffns_differ);
-            PLAIT_TRY(plait_check_allocated(next->name, err));
-            *seen = ++model->kinds;
-        }
-        layer_kind[i] = (unsigned char)(*seen - 1);
-    }
-    return PLAIT_OK;
 }
 
 static plait_status read_layers(const hf_config *hf, plait_error *err)
@@ -397,18 +337,27 @@ static plait_status read_layers(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_experts_of_layers(hf, moe, err));
     if (hf->known && memchr(moe, 0, layers) == NULL) // no layer has a dense MLP
         hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
-    return read_kinds(hf, mixer, moe, kind, layer_kind, err);
-}
 
-/* A module for multi-token prediction has the kind of the last layer. */
-static plait_status read_mtp(const hf_config *hf, plait_error *err)
-{
-    static const char *const names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers", NULL};
+    // Kinds are in the order in which they first appear.
     plait_model *const model = hf->model;
+    const bool mixers_differ = !all_equal(mixer, model->layers);
+    const bool ffns_differ = !all_equal(moe, model->layers);
+    int known[HF_MIXERS][2] = {{0}}; /* index + 1 of the kind; 0: not read */
+    for (int i = 0; i < model->layers; i++) {
+        int *const seen = &known[mixer[i]][moe[i]];
 
-    PLAIT_TRY(hf_int_optional(hf, names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
-    if (model->mtp_layers > 0)
-        model->mtp_kind = model->layer_kind[model->layers - 1];
+        if (*seen == 0) {
+            plait_layer *const next = &kind[model->kinds];
+
+            PLAIT_TRY(hf_read_mixer(hf, (hf_mixer)mixer[i], next, err));
+            PLAIT_TRY(moe[i] ? hf_read_moe(hf, next, err) : hf_read_mlp(hf, next, err));
+            PLAIT_TRY(read_residual(hf, next, err));
+            next->name = kind_name(hf, (hf_mixer)mixer[i], moe[i], mixers_differ, ffns_differ);
+            PLAIT_TRY(plait_check_allocated(next->name, err));
+            *seen = ++model->kinds;
+        }
+        layer_kind[i] = (unsigned char)(*seen - 1);
+    }
     return PLAIT_OK;
 }
 
@@ -417,6 +366,7 @@ static plait_status read_mtp(const hf_config *hf, plait_error *err)
 plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
                            const char **warning, plait_error *err)
 {
+    static const char *const names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers", NULL};
     hf_config hf = {.root = at, .text = at, .arena = arena, .model = out};
     json_cursor text;
 
@@ -426,9 +376,19 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
         hf.text = &text;
     PLAIT_TRY(read_class(&hf, err));
     PLAIT_TRY(read_sizes(&hf, err));
-    PLAIT_TRY(read_names(&hf, err));
+    hf.model->name = name_of_file(hf.arena, hf.root->key);
+    hf.model->family = hf.class.type;
+    hf.model->source = plait_arena_printf(hf.arena, "Hugging Face config (%s)",
+                                          text_plain(hf.arena, hf.root->key));
+    if (hf.model->name == NULL || hf.model->source == NULL)
+        return plait_fail_nomem(err);
     PLAIT_TRY(read_layers(&hf, err));
-    PLAIT_TRY(read_mtp(&hf, err));
+
+    // A module for multi-token prediction has the kind of the last layer.
+    plait_model *const model = hf.model;
+    PLAIT_TRY(hf_int_optional(&hf, names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
+    if (model->mtp_layers > 0)
+        model->mtp_kind = model->layer_kind[model->layers - 1];
     PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
     return hf_ignored(&hf, warning, err);
 }

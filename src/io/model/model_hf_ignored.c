@@ -183,17 +183,6 @@ typedef struct unread_keys {
     text_builder sizes; /* the other keys that give a size */
 } unread_keys;
 
-/* Appends a key; a list that grows beyond `limit` bytes ends with "...". */
-static void append_key(text_builder *list, const char *key, size_t limit)
-{
-    if (list->length >= limit)
-        return;
-    text_append(list, list->length > 0 ? ", " : "");
-    text_append(list, key);
-    if (list->length >= limit)
-        text_append(list, ", ...");
-}
-
 /* An unknown class does not define which layers have the window, unless it spans the whole context. */
 static bool is_unplaced_window(const hf_config *hf, const char *key)
 {
@@ -220,8 +209,12 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
         text_names_add(&out->named, at->key);
     else if (out->first.value == NULL)
         out->first = *at;
-    else
-        append_key(&out->sizes, at->key, 60);
+    else if (out->sizes.length < 60) {
+        text_append(&out->sizes, out->sizes.length > 0 ? ", " : "");
+        text_append(&out->sizes, at->key);
+        if (out->sizes.length >= 60)
+            text_append(&out->sizes, ", ...");
+    }
 }
 
 static void sort_keys(const hf_config *hf, const json_cursor *object, unread_keys *out)
@@ -232,45 +225,7 @@ static void sort_keys(const hf_config *hf, const json_cursor *object, unread_key
         sort_key(hf, &at, out);
 }
 
-/*
- * Sorts the keys around a nested decoder. Other towers are named in the warning. The sizes of their connectors,
- * and sizes that the decoder's own object repeats, do not matter.
- */
-static void sort_outer_keys(const hf_config *hf, unread_keys *out)
-{
-    static const char *const repeated[] = {
-        "hidden_size",       "intermediate_size",   "vocab_size",
-        "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-        "head_dim",          "sliding_window",      NULL};
-    json_cursor at;
-
-    for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
-        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
-            text_names_add(&out->named, at.key);
-        else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
-                 !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
-            sort_key(hf, &at, out);
-    }
-}
-
 /* ---- result ---- */
-
-static plait_status write_warning(const hf_config *hf, unread_keys *keys, const char **out,
-                                  plait_error *err)
-{
-    const char *const list = text_names_finish(&keys->named);
-
-    PLAIT_TRY(plait_check_allocated(list, err));
-    *out = "";
-    if (!hf->known)
-        *out = plait_arena_printf(
-            hf->arena, "%s%s%s, read like llama; ignored keys: %s",
-            hf->class.type[0] != '\0' ? "unknown model type \"" : "no model_type", hf->class.type,
-            hf->class.type[0] != '\0' ? "\"" : "", list[0] != '\0' ? list : "none");
-    else if (list[0] != '\0')
-        *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
-    return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
-}
 
 plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 {
@@ -280,13 +235,40 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
     text_names_init(&keys.named, hf->arena);
     text_builder_init(&keys.sizes, hf->arena);
     sort_keys(hf, hf->text, &keys);
-    if (hf->text != hf->root)
-        sort_outer_keys(hf, &keys);
+    if (hf->text != hf->root) {
+        static const char *const repeated[] = {
+            "hidden_size",       "intermediate_size",   "vocab_size",
+            "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+            "head_dim",          "sliding_window",      NULL};
+        json_cursor at;
+
+        // Sorts the keys around a nested decoder. Other towers are named in the warning. The sizes
+        // of their connectors, and sizes that the decoder's own object repeats, do not matter.
+        for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
+            if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
+                text_names_add(&keys.named, at.key);
+            else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
+                     !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
+                sort_key(hf, &at, &keys);
+        }
+    }
     PLAIT_TRY(json_value_optional(hf->text, "attn_config", &attention, err));
     if (json_is_object(&attention))
         sort_keys(hf, &attention, &keys);
-    if (keys.first.value == NULL)
-        return write_warning(hf, &keys, out, err);
+    if (keys.first.value == NULL) {
+        const char *const list = text_names_finish(&keys.named);
+        PLAIT_TRY(plait_check_allocated(list, err));
+        *out = "";
+        if (!hf->known)
+            *out = plait_arena_printf(hf->arena, "%s%s%s, read like llama; ignored keys: %s",
+                                      hf->class.type[0] != '\0' ? "unknown model type \""
+                                                                : "no model_type",
+                                      hf->class.type, hf->class.type[0] != '\0' ? "\"" : "",
+                                      list[0] != '\0' ? list : "none");
+        else if (list[0] != '\0')
+            *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
+        return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+    }
 
     const char *const more = text_builder_finish(&keys.sizes, NULL);
     PLAIT_TRY(plait_check_allocated(more, err));

@@ -37,33 +37,7 @@ static plait_activation activation_named(const char *name)
     return PLAIT_ACTIVATION_UNKNOWN;
 }
 
-static plait_status read_activation(const hf_config *hf, plait_activation *out, plait_error *err)
-{
-    const char *const key = hf_name(hf, hf_activation_keys);
-    const char *word;
-
-    *out = hf->class.activation;
-    hf_skip(hf, hf_activation_keys);
-    if (!json_has(hf->text, key) || hf_has_numeric_trait(hf, HF_OWN_ACTIVATION))
-        return PLAIT_OK;
-    PLAIT_TRY(json_string(hf->text, key, hf->arena, &word, err));
-    *out = activation_named(word);
-    return PLAIT_OK;
-}
-
 /* ---- attention ---- */
-
-/* MPT has the key inside its object for attention. */
-static plait_status read_alibi(const hf_config *hf, bool *out, plait_error *err)
-{
-    json_cursor attention;
-
-    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), out, err));
-    if (strcmp(hf->class.type, "mpt") != 0)
-        return PLAIT_OK;
-    PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
-    return json_is_null(&attention) ? PLAIT_OK : json_bool_optional(&attention, "alibi", out, err);
-}
 
 static const plait_attention *first_attention(const plait_model *model)
 {
@@ -110,55 +84,12 @@ static plait_status read_factor(const hf_config *hf, const char *key, double *ou
     return PLAIT_OK;
 }
 
-/* Granite divides logits, Cohere multiplies them; MPT may have a word. */
-static plait_status read_logit_scale(const hf_config *hf, double *out, plait_error *err)
-{
-    static const char *const words[] = {"inv_sqrt_d_model", NULL};
-    json_cursor at;
-    double divisor = 0.0;
-    int word;
-
-    *out = hf->class.logit_scale;
-    PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));
-    if (json_is_string(&at)) {
-        PLAIT_TRY(json_as_word(&at, words, &word, err));
-        *out = 1.0 / sqrt(hf->model->hidden);
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(read_factor(hf, "logit_scale", out, err));
-    PLAIT_TRY(read_factor(hf, "logits_scaling", &divisor, err));
-    if (divisor == 0.0)
-        return PLAIT_OK;
-    if (!isfinite(1.0 / divisor))
-        return json_fail_key(hf->text, "logits_scaling", PLAIT_ERROR_RANGE, err,
-                             "expected a number with a finite reciprocal, found %g", divisor);
-    *out = 1.0 / divisor;
-    return PLAIT_OK;
-}
-
 /* ---- rotary positions ----
  *
  *     "rope_theta": 1e4, "rope_scaling": {"type": "yarn", "factor": 40, ...}       until transformers 4
  *     "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn", ...}             since transformers 5
  *     "rope_parameters": {"full_attention": {...}, "sliding_attention": {...}}
  */
-
-/* "type" and "rope_type" are the same key; without them the kind is "default". */
-static plait_status read_rope_kind(const hf_config *hf, const json_cursor *at, plait_rope_kind *out,
-                                   plait_error *err)
-{
-    const char *word = "default";
-
-    PLAIT_TRY(json_string_optional(at, "type", hf->arena, &word, err));
-    PLAIT_TRY(json_string_optional(at, "rope_type", hf->arena, &word, err));
-    *out = PLAIT_ROPE_OTHER;
-    if (strcmp(word, "default") == 0)
-        *out = PLAIT_ROPE_PLAIN;
-    for (int kind = PLAIT_ROPE_LINEAR; kind <= PLAIT_ROPE_YARN; kind++)
-        if (strcmp(word, plait_rope_kind_name[kind]) == 0)
-            *out = (plait_rope_kind)kind;
-    return PLAIT_OK;
-}
 
 /* The default of a missing original length is the length of the model, and YaRN without a factor stretches the
  * original length to the length of the model. */
@@ -167,7 +98,16 @@ static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at
 {
     static const char length[] = "original_max_position_embeddings";
 
-    PLAIT_TRY(read_rope_kind(hf, at, &out->kind, err));
+    // "type" and "rope_type" are the same key; without them the kind is "default".
+    const char *word = "default";
+    PLAIT_TRY(json_string_optional(at, "type", hf->arena, &word, err));
+    PLAIT_TRY(json_string_optional(at, "rope_type", hf->arena, &word, err));
+    out->kind = PLAIT_ROPE_OTHER;
+    if (strcmp(word, "default") == 0)
+        out->kind = PLAIT_ROPE_PLAIN;
+    for (int kind = PLAIT_ROPE_LINEAR; kind <= PLAIT_ROPE_YARN; kind++)
+        if (strcmp(word, plait_rope_kind_name[kind]) == 0)
+            out->kind = (plait_rope_kind)kind;
     const bool yarn = out->kind == PLAIT_ROPE_YARN, llama3 = out->kind == PLAIT_ROPE_LLAMA3;
     if (out->kind == PLAIT_ROPE_PLAIN)
         return PLAIT_OK;
@@ -202,20 +142,6 @@ static plait_status read_rope_base(const json_cursor *at, plait_rope *out, plait
 
     PLAIT_TRY(hf_number(at, base, JSON_POSITIVE, out->base, &out->base, err));
     return hf_number(at, fraction, JSON_FRACTION, out->fraction, &out->fraction, err);
-}
-
-/* GPT-J counts the elements that are rotated; null is all of them. */
-static plait_status read_rotary_dim(const hf_config *hf, double *fraction, plait_error *err)
-{
-    const plait_attention *const attention = first_attention(hf->model);
-    int elements = hf_mentions(hf->text, "rotary_dim") ? 0 : hf->class.rotary_dim;
-
-    if (attention == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(json_int_optional(hf->text, "rotary_dim", 1, attention->head_dim, &elements, err));
-    if (elements > 0 && elements < attention->head_dim)
-        *fraction = (double)elements / attention->head_dim;
-    return PLAIT_OK;
 }
 
 static plait_status read_rope_object(const hf_config *hf, const json_cursor *at, plait_rope *out,
@@ -262,7 +188,15 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
                         .local_base = hf->class.rope_local_base,
                         .fraction = hf->class.rope_fraction};
     PLAIT_TRY(read_rope_base(hf->text, out, err));
-    PLAIT_TRY(read_rotary_dim(hf, &out->fraction, err));
+
+    // GPT-J counts the elements that are rotated; null is all of them.
+    const plait_attention *const layer = first_attention(hf->model);
+    int elements = hf_mentions(hf->text, "rotary_dim") ? 0 : hf->class.rotary_dim;
+    if (layer != NULL) {
+        PLAIT_TRY(json_int_optional(hf->text, "rotary_dim", 1, layer->head_dim, &elements, err));
+        if (elements > 0 && elements < layer->head_dim)
+            out->fraction = (double)elements / layer->head_dim;
+    }
     PLAIT_TRY(hf_number(hf->text, local_base, JSON_POSITIVE, 0.0, &out->local_base, err));
     PLAIT_TRY(hf_flag(hf, "rope_interleave", hf_has_numeric_trait(hf, HF_INTERLEAVED),
                       &out->interleaved, err));
@@ -278,20 +212,6 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
 }
 
 /* ---- routing ---- */
-
-static plait_status read_score(const hf_config *hf, plait_router_score *out, plait_error *err)
-{
-    const char *word = NULL;
-
-    PLAIT_TRY(json_string_optional(hf->text, "scoring_func", hf->arena, &word, err));
-    if (word == NULL)
-        return PLAIT_OK;
-    *out = PLAIT_ROUTER_UNKNOWN;
-    for (int score = PLAIT_ROUTER_SOFTMAX; score < PLAIT_ROUTER_SCORES; score++)
-        if (strcmp(word, plait_router_score_name[score]) == 0)
-            *out = (plait_router_score)score;
-    return PLAIT_OK;
-}
 
 static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
 {
@@ -310,7 +230,15 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
         .correction_bias = hf_has_numeric_trait(hf, HF_CORRECTION_BIAS),
         .scale = hf->class.router_scale,
     };
-    PLAIT_TRY(read_score(hf, &out->score, err));
+
+    const char *word = NULL;
+    PLAIT_TRY(json_string_optional(hf->text, "scoring_func", hf->arena, &word, err));
+    if (word != NULL) {
+        out->score = PLAIT_ROUTER_UNKNOWN;
+        for (int score = PLAIT_ROUTER_SOFTMAX; score < PLAIT_ROUTER_SCORES; score++)
+            if (strcmp(word, plait_router_score_name[score]) == 0)
+                out->score = (plait_router_score)score;
+    }
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
     PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
     if (method != NULL) // DeepSeek's noaux_tc balances loads by a bias instead of a loss
@@ -321,14 +249,28 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
 
 /* ---- the whole ---- */
 
-static plait_status read_numbers(const hf_config *hf, plait_numerics *out, plait_error *err)
+plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
+    static const char *const words[] = {"inv_sqrt_d_model", NULL};
+    static const char *const logit_cap[] = {"final_logit_softcapping", NULL};
+    static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
+    static const char *const init[] = {"initializer_range", NULL};
     static const char *const eps[] = {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon",
                                       "norm_epsilon", "norm_eps",       NULL};
-    static const char *const init[] = {"initializer_range", NULL};
-    static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
-    static const char *const logit_cap[] = {"final_logit_softcapping", NULL};
+    bool qk_norm = false;
+    const char *word;
+    json_cursor attention, at;
+    int logit_scale_word;
 
+    *out = (plait_numerics){0};
+
+    const char *const key = hf_name(hf, hf_activation_keys);
+    out->activation = hf->class.activation;
+    hf_skip(hf, hf_activation_keys);
+    if (json_has(hf->text, key) && !hf_has_numeric_trait(hf, HF_OWN_ACTIVATION)) {
+        PLAIT_TRY(json_string(hf->text, key, hf->arena, &word, err));
+        out->activation = activation_named(word);
+    }
     out->norm_eps = hf->class.norm_eps;
     out->attention_softcap = hf->class.attention_softcap;
     out->logit_softcap = hf->class.logit_softcap;
@@ -336,16 +278,15 @@ static plait_status read_numbers(const hf_config *hf, plait_numerics *out, plait
     PLAIT_TRY(hf_number(hf->text, init, JSON_FRACTION, 0.0, &out->init_std, err));
     PLAIT_TRY(
         hf_number(hf->text, attention_cap, JSON_NON_NEGATIVE, 0.0, &out->attention_softcap, err));
-    return hf_number(hf->text, logit_cap, JSON_NON_NEGATIVE, 0.0, &out->logit_softcap, err);
-}
+    PLAIT_TRY(hf_number(hf->text, logit_cap, JSON_NON_NEGATIVE, 0.0, &out->logit_softcap, err));
 
-plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
-{
-    bool qk_norm = false;
-    *out = (plait_numerics){0};
-    PLAIT_TRY(read_activation(hf, &out->activation, err));
-    PLAIT_TRY(read_numbers(hf, out, err));
-    PLAIT_TRY(read_alibi(hf, &out->alibi, err));
+    // MPT has the key inside its object for attention.
+    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), &out->alibi, err));
+    if (strcmp(hf->class.type, "mpt") == 0) {
+        PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
+        if (!json_is_null(&attention))
+            PLAIT_TRY(json_bool_optional(&attention, "alibi", &out->alibi, err));
+    }
     for (int k = 0; k < hf->model->kinds; k++)
         qk_norm = qk_norm || hf->model->kind[k].attention.qk_norm;
     out->qk_l2_norm = qk_norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
@@ -355,7 +296,25 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
     PLAIT_TRY(read_factor(hf, "embedding_multiplier", &out->embedding_scale, err));
     PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
     PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
-    PLAIT_TRY(read_logit_scale(hf, &out->logit_scale, err));
+
+    // Granite divides logits, Cohere multiplies them; MPT may have a word.
+    double divisor = 0.0;
+    out->logit_scale = hf->class.logit_scale;
+    PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));
+    if (json_is_string(&at)) {
+        PLAIT_TRY(json_as_word(&at, words, &logit_scale_word, err));
+        out->logit_scale = 1.0 / sqrt(hf->model->hidden);
+    } else {
+        PLAIT_TRY(read_factor(hf, "logit_scale", &out->logit_scale, err));
+        PLAIT_TRY(read_factor(hf, "logits_scaling", &divisor, err));
+        if (divisor != 0.0) {
+            if (!isfinite(1.0 / divisor))
+                return json_fail_key(hf->text, "logits_scaling", PLAIT_ERROR_RANGE, err,
+                                     "expected a number with a finite reciprocal, found %g",
+                                     divisor);
+            out->logit_scale = 1.0 / divisor;
+        }
+    }
     PLAIT_TRY(read_rope(hf, &out->rope, err));
     return read_router(hf, &out->router, err);
 }

@@ -44,26 +44,20 @@ static plait_status read_bias(const hf_config *hf, const char *key, enum hf_trai
     return PLAIT_OK;
 }
 
-/* With "multi_query", Falcon and StarCoder ignore the number of key and value heads. */
-static plait_status read_multi_query(const hf_config *hf, bool *out, plait_error *err)
-{
-    bool grouped = false;
-
-    *out = hf_has_trait(hf, HF_MULTI_QUERY);
-    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
-    if (*out)
-        PLAIT_TRY(json_bool_optional(hf->text, "multi_query", out, err));
-    *out = *out && !grouped;
-    return PLAIT_OK;
-}
-
 /* An absent number is the class's, a null one is the number of heads. */
 static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, plait_error *err)
 {
     bool multi_query;
 
     out->kv_heads = out->heads;
-    PLAIT_TRY(read_multi_query(hf, &multi_query, err));
+
+    // With "multi_query", Falcon and StarCoder ignore the number of key and value heads.
+    bool grouped = false;
+    multi_query = hf_has_trait(hf, HF_MULTI_QUERY);
+    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
+    if (multi_query)
+        PLAIT_TRY(json_bool_optional(hf->text, "multi_query", &multi_query, err));
+    multi_query = multi_query && !grouped;
     if (multi_query) {
         hf_skip(hf, kv_heads_names);
         out->kv_heads = 1;
@@ -86,23 +80,39 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
     return PLAIT_OK;
 }
 
-/* The full layers of Gemma 4 have their own size and number of heads, and keys that are also the values. */
-static plait_status read_full_layer(const hf_config *hf, plait_attention *out, plait_error *err)
-{
-    PLAIT_TRY(json_bool_optional(hf->text, "attention_k_eq_v", &out->shared_kv, err));
-    if (out->shared_kv)
-        PLAIT_TRY(json_int_optional(hf->text, "num_global_key_value_heads", 1, MODEL_MAX_HEADS,
-                                    &out->kv_heads, err));
-    return json_int_optional(hf->text, "global_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim,
-                             err);
-}
-
-/* The full layers of Llama 4 and Command R7B have no positions, and therefore no norm of q and k. */
-static plait_status read_positions(const hf_config *hf, hf_mixer which, plait_attention *out,
+static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_attention *out,
                                    plait_error *err)
 {
-    bool alibi = false;
+    bool bias;
 
+    *out = (plait_attention){.sinks = hf_has_trait(hf, HF_SINKS)};
+
+    const json_cursor *const at = hf->text;
+    out->head_dim = hf->class.head_dim;
+    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class.heads, &out->heads, err));
+    PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
+    PLAIT_TRY(read_kv_heads(hf, out, err));
+    if (which == HF_FULL) {
+        // The full layers of Gemma 4 have their own size and number of heads, and keys that are
+        // also the values.
+        PLAIT_TRY(json_bool_optional(hf->text, "attention_k_eq_v", &out->shared_kv, err));
+        if (out->shared_kv)
+            PLAIT_TRY(json_int_optional(hf->text, "num_global_key_value_heads", 1, MODEL_MAX_HEADS,
+                                        &out->kv_heads, err));
+        PLAIT_TRY(json_int_optional(hf->text, "global_head_dim", 1, MODEL_MAX_HEAD_DIM,
+                                    &out->head_dim, err));
+    }
+    PLAIT_TRY(
+        model_check_kv_heads(at, hf_name(hf, kv_heads_names), out->heads, out->kv_heads, err));
+    PLAIT_TRY(
+        model_check_head_dim(at, "head_dim", hf->model->hidden, out->heads, &out->head_dim, err));
+    PLAIT_TRY(read_bias(hf, hf->class.attention_bias, HF_QKV_BIAS, &bias, err));
+    out->qkv_bias = bias;
+    out->out_bias = bias && !hf_has_trait(hf, HF_NO_OUT_BIAS);
+
+    // The full layers of Llama 4 and Command R7B have no positions, and therefore no norm of q and
+    // k.
+    bool alibi = false;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "use_qk_norm", &out->qk_norm, err));
@@ -112,36 +122,6 @@ static plait_status read_positions(const hf_config *hf, hf_mixer which, plait_at
         out->rotary = false;
         out->qk_norm = false;
     }
-    return PLAIT_OK;
-}
-
-static plait_status read_shape(const hf_config *hf, hf_mixer which, plait_attention *out,
-                               plait_error *err)
-{
-    const json_cursor *const at = hf->text;
-
-    out->head_dim = hf->class.head_dim;
-    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class.heads, &out->heads, err));
-    PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
-    PLAIT_TRY(read_kv_heads(hf, out, err));
-    if (which == HF_FULL)
-        PLAIT_TRY(read_full_layer(hf, out, err));
-    PLAIT_TRY(
-        model_check_kv_heads(at, hf_name(hf, kv_heads_names), out->heads, out->kv_heads, err));
-    return model_check_head_dim(at, "head_dim", hf->model->hidden, out->heads, &out->head_dim, err);
-}
-
-static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_attention *out,
-                                   plait_error *err)
-{
-    bool bias;
-
-    *out = (plait_attention){.sinks = hf_has_trait(hf, HF_SINKS)};
-    PLAIT_TRY(read_shape(hf, which, out, err));
-    PLAIT_TRY(read_bias(hf, hf->class.attention_bias, HF_QKV_BIAS, &bias, err));
-    out->qkv_bias = bias;
-    out->out_bias = bias && !hf_has_trait(hf, HF_NO_OUT_BIAS);
-    PLAIT_TRY(read_positions(hf, which, out, err));
     if (hf_has_trait(hf, HF_GATED_ATTENTION))
         PLAIT_TRY(hf_flag(hf, "attn_output_gate", true, &out->gate, err));
     if (which == HF_SLIDING)
@@ -283,38 +263,6 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
     return hf_int_optional(hf, experts_names, 0, MODEL_MAX_EXPERTS, out, err);
 }
 
-/* Shared experts are a number of experts, one expert with a width of its own, or a dense MLP. */
-static plait_status read_shared(const hf_config *hf, plait_moe *out, plait_error *err)
-{
-    int shared = hf->class.shared;
-
-    PLAIT_TRY(hf_int_optional(hf, shared_names, 0, MODEL_MAX_EXPERTS, &shared, err));
-    if (shared > MODEL_MAX_WIDTH / out->width)
-        return json_fail_key(
-            hf->text, hf_name(hf, shared_names), PLAIT_ERROR_RANGE, err,
-            "expected shared experts with a total width of at most %d, found %d experts",
-            MODEL_MAX_WIDTH, shared);
-    out->shared_width = shared * out->width;
-    if (hf_has_trait(hf, HF_SHARED_MLP))
-        return json_int(hf->text, "intermediate_size", 1, MODEL_MAX_WIDTH, &out->shared_width, err);
-    PLAIT_TRY(hf_int_optional(hf, shared_width_names, 0, MODEL_MAX_WIDTH, &out->shared_width, err));
-    out->shared_gate = out->shared_width > 0 && hf_has_trait(hf, HF_SHARED_GATE);
-    return PLAIT_OK;
-}
-
-/* A single group limits nothing, so the model has none. */
-static plait_status read_groups(const hf_config *hf, plait_moe *out, plait_error *err)
-{
-    PLAIT_TRY(json_int_optional(hf->text, "n_group", 0, MODEL_MAX_EXPERTS, &out->groups, err));
-    PLAIT_TRY(
-        json_int_optional(hf->text, "topk_group", 0, MODEL_MAX_EXPERTS, &out->group_topk, err));
-    if (out->groups <= 1) {
-        out->groups = 0;
-        out->group_topk = 0;
-    }
-    return model_check_groups(hf->text, "n_group", "topk_group", out, err);
-}
-
 plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err)
 {
     plait_moe *const moe = &out->moe;
@@ -327,6 +275,32 @@ plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err
     PLAIT_TRY(hf_int(hf, topk_names, 1, MODEL_MAX_EXPERTS, &moe->topk, err));
     PLAIT_TRY(model_check_topk(hf->text, hf_name(hf, topk_names), moe->experts, moe->topk, err));
     PLAIT_TRY(hf_int(hf, expert_width_names, 1, MODEL_MAX_WIDTH, &moe->width, err));
-    PLAIT_TRY(read_shared(hf, moe, err));
-    return read_groups(hf, moe, err);
+
+    // Shared experts are a number of experts, one expert with a width of its own, or a dense MLP.
+    int shared = hf->class.shared;
+    PLAIT_TRY(hf_int_optional(hf, shared_names, 0, MODEL_MAX_EXPERTS, &shared, err));
+    if (shared > MODEL_MAX_WIDTH / moe->width)
+        return json_fail_key(
+            hf->text, hf_name(hf, shared_names), PLAIT_ERROR_RANGE, err,
+            "expected shared experts with a total width of at most %d, found %d experts",
+            MODEL_MAX_WIDTH, shared);
+    moe->shared_width = shared * moe->width;
+    if (hf_has_trait(hf, HF_SHARED_MLP)) {
+        PLAIT_TRY(
+            json_int(hf->text, "intermediate_size", 1, MODEL_MAX_WIDTH, &moe->shared_width, err));
+    } else {
+        PLAIT_TRY(
+            hf_int_optional(hf, shared_width_names, 0, MODEL_MAX_WIDTH, &moe->shared_width, err));
+        moe->shared_gate = moe->shared_width > 0 && hf_has_trait(hf, HF_SHARED_GATE);
+    }
+
+    // A single group limits nothing, so the model has none.
+    PLAIT_TRY(json_int_optional(hf->text, "n_group", 0, MODEL_MAX_EXPERTS, &moe->groups, err));
+    PLAIT_TRY(
+        json_int_optional(hf->text, "topk_group", 0, MODEL_MAX_EXPERTS, &moe->group_topk, err));
+    if (moe->groups <= 1) {
+        moe->groups = 0;
+        moe->group_topk = 0;
+    }
+    return model_check_groups(hf->text, "n_group", "topk_group", moe, err);
 }

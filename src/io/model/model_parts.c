@@ -217,18 +217,21 @@ plait_status model_read_opaque(const json_cursor *at, plait_opaque *out, plait_e
 
 /* ---- writing ---- */
 
-static void write_opaque(json_writer *json, const plait_opaque *costs)
+void model_write_kind(json_writer *json, const plait_layer *kind)
 {
-    json_member_object(json, "opaque");
-    json_member_number(json, "params", costs->params);
-    json_member_number(json, "forward_flops", costs->forward_flops);
-    json_member_number(json, "forward_bytes", costs->forward_bytes);
-    json_member_number(json, "activation_bytes", costs->activation_bytes);
-    json_end_object(json);
-}
-
-static void write_mixer(json_writer *json, const plait_layer *kind)
-{
+    json_begin_object(json);
+    if (kind->opaque) {
+        json_member_object(json, "opaque");
+        json_member_number(json, "params", kind->given.params);
+        json_member_number(json, "forward_flops", kind->given.forward_flops);
+        json_member_number(json, "forward_bytes", kind->given.forward_bytes);
+        json_member_number(json, "activation_bytes", kind->given.activation_bytes);
+        json_end_object(json);
+        json_end_object(json);
+        return;
+    }
+    json_member_int64(json, "norms", kind->norms);
+    json_member_bool(json, "parallel_residual", kind->parallel_residual);
     switch (kind->mixer) {
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
@@ -253,19 +256,6 @@ static void write_mixer(json_writer *json, const plait_layer *kind)
         fields_write_member(json, "mamba", mamba_fields, &kind->mamba);
         break;
     }
-}
-
-void model_write_kind(json_writer *json, const plait_layer *kind)
-{
-    json_begin_object(json);
-    if (kind->opaque) {
-        write_opaque(json, &kind->given);
-        json_end_object(json);
-        return;
-    }
-    json_member_int64(json, "norms", kind->norms);
-    json_member_bool(json, "parallel_residual", kind->parallel_residual);
-    write_mixer(json, kind);
     if (kind->ffn == PLAIT_FFN_MLP)
         fields_write_member(json, "mlp", mlp_fields, &kind->mlp);
     if (kind->ffn == PLAIT_FFN_MOE) {

@@ -22,18 +22,6 @@ typedef struct model_file {
 
 /* ---- kinds of layers ---- */
 
-/* An opaque kind has costs instead of parts. */
-static plait_status read_opaque_kind(const json_cursor *at, plait_layer *out, plait_error *err)
-{
-    static const char *const keys[] = {"opaque", NULL};
-    json_cursor costs;
-
-    *out = (plait_layer){.name = out->name, .opaque = true};
-    PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(json_object(at, "opaque", &costs, err));
-    return model_read_opaque(&costs, &out->given, err);
-}
-
 /* A kind with "like" starts as a copy of that kind, and its own parts replace those of the copy. */
 static plait_status read_kind(const json_cursor *at, model_file *file, plait_layer *out,
                               plait_error *err)
@@ -44,8 +32,16 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     const char *const name = out->name;
     int like = -1;
 
-    if (json_has(at, "opaque"))
-        return read_opaque_kind(at, out, err);
+    if (json_has(at, "opaque")) {
+        static const char *const opaque_kind_keys[] = {"opaque", NULL};
+        json_cursor costs;
+
+        // An opaque kind has costs instead of parts.
+        *out = (plait_layer){.name = out->name, .opaque = true};
+        PLAIT_TRY(json_keys_among(at, opaque_kind_keys, err));
+        PLAIT_TRY(json_object(at, "opaque", &costs, err));
+        return model_read_opaque(&costs, &out->given, err);
+    }
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(json_word_optional(at, "like", file->kind_name, &like, err));
     if (like >= 0 && file->kind[like].opaque)
@@ -121,92 +117,20 @@ static plait_status append_pattern(const json_cursor *at, model_file *file, plai
     return PLAIT_OK;
 }
 
-/* {"kind": "moe", "count": 58} or {"pattern": ["sliding", "full"], "count": 13} */
-static plait_status read_run(const json_cursor *at, model_file *file, plait_error *err)
-{
-    static const char *const keys[] = {"kind", "pattern", "count", NULL};
-    int count = 1, kind = 0;
-
-    PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(json_int_optional(at, "count", 1, PLAIT_MAX_LAYERS, &count, err));
-    if (json_has(at, "kind") == json_has(at, "pattern"))
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err, "expected kind or pattern, found %s",
-                         json_has(at, "kind") ? "both" : "neither");
-    if (json_has(at, "kind"))
-        PLAIT_TRY(json_word(at, "kind", file->kind_name, &kind, err));
-    for (int i = 0; i < count; i++)
-        PLAIT_TRY(json_has(at, "kind") ? append_layer(at, file, kind, err)
-                                       : append_pattern(at, file, err));
-    return PLAIT_OK;
-}
-
-static plait_status read_layers(const json_cursor *root, model_file *file, plait_error *err)
-{
-    json_cursor runs, run;
-
-    PLAIT_TRY(json_array(root, "layers", &runs, err));
-    for (bool more = json_first(&runs, &run); more; more = json_next(&run))
-        PLAIT_TRY(read_run(&run, file, err));
-    if (file->model->layers == 0)
-        return json_fail(&runs, PLAIT_ERROR_SCHEMA, err, "expected at least one layer, found none");
-    return PLAIT_OK;
-}
-
-static plait_status read_mtp(const json_cursor *root, model_file *file, plait_error *err)
-{
-    static const char *const keys[] = {"kind", "count", NULL};
-    plait_model *const model = file->model;
-    json_cursor at;
-
-    PLAIT_TRY(json_object_optional(root, "mtp", &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    model->mtp_layers = 1;
-    PLAIT_TRY(json_keys_among(&at, keys, err));
-    PLAIT_TRY(json_word(&at, "kind", file->kind_name, &model->mtp_kind, err));
-    return json_int_optional(&at, "count", 1, MODEL_MAX_MTP, &model->mtp_layers, err);
-}
-
 /* ---- the model ---- */
-
-static plait_status read_embedding(const json_cursor *root, plait_model *model, plait_error *err)
-{
-    static const char *const keys[] = {"learned_positions", "norm", "patch_dim", NULL};
-    json_cursor at;
-
-    PLAIT_TRY(json_object_optional(root, "embedding", &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&at, keys, err));
-    PLAIT_TRY(json_int_optional(&at, "learned_positions", 0, MODEL_MAX_POSITIONS,
-                                &model->learned_positions, err));
-    PLAIT_TRY(json_bool_optional(&at, "norm", &model->embedding_norm, err));
-    return json_int_optional(&at, "patch_dim", 0, MODEL_MAX_WIDTH, &model->patch_dim, err);
-}
-
-/* Published counts are for people and for tests; plait only checks their form. */
-static plait_status check_published(const json_cursor *root, plait_error *err)
-{
-    static const char *const words[] = {"with-mtp", "with-vision", "without-embedding",
-                                        "without-head", NULL};
-    double params;
-    int word;
-    json_cursor as, at;
-
-    PLAIT_TRY(json_number_optional(root, "published_params", JSON_POSITIVE, &params, err));
-    PLAIT_TRY(json_number_optional(root, "published_active_params", JSON_POSITIVE, &params, err));
-    PLAIT_TRY(json_array_optional(root, "published_as", &as, err));
-    for (bool more = json_first(&as, &at); more; more = json_next(&at))
-        PLAIT_TRY(json_as_word(&at, words, &word, err));
-    return PLAIT_OK;
-}
 
 /* Reads all keys but kinds and layers. */
 static plait_status read_properties(const json_cursor *root, plait_arena *arena, plait_model *model,
                                     plait_error *err)
 {
+    static const char *const published_words[] = {"with-mtp", "with-vision", "without-embedding",
+                                                  "without-head", NULL};
+    static const char *const embedding_keys[] = {"learned_positions", "norm", "patch_dim", NULL};
     static const char *const norms[] = {"rms", "layer", NULL};
     int norm, weights = -1;
+    json_cursor at, as;
+    double params;
+    int word;
 
     model->family = "";
     PLAIT_TRY(json_string(root, "name", arena, &model->name, err));
@@ -226,10 +150,23 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     PLAIT_TRY(json_bool_optional(root, "head_bias", &model->head_bias, err));
     PLAIT_TRY(json_bool_optional(root, "dropout", &model->dropout, err));
     model->layer_norm = norm == 1;
-    PLAIT_TRY(check_published(root, err));
+
+    // Published counts are for people and for tests; plait only checks their form.
+    PLAIT_TRY(json_number_optional(root, "published_params", JSON_POSITIVE, &params, err));
+    PLAIT_TRY(json_number_optional(root, "published_active_params", JSON_POSITIVE, &params, err));
+    PLAIT_TRY(json_array_optional(root, "published_as", &as, err));
+    for (bool more = json_first(&as, &at); more; more = json_next(&at))
+        PLAIT_TRY(json_as_word(&at, published_words, &word, err));
     PLAIT_TRY(model_read_numerics(root, &model->numerics, err));
     PLAIT_TRY(model_read_training(root, arena, &model->training, err));
-    return read_embedding(root, model, err);
+    PLAIT_TRY(json_object_optional(root, "embedding", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&at, embedding_keys, err));
+    PLAIT_TRY(json_int_optional(&at, "learned_positions", 0, MODEL_MAX_POSITIONS,
+                                &model->learned_positions, err));
+    PLAIT_TRY(json_bool_optional(&at, "norm", &model->embedding_norm, err));
+    return json_int_optional(&at, "patch_dim", 0, MODEL_MAX_WIDTH, &model->patch_dim, err);
 }
 
 /* Copies layers, and the kinds that a layer or a prediction module has, into the arena. Unused kinds would
@@ -265,6 +202,7 @@ static plait_status keep_layers(const model_file *file, plait_error *err)
 plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
                               plait_error *err)
 {
+    static const char *const mtp_keys[] = {"kind", "count", NULL};
     static const char *const keys[] = {"name",
                                        "family",
                                        "source",
@@ -288,12 +226,39 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                                        "published_active_params",
                                        NULL};
     model_file file = {.arena = arena, .model = out};
+    json_cursor mtp, runs, run;
 
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(read_properties(at, arena, out, err));
     PLAIT_TRY(read_kinds(at, &file, err));
-    PLAIT_TRY(read_layers(at, &file, err));
-    PLAIT_TRY(read_mtp(at, &file, err));
+    PLAIT_TRY(json_array(at, "layers", &runs, err));
+    for (bool more = json_first(&runs, &run); more; more = json_next(&run)) {
+        static const char *const run_keys[] = {"kind", "pattern", "count", NULL};
+
+        // {"kind": "moe", "count": 58} or {"pattern": ["sliding", "full"], "count": 13}
+        int count = 1, kind = 0;
+        PLAIT_TRY(json_keys_among(&run, run_keys, err));
+        PLAIT_TRY(json_int_optional(&run, "count", 1, PLAIT_MAX_LAYERS, &count, err));
+        if (json_has(&run, "kind") == json_has(&run, "pattern"))
+            return json_fail(&run, PLAIT_ERROR_SCHEMA, err, "expected kind or pattern, found %s",
+                             json_has(&run, "kind") ? "both" : "neither");
+        if (json_has(&run, "kind"))
+            PLAIT_TRY(json_word(&run, "kind", file.kind_name, &kind, err));
+        for (int i = 0; i < count; i++)
+            PLAIT_TRY(json_has(&run, "kind") ? append_layer(&run, &file, kind, err)
+                                             : append_pattern(&run, &file, err));
+    }
+    if (file.model->layers == 0)
+        return json_fail(&runs, PLAIT_ERROR_SCHEMA, err, "expected at least one layer, found none");
+
+    plait_model *const model = file.model;
+    PLAIT_TRY(json_object_optional(at, "mtp", &mtp, err));
+    if (!json_is_null(&mtp)) {
+        model->mtp_layers = 1;
+        PLAIT_TRY(json_keys_among(&mtp, mtp_keys, err));
+        PLAIT_TRY(json_word(&mtp, "kind", file.kind_name, &model->mtp_kind, err));
+        PLAIT_TRY(json_int_optional(&mtp, "count", 1, MODEL_MAX_MTP, &model->mtp_layers, err));
+    }
     return keep_layers(&file, err);
 }
 

@@ -63,32 +63,6 @@ static plait_status read_key(const json_cursor *plan, plait_key_id key, plait_ar
     return PLAIT_OK;
 }
 
-/* The attention kernel may be a key of the job or of the plan. */
-static plait_status read_job(const json_cursor *job, plait_arena *arena, case_row *out,
-                             plait_error *err)
-{
-    static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
-
-    PLAIT_TRY(json_keys_among(job, keys, err));
-    PLAIT_TRY(json_int_optional(job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
-    PLAIT_TRY(json_int_optional(job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
-    PLAIT_TRY(json_string_optional(job, "precision", arena, &out->precision, err));
-    return read_key(job, PLAIT_KEY_ATTENTION, arena, out, err);
-}
-
-static plait_status read_plan(const json_cursor *plan, plait_arena *arena, case_row *out,
-                              plait_error *err)
-{
-    const char *names[PLAIT_KEYS + 1] = {NULL};
-
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        names[key] = plait_keys[key].name;
-    PLAIT_TRY(json_keys_among(plan, names, err));
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(read_key(plan, (plait_key_id)key, arena, out, err));
-    return PLAIT_OK;
-}
-
 static plait_status read_setting(const json_cursor *at, plait_arena *arena, case_row *out,
                                  plait_error *err)
 {
@@ -99,77 +73,29 @@ static plait_status read_setting(const json_cursor *at, plait_arena *arena, case
     PLAIT_TRY(json_string_optional(at, "runtime", arena, &out->runtime, err));
     PLAIT_TRY(json_int_optional(at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(json_object_optional(at, "job", &job, err));
-    if (!json_is_null(&job))
-        PLAIT_TRY(read_job(&job, arena, out, err));
+    if (!json_is_null(&job)) {
+        static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
+
+        // The attention kernel may be a key of the job or of the plan.
+        PLAIT_TRY(json_keys_among(&job, keys, err));
+        PLAIT_TRY(json_int_optional(&job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+        PLAIT_TRY(json_int_optional(&job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
+        PLAIT_TRY(json_string_optional(&job, "precision", arena, &out->precision, err));
+        PLAIT_TRY(read_key(&job, PLAIT_KEY_ATTENTION, arena, out, err));
+    }
     PLAIT_TRY(json_object_optional(at, "plan", &plan, err));
-    return json_is_null(&plan) ? PLAIT_OK : read_plan(&plan, arena, out, err);
+    if (json_is_null(&plan))
+        return PLAIT_OK;
+    const char *keys[PLAIT_KEYS + 1] = {NULL};
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        keys[key] = plait_keys[key].name;
+    PLAIT_TRY(json_keys_among(&plan, keys, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(read_key(&plan, (plait_key_id)key, arena, out, err));
+    return PLAIT_OK;
 }
 
 /* ---- rows ---- */
-
-static plait_status check_whole(const json_cursor *at, const case_row *row, plait_error *err)
-{
-    const struct {
-        const char *key;
-        bool there;
-    } needed[] = {{"model", row->model != NULL},     {"cluster", row->cluster != NULL},
-                  {"runtime", row->runtime != NULL}, {"gpus", row->gpus > 0},
-                  {"job/seq", row->seq > 0},         {"job/gbs", row->gbs > 0}};
-
-    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
-        if (!needed[i].there)
-            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                             "expected %s here or at the top of the file, found neither",
-                             needed[i].key);
-    return PLAIT_OK;
-}
-
-static plait_status read_published(const json_cursor *at, case_row *out, plait_error *err)
-{
-    json_cursor published;
-
-    for (int f = 0; f < CASE_FIGURES; f++)
-        out->published[f] = (double)NAN;
-    PLAIT_TRY(json_object_optional(at, "published", &published, err));
-    if (json_is_null(&published))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&published, case_figure_key, err));
-    for (int f = 0; f < CASE_FIGURES; f++) {
-        const json_range range = f == CASE_speedup_percent ? JSON_ANY : JSON_POSITIVE;
-
-        PLAIT_TRY(
-            json_number_optional(&published, case_figure_key[f], range, &out->published[f], err));
-    }
-    if (out->published[CASE_speedup_percent] <= -100.0)
-        return json_fail_key(&published, "speedup_percent", PLAIT_ERROR_RANGE, err,
-                             "expected more than -100, found %g",
-                             out->published[CASE_speedup_percent]);
-    return PLAIT_OK;
-}
-
-/* A row is compared with one before it. */
-static plait_status read_against(const json_cursor *at, const case_row *rows, int before,
-                                 plait_arena *arena, case_row *out, plait_error *err)
-{
-    const char *name = NULL;
-
-    out->against = -1;
-    PLAIT_TRY(json_string_optional(at, "against", arena, &name, err));
-    for (int r = 0; name != NULL && r < before; r++)
-        if (strcmp(rows[r].name, name) == 0)
-            out->against = r;
-    if (name != NULL && out->against < 0)
-        return json_fail_key(at, "against", PLAIT_ERROR_RANGE, err,
-                             "expected the name of a row before this one, found \"%.60s\"", name);
-    if (out->against < 0 && isfinite(out->published[CASE_speedup_percent]))
-        return json_fail_key(at, "against", PLAIT_ERROR_SCHEMA, err,
-                             "expected the row that speedup_percent compares with, found none");
-    PLAIT_TRY(json_int_optional(at, "sync_stages", 2, 1 << 20, &out->sync_stages, err));
-    if (out->sync_stages > 0 && out->against < 0)
-        return json_fail_key(at, "sync_stages", PLAIT_ERROR_SCHEMA, err,
-                             "expected this key only together with \"against\"");
-    return PLAIT_OK;
-}
 
 static plait_status read_row(const json_cursor *at, case_row *rows, int before,
                              const case_row *common, plait_arena *arena, plait_error *err)
@@ -178,6 +104,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
                                        "job",         "plan",   "published", "notes",   "against",
                                        "sync_stages", "search", NULL};
     case_row *const out = &rows[before];
+    json_cursor published;
 
     *out = *common;
     PLAIT_TRY(json_keys_among(at, keys, err));
@@ -188,28 +115,54 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
                                  "expected a unique name, found \"%.60s\" again", out->name);
     PLAIT_TRY(json_bool_optional(at, "search", &out->search, err));
     PLAIT_TRY(read_setting(at, arena, out, err));
-    PLAIT_TRY(check_whole(at, out, err));
-    PLAIT_TRY(read_published(at, out, err));
-    PLAIT_TRY(read_against(at, rows, before, arena, out, err));
+
+    const struct {
+        const char *key;
+        bool there;
+    } needed[] = {{"model", out->model != NULL},     {"cluster", out->cluster != NULL},
+                  {"runtime", out->runtime != NULL}, {"gpus", out->gpus > 0},
+                  {"job/seq", out->seq > 0},         {"job/gbs", out->gbs > 0}};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!needed[i].there)
+            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                             "expected %s here or at the top of the file, found neither",
+                             needed[i].key);
+    for (int f = 0; f < CASE_FIGURES; f++)
+        out->published[f] = (double)NAN;
+    PLAIT_TRY(json_object_optional(at, "published", &published, err));
+    if (!json_is_null(&published)) {
+        PLAIT_TRY(json_keys_among(&published, case_figure_key, err));
+        for (int f = 0; f < CASE_FIGURES; f++) {
+            const json_range range = f == CASE_speedup_percent ? JSON_ANY : JSON_POSITIVE;
+
+            PLAIT_TRY(json_number_optional(&published, case_figure_key[f], range,
+                                           &out->published[f], err));
+        }
+        if (out->published[CASE_speedup_percent] <= -100.0)
+            return json_fail_key(&published, "speedup_percent", PLAIT_ERROR_RANGE, err,
+                                 "expected more than -100, found %g",
+                                 out->published[CASE_speedup_percent]);
+    }
+
+    // A row is compared with one before it.
+    const char *against = NULL;
+    out->against = -1;
+    PLAIT_TRY(json_string_optional(at, "against", arena, &against, err));
+    for (int r = 0; against != NULL && r < before; r++)
+        if (strcmp(rows[r].name, against) == 0)
+            out->against = r;
+    if (against != NULL && out->against < 0)
+        return json_fail_key(at, "against", PLAIT_ERROR_RANGE, err,
+                             "expected the name of a row before this one, found \"%.60s\"",
+                             against);
+    if (out->against < 0 && isfinite(out->published[CASE_speedup_percent]))
+        return json_fail_key(at, "against", PLAIT_ERROR_SCHEMA, err,
+                             "expected the row that speedup_percent compares with, found none");
+    PLAIT_TRY(json_int_optional(at, "sync_stages", 2, 1 << 20, &out->sync_stages, err));
+    if (out->sync_stages > 0 && out->against < 0)
+        return json_fail_key(at, "sync_stages", PLAIT_ERROR_SCHEMA, err,
+                             "expected this key only together with \"against\"");
     return read_remarks(at, "notes", arena, &out->notes, err);
-}
-
-static plait_status read_rows(const json_cursor *root, const case_row *common, plait_arena *arena,
-                              case_study *out, plait_error *err)
-{
-    json_cursor list, element;
-    case_row *rows;
-
-    PLAIT_TRY(json_array(root, "rows", &list, err));
-    if (json_count(&list) == 0 || json_count(&list) > MAX_ROWS)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d rows, found %zu",
-                         MAX_ROWS, json_count(&list));
-    rows = plait_arena_alloc(arena, json_count(&list), sizeof *rows);
-    PLAIT_TRY(plait_check_allocated(rows, err));
-    out->row = rows;
-    for (bool more = json_first(&list, &element); more; more = json_next(&element))
-        PLAIT_TRY(read_row(&element, rows, out->rows++, common, arena, err));
-    return PLAIT_OK;
 }
 
 /* ---- the file ---- */
@@ -222,6 +175,8 @@ static plait_status read_case(const json_cursor *root, plait_arena *arena, void 
                                        "contradicts", "notes", "rows",   NULL};
     case_study *const out = result;
     case_row common = {.against = -1};
+    json_cursor list, element;
+    case_row *rows;
 
     *out = (case_study){0};
     PLAIT_TRY(json_keys_among(root, keys, err));
@@ -232,20 +187,16 @@ static plait_status read_case(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(read_remarks(root, "contradicts", arena, &out->contradicts, err));
     PLAIT_TRY(read_remarks(root, "notes", arena, &out->notes, err));
     PLAIT_TRY(read_setting(root, arena, &common, err));
-    return read_rows(root, &common, arena, out, err);
-}
-
-/* A case has the name of its file, since the one is printed and the other is given. */
-static plait_status check_name(const char *path, const char *name, plait_error *err)
-{
-    const char *const file = file_base_name(path);
-    const size_t length = strlen(name);
-
-    if (strcmp(path, "-") == 0 ||
-        (strncmp(file, name, length) == 0 && strcmp(file + length, ".json") == 0))
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
-                      "/name: expected the name of the file, found \"%s\"", name);
+    PLAIT_TRY(json_array(root, "rows", &list, err));
+    if (json_count(&list) == 0 || json_count(&list) > MAX_ROWS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected 1 to %d rows, found %zu",
+                         MAX_ROWS, json_count(&list));
+    rows = plait_arena_alloc(arena, json_count(&list), sizeof *rows);
+    PLAIT_TRY(plait_check_allocated(rows, err));
+    out->row = rows;
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_row(&element, rows, out->rows++, &common, arena, err));
+    return PLAIT_OK;
 }
 
 plait_status cases_find(const char *name, plait_arena *arena, case_study *out, plait_error *err)
@@ -254,7 +205,15 @@ plait_status cases_find(const char *name, plait_arena *arena, case_study *out, p
 
     PLAIT_TRY(plait_data_find(PLAIT_DATA_CASES, name, arena, &path, err));
     PLAIT_TRY(json_load(path, read_case, arena, out, err));
-    return check_name(path, out->name, err);
+
+    // A case has the name of its file, since the one is printed and the other is given.
+    const char *const file = file_base_name(path);
+    const size_t length = strlen(out->name);
+    if (strcmp(path, "-") == 0 ||
+        (strncmp(file, out->name, length) == 0 && strcmp(file + length, ".json") == 0))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                      "/name: expected the name of the file, found \"%s\"", out->name);
 }
 
 plait_status cases_parse(const char *text, size_t length, const char *name, plait_arena *arena,

@@ -42,19 +42,6 @@ static const char *const also[] = {"rank",
                                    "variants",
                                    "fused"};
 
-static plait_status check_members(const json_cursor *plan, plait_error *err)
-{
-    enum { ALSO = sizeof also / sizeof *also };
-    const char *names[PLAIT_KEYS + ALSO + 1];
-
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        names[key] = plait_keys[key].name;
-    for (int i = 0; i < ALSO; i++)
-        names[PLAIT_KEYS + i] = also[i];
-    names[PLAIT_KEYS + ALSO] = NULL;
-    return json_keys_among(plan, names, err);
-}
-
 plans_entry plans_unknown(const char *where)
 {
     return (plans_entry){
@@ -126,21 +113,6 @@ static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_
                      "expected the order tp, cp, dp, pp or tp, cp, pp, dp, found another");
 }
 
-/* A file without a job may have the number of GPUs in its degrees. */
-static plait_status read_world(const json_cursor *plan, plans_entry *out, plait_error *err)
-{
-    const plait_key_set all =
-        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
-    int dp = 0;
-    double world;
-
-    PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
-    world = (double)dp * out->degrees.tp * out->degrees.pp * out->degrees.cp;
-    if (out->gpus == 0 && (out->given & all) == all && world <= PLAIT_MAX_GPUS)
-        out->gpus = (int)world;
-    return PLAIT_OK;
-}
-
 static plait_status check_same(const json_cursor *plan, const char *key, int of_job,
                                plait_error *err)
 {
@@ -150,18 +122,6 @@ static plait_status check_same(const json_cursor *plan, const char *key, int of_
     if (of_job > 0 && found != of_job)
         return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
                              "expected %d as in the job, found %d", of_job, found);
-    return PLAIT_OK;
-}
-
-static plait_status check_same_word(const json_cursor *plan, const char *key,
-                                    const char *const *words, int of_job, plait_error *err)
-{
-    int found = of_job;
-
-    PLAIT_TRY(json_word_optional(plan, key, words, &found, err));
-    if (of_job >= 0 && found != of_job)
-        return json_fail_key(plan, key, PLAIT_ERROR_RANGE, err,
-                             "expected %s as in the job, found %s", words[of_job], words[found]);
     return PLAIT_OK;
 }
 
@@ -176,7 +136,13 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
     int dp;
 
     PLAIT_TRY(check_same(plan, "gbs", out->gbs, err));
-    PLAIT_TRY(check_same_word(plan, "precision", plait_precision_name, out->precision, err));
+
+    int found = out->precision;
+    PLAIT_TRY(json_word_optional(plan, "precision", plait_precision_name, &found, err));
+    if (out->precision >= 0 && found != out->precision)
+        return json_fail_key(plan, "precision", PLAIT_ERROR_RANGE, err,
+                             "expected %s as in the job, found %s",
+                             plait_precision_name[out->precision], plait_precision_name[found]);
     PLAIT_TRY(json_string_optional(plan, "runtime", arena, &runtime, err));
     if (out->runtime != NULL && strcmp(file_base_name(runtime), file_base_name(out->runtime)) != 0)
         return json_fail_key(plan, "runtime", PLAIT_ERROR_RANGE, err,
@@ -194,7 +160,16 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
 plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
-    PLAIT_TRY(check_members(plan, err));
+    enum { ALSO = sizeof also / sizeof *also };
+    const char *names[PLAIT_KEYS + ALSO + 1];
+    double world;
+
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        names[key] = plait_keys[key].name;
+    for (int i = 0; i < ALSO; i++)
+        names[PLAIT_KEYS + i] = also[i];
+    names[PLAIT_KEYS + ALSO] = NULL;
+    PLAIT_TRY(json_keys_among(plan, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_DP &&
             key != PLAIT_KEY_ORDER) // dp follows from the others, order is a list
@@ -203,7 +178,16 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(plans_read_stages(plan, arena, out, err));
     PLAIT_TRY(check_job(plan, arena, out, err));
-    return read_world(plan, out, err);
+
+    // A file without a job may have the number of GPUs in its degrees.
+    const plait_key_set all =
+        PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
+    int dp = 0;
+    PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
+    world = (double)dp * out->degrees.tp * out->degrees.pp * out->degrees.cp;
+    if (out->gpus == 0 && (out->given & all) == all && world <= PLAIT_MAX_GPUS)
+        out->gpus = (int)world;
+    return PLAIT_OK;
 }
 
 /* ---- model, cluster and job ---- */
@@ -218,51 +202,14 @@ bool plans_imbalance_is_sensible(double imbalance)
     return imbalance >= 1.0 && imbalance <= 100.0;
 }
 
-/* Older documents have the attention kernel here; a plan's own kernel overrides it. */
-static plait_status read_kernel(const json_cursor *job, plans_entry *out, plait_error *err)
-{
-    int kernel = -1;
-
-    PLAIT_TRY(json_word_optional(job, "attention", plait_attention_kernel_name, &kernel, err));
-    if (kernel < 0)
-        return PLAIT_OK;
-    plait_key_put(&out->degrees, PLAIT_KEY_ATTENTION, kernel);
-    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
-    return PLAIT_OK;
-}
-
-static plait_status read_imbalance(const json_cursor *job, plait_arena *arena, plans_entry *out,
-                                   plait_error *err)
-{
-    json_cursor value;
-    const char *word;
-
-    PLAIT_TRY(json_value_optional(job, "imbalance", &value, err));
-    if (json_is_null(&value))
-        return PLAIT_OK;
-    if (!json_is_string(&value)) {
-        PLAIT_TRY(json_number(job, "imbalance", JSON_POSITIVE, &out->imbalance, err));
-        return plans_imbalance_is_sensible(out->imbalance)
-                   ? PLAIT_OK
-                   : json_fail(&value, PLAIT_ERROR_RANGE, err,
-                               "expected a number from 1 to 100, found %g", out->imbalance);
-    }
-    PLAIT_TRY(json_as_string(&value, arena, &word, err));
-    out->natural_routing = text_equal(word, PLANS_NATURAL_ROUTING);
-    return out->natural_routing ? PLAIT_OK
-                                : json_fail(&value, PLAIT_ERROR_RANGE, err,
-                                            "expected a number from 1 to 100 or "
-                                            "\"" PLANS_NATURAL_ROUTING "\", found \"%.40s\"",
-                                            word);
-}
-
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
     static const char *const keys[] = {"seq",       "gbs",  "gpus",      "precision", "runtime",
                                        "attention", "risk", "imbalance", NULL};
     const char *runtime = NULL;
-    json_cursor at;
+    json_cursor at, value;
+    const char *word;
 
     out->precision = -1;
     PLAIT_TRY(json_object_optional(root, "job", &at, err));
@@ -282,45 +229,54 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     if (out->risk > 0.0 && !plans_risk_is_sensible(out->risk))
         return json_fail_key(&at, "risk", PLAIT_ERROR_RANGE, err,
                              "expected a probability from 0.001 to 0.5, found %g", out->risk);
-    PLAIT_TRY(read_imbalance(&at, arena, out, err));
-    return read_kernel(&at, out, err);
-}
+    PLAIT_TRY(json_value_optional(&at, "imbalance", &value, err));
+    if (!json_is_null(&value)) {
+        if (!json_is_string(&value)) {
+            PLAIT_TRY(json_number(&at, "imbalance", JSON_POSITIVE, &out->imbalance, err));
+            if (!plans_imbalance_is_sensible(out->imbalance))
+                return json_fail(&value, PLAIT_ERROR_RANGE, err,
+                                 "expected a number from 1 to 100, found %g", out->imbalance);
+        } else {
+            PLAIT_TRY(json_as_string(&value, arena, &word, err));
+            out->natural_routing = text_equal(word, PLANS_NATURAL_ROUTING);
+            if (!out->natural_routing)
+                return json_fail(&value, PLAIT_ERROR_RANGE, err,
+                                 "expected a number from 1 to 100 or "
+                                 "\"" PLANS_NATURAL_ROUTING "\", found \"%.40s\"",
+                                 word);
+        }
+    }
 
-static plait_status read_model(const json_cursor *root, plait_arena *arena, plans_entry *out,
-                               plait_error *err)
-{
-    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
-    json_cursor at;
-
-    PLAIT_TRY(plait_check_allocated(model, err));
-    PLAIT_TRY(json_object_optional(root, "model", &at, err));
-    if (json_is_null(&at))
+    // Older documents have the attention kernel here; a plan's own kernel overrides it.
+    int kernel = -1;
+    PLAIT_TRY(json_word_optional(&at, "attention", plait_attention_kernel_name, &kernel, err));
+    if (kernel < 0)
         return PLAIT_OK;
-    PLAIT_TRY(model_read_plait(&at, arena, model, err));
-    out->model = model;
-    return PLAIT_OK;
-}
-
-static plait_status read_cluster(const json_cursor *root, plait_arena *arena, plans_entry *out,
-                                 plait_error *err)
-{
-    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    json_cursor at;
-
-    PLAIT_TRY(plait_check_allocated(cluster, err));
-    PLAIT_TRY(json_object_optional(root, "cluster", &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(cluster_read(&at, arena, cluster, err));
-    out->cluster = cluster;
+    plait_key_put(&out->degrees, PLAIT_KEY_ATTENTION, kernel);
+    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
     return PLAIT_OK;
 }
 
 plait_status plans_read_question(const json_cursor *root, plait_arena *arena, plans_entry *out,
                                  plait_error *err)
 {
-    PLAIT_TRY(read_model(root, arena, out, err));
-    PLAIT_TRY(read_cluster(root, arena, out, err));
+    plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
+    json_cursor at;
+
+    PLAIT_TRY(plait_check_allocated(model, err));
+    PLAIT_TRY(json_object_optional(root, "model", &at, err));
+    if (!json_is_null(&at)) {
+        PLAIT_TRY(model_read_plait(&at, arena, model, err));
+        out->model = model;
+    }
+
+    plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
+    PLAIT_TRY(plait_check_allocated(cluster, err));
+    PLAIT_TRY(json_object_optional(root, "cluster", &at, err));
+    if (!json_is_null(&at)) {
+        PLAIT_TRY(cluster_read(&at, arena, cluster, err));
+        out->cluster = cluster;
+    }
     return read_job(root, arena, out, err);
 }
 

@@ -19,45 +19,6 @@ typedef struct rank_place {
     int rank;
 } rank_place;
 
-static plait_status read_chunk(const json_cursor *at, plait_chunk *out, plait_error *err)
-{
-    static const char *const keys[] = {"stage", "layers", "embedding", "loss", "mtp", NULL};
-    int *const ends[] = {&out->first, &out->last};
-    json_cursor layers, end;
-    size_t count = 0;
-
-    *out = (plait_chunk){0};
-    PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(json_array(at, "layers", &layers, err));
-    if (json_count(&layers) != 2)
-        return json_fail(&layers, PLAIT_ERROR_SCHEMA, err,
-                         "expected the first layer and the one after the last, found %zu numbers",
-                         json_count(&layers));
-    for (bool more = json_first(&layers, &end); more; more = json_next(&end))
-        PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, ends[count++], err));
-    if (out->last < out->first)
-        return json_fail(&layers, PLAIT_ERROR_RANGE, err,
-                         "expected a range of layers, found %d to %d", out->first, out->last);
-    PLAIT_TRY(json_bool_optional(at, "embedding", &out->embedding, err));
-    PLAIT_TRY(json_bool_optional(at, "loss", &out->loss, err));
-    return json_int_optional(at, "mtp", 0, PLAIT_MAX_LAYERS, &out->mtp, err);
-}
-
-/* A chunk may have its place in the pipeline, which must be the one that the schedule gives it. */
-static plait_status check_place(const json_cursor *at, const rank_place *rank, int chunk,
-                                plait_error *err)
-{
-    const int place = plait_schedule_chunk(rank->schedule, rank->ranks, rank->rank, chunk);
-    int given = place;
-
-    PLAIT_TRY(json_int_optional(at, "stage", 0, INT_MAX, &given, err));
-    if (given != place)
-        return json_fail_key(at, "stage", PLAIT_ERROR_RANGE, err,
-                             "expected stage %d for chunk %d of rank %d, found %d", place, chunk,
-                             rank->rank, given);
-    return PLAIT_OK;
-}
-
 static plait_status read_chunks(const json_cursor *stage, const rank_place *rank,
                                 plait_arena *arena, plans_stage *out, plait_error *err)
 {
@@ -67,12 +28,41 @@ static plait_status read_chunks(const json_cursor *stage, const rank_place *rank
     plait_chunk *const chunk = plait_arena_alloc(arena, json_count(&chunks) + 1, sizeof *chunk);
     PLAIT_TRY(plait_check_allocated(chunk, err));
     for (bool more = json_first(&chunks, &at); more; more = json_next(&at)) {
+        static const char *const keys[] = {"stage", "layers", "embedding", "loss", "mtp", NULL};
+        json_cursor layers, end;
+
         if (out->chunks == PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d chunks, found more",
                              PLAIT_MAX_LAYERS);
-        PLAIT_TRY(check_place(&at, rank, out->chunks, err));
-        PLAIT_TRY(read_chunk(&at, &chunk[out->chunks], err));
-        out->layers += chunk[out->chunks].last - chunk[out->chunks].first;
+
+        const int place =
+            plait_schedule_chunk(rank->schedule, rank->ranks, rank->rank, out->chunks);
+        int given = place;
+        PLAIT_TRY(json_int_optional(&at, "stage", 0, INT_MAX, &given, err));
+        if (given != place)
+            return json_fail_key(&at, "stage", PLAIT_ERROR_RANGE, err,
+                                 "expected stage %d for chunk %d of rank %d, found %d", place,
+                                 out->chunks, rank->rank, given);
+
+        plait_chunk *const one = &chunk[out->chunks];
+        int *const ends[] = {&one->first, &one->last};
+        *one = (plait_chunk){0};
+        PLAIT_TRY(json_keys_among(&at, keys, err));
+        PLAIT_TRY(json_array(&at, "layers", &layers, err));
+        if (json_count(&layers) != 2)
+            return json_fail(
+                &layers, PLAIT_ERROR_SCHEMA, err,
+                "expected the first layer and the one after the last, found %zu numbers",
+                json_count(&layers));
+        for (bool some = json_first(&layers, &end); some; some = json_next(&end))
+            PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, ends[end.index], err));
+        if (one->last < one->first)
+            return json_fail(&layers, PLAIT_ERROR_RANGE, err,
+                             "expected a range of layers, found %d to %d", one->first, one->last);
+        PLAIT_TRY(json_bool_optional(&at, "embedding", &one->embedding, err));
+        PLAIT_TRY(json_bool_optional(&at, "loss", &one->loss, err));
+        PLAIT_TRY(json_int_optional(&at, "mtp", 0, PLAIT_MAX_LAYERS, &one->mtp, err));
+        out->layers += one->last - one->first;
         out->chunks++;
     }
     out->chunk = chunk;
@@ -364,65 +354,53 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
 
 /* ---- plans of stages ---- */
 
-/* A layer without a tp or a stage of ZeRO of its own has the plan's. */
-static plait_status complete_cuts(const plans_stage *from, const plait_degrees *degrees,
-                                  plait_arena *arena, plait_stage *out, plait_error *err)
-{
-    plait_cut *const cut = plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *cut);
-
-    PLAIT_TRY(plait_check_allocated(cut, err));
-    for (int i = 0; i < from->layers; i++) {
-        const plait_cut given = from->cut[i];
-        cut[i].tp = (short)(given.tp != PLANS_NO_CUT.tp ? given.tp : degrees->tp);
-        cut[i].zero = given.zero != PLANS_NO_CUT.zero ? given.zero : degrees->zero;
-    }
-    out->cut = cut;
-    return PLAIT_OK;
-}
-
-static plait_status make_stage(const plans_stage *from, const plait_degrees *degrees, bool changed,
-                               plait_arena *arena, plait_stage *out, plait_error *err)
-{
-    const int recomputes = changed ? 0 : from->recomputes;
-    plait_recompute *const recompute =
-        plait_arena_alloc(arena, (size_t)from->layers + 1, sizeof *recompute);
-
-    PLAIT_TRY(plait_check_allocated(recompute, err));
-    for (int c = 0, at = 0; c < from->chunks; c++)
-        for (int i = 0; i < from->chunk[c].last - from->chunk[c].first; i++, at++)
-            recompute[at] = recomputes > 1    ? from->recompute[at]
-                            : recomputes == 1 ? from->recompute[0]
-                                              : plait_recompute_of(degrees, i);
-    *out = (plait_stage){.chunks = from->chunks,
-                         .chunk = from->chunk,
-                         .degrees = *degrees,
-                         .recompute = recompute,
-                         .layers = from->layers,
-                         .group = from->group};
-    if (!changed && from->cut != NULL)
-        PLAIT_TRY(complete_cuts(from, degrees, arena, out, err));
-    for (int key = 0; !changed && key < PLAIT_KEYS; key++)
-        if (from->owns & PLAIT_KEY_BIT(key))
-            plait_key_put(&out->degrees, (plait_key_id)key,
-                          plait_key_value(&from->own, (plait_key_id)key));
-    return PLAIT_OK;
-}
-
 plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, bool changed,
                         plait_arena *arena, plait_plan *out, plait_error *err)
 {
     plait_stage *const stage = plait_arena_alloc(arena, (size_t)entry->stages + 1, sizeof *stage);
 
     PLAIT_TRY(plait_check_allocated(stage, err));
-    for (int s = 0; s < entry->stages; s++)
-        PLAIT_TRY(make_stage(&entry->stage[s], degrees, changed, arena, &stage[s], err));
+    for (int s = 0; s < entry->stages; s++) {
+        const int recomputes = changed ? 0 : entry->stage[s].recomputes;
+        plait_recompute *const recompute =
+            plait_arena_alloc(arena, (size_t)entry->stage[s].layers + 1, sizeof *recompute);
+        PLAIT_TRY(plait_check_allocated(recompute, err));
+        for (int c = 0, at = 0; c < entry->stage[s].chunks; c++)
+            for (int i = 0; i < entry->stage[s].chunk[c].last - entry->stage[s].chunk[c].first;
+                 i++, at++)
+                recompute[at] = recomputes > 1    ? entry->stage[s].recompute[at]
+                                : recomputes == 1 ? entry->stage[s].recompute[0]
+                                                  : plait_recompute_of(degrees, i);
+        stage[s] = (plait_stage){.chunks = entry->stage[s].chunks,
+                                 .chunk = entry->stage[s].chunk,
+                                 .degrees = *degrees,
+                                 .recompute = recompute,
+                                 .layers = entry->stage[s].layers,
+                                 .group = entry->stage[s].group};
+        if (!changed && entry->stage[s].cut != NULL) {
+            // A layer without a tp or a stage of ZeRO of its own has the plan's.
+            plait_cut *const cut =
+                plait_arena_alloc(arena, (size_t)entry->stage[s].layers + 1, sizeof *cut);
+            PLAIT_TRY(plait_check_allocated(cut, err));
+            for (int i = 0; i < entry->stage[s].layers; i++) {
+                const plait_cut given = entry->stage[s].cut[i];
+                cut[i].tp = (short)(given.tp != PLANS_NO_CUT.tp ? given.tp : degrees->tp);
+                cut[i].zero = given.zero != PLANS_NO_CUT.zero ? given.zero : degrees->zero;
+            }
+            stage[s].cut = cut;
+        }
+        for (int key = 0; !changed && key < PLAIT_KEYS; key++)
+            if (entry->stage[s].owns & PLAIT_KEY_BIT(key))
+                plait_key_put(&stage[s].degrees, (plait_key_id)key,
+                              plait_key_value(&entry->stage[s].own, (plait_key_id)key));
+    }
     *out = (plait_plan){.degrees = *degrees, .stages = entry->stages, .stage = stage};
     memcpy(out->order, plait_order_axes((plait_order)degrees->order), sizeof out->order);
     return PLAIT_OK;
 }
 
 plait_status plans_assign_stages(plans_entry *entry, const int *counts, plait_arena *arena,
-                               plait_error *err)
+                                 plait_error *err)
 {
     const int count = saturating_mul(entry->degrees.pp, entry->degrees.vpp);
     plait_chunk *const chunks = plait_arena_alloc(arena, (size_t)count, sizeof *chunks);

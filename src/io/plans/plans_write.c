@@ -105,23 +105,6 @@ static void write_degrees(json_writer *json, const plans_entry *entry)
     json_member_string(json, "runtime", runtime_name(entry));
 }
 
-static void write_job(json_writer *json, const plans_entry *entry)
-{
-    json_begin_object(json);
-    member_of_count(json, "seq", entry->seq);
-    member_of_count(json, "gbs", entry->gbs);
-    member_of_count(json, "gpus", entry->gpus);
-    member_of_word(json, "precision", plait_precision_name, entry->precision);
-    json_member_string(json, "runtime", runtime_name(entry));
-    if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
-        json_member_number(json, "risk", entry->risk);
-    if (entry->imbalance > 0.0)
-        json_member_number(json, "imbalance", entry->imbalance);
-    else if (entry->natural_routing)
-        json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
-    json_end_object(json);
-}
-
 /* ---- model, cluster and job ---- */
 
 static void write_question(json_writer *json, const plans_entry *entry)
@@ -138,7 +121,19 @@ static void write_question(json_writer *json, const plans_entry *entry)
     else
         json_write_null(json);
     json_write_key(json, "job");
-    write_job(json, entry);
+    json_begin_object(json);
+    member_of_count(json, "seq", entry->seq);
+    member_of_count(json, "gbs", entry->gbs);
+    member_of_count(json, "gpus", entry->gpus);
+    member_of_word(json, "precision", plait_precision_name, entry->precision);
+    json_member_string(json, "runtime", runtime_name(entry));
+    if (entry->risk > 0.0 && entry->risk != PLAIT_USUAL_RISK)
+        json_member_number(json, "risk", entry->risk);
+    if (entry->imbalance > 0.0)
+        json_member_number(json, "imbalance", entry->imbalance);
+    else if (entry->natural_routing)
+        json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
+    json_end_object(json);
 }
 
 void plans_write_question(json_writer *json, const plait_problem *problem)
@@ -257,34 +252,6 @@ void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_
     write_cuts(json, &cuts);
 }
 
-/* Writes the choices of a stage that a file had. */
-static void write_read_choices(json_writer *json, const plait_degrees *degrees,
-                               const plans_stage *stage)
-{
-    const layer_choices recompute = {.recompute = stage->recompute, .layers = stage->recomputes};
-    const layer_choices cuts = {.plan = degrees, .cut = stage->cut, .layers = stage->layers};
-
-    if (stage->recomputes > 0)
-        write_runs(json, &recompute, PLAIT_KEY_RECOMPUTE);
-    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
-        if (stage->owns & PLAIT_KEY_BIT(plans_own_keys[i]))
-            write_key(json, &stage->own, plans_own_keys[i]);
-    write_cuts(json, &cuts);
-}
-
-/* Writes the group and the degrees that a file had for a single stage. */
-static void write_read_degrees(json_writer *json, const plans_stage *stage)
-{
-    if (!(stage->owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)))
-        return;
-    json_member_int64(json, "group", stage->group);
-    json_member_object(json, "degrees");
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (stage->owns & PLAIT_KEY_BIT(key))
-            write_key(json, &stage->own, (plait_key_id)key);
-    json_end_object(json);
-}
-
 static void write_stages(json_writer *json, const plans_entry *entry)
 {
     json_member_array(json, "stages");
@@ -297,21 +264,26 @@ static void write_stages(json_writer *json, const plans_entry *entry)
             json_end_object(json);
         }
         json_end_array(json);
-        write_read_degrees(json, &entry->stage[s]);
-        write_read_choices(json, &entry->degrees, &entry->stage[s]);
+        if (entry->stage[s].owns & PLAIT_KEY_BIT(PLAIT_KEY_DP)) {
+            json_member_int64(json, "group", entry->stage[s].group);
+            json_member_object(json, "degrees");
+            for (int key = 0; key < PLAIT_KEYS; key++)
+                if (entry->stage[s].owns & PLAIT_KEY_BIT(key))
+                    write_key(json, &entry->stage[s].own, (plait_key_id)key);
+            json_end_object(json);
+        }
+
+        const layer_choices recompute = {.recompute = entry->stage[s].recompute,
+                                         .layers = entry->stage[s].recomputes};
+        const layer_choices cuts = {
+            .plan = &entry->degrees, .cut = entry->stage[s].cut, .layers = entry->stage[s].layers};
+        if (entry->stage[s].recomputes > 0)
+            write_runs(json, &recompute, PLAIT_KEY_RECOMPUTE);
+        for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++)
+            if (entry->stage[s].owns & PLAIT_KEY_BIT(plans_own_keys[i]))
+                write_key(json, &entry->stage[s].own, plans_own_keys[i]);
+        write_cuts(json, &cuts);
         json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-static void write_warnings(json_writer *json, const char *lines, plait_arena *arena)
-{
-    json_member_array(json, "warnings");
-    while (*lines != '\0') {
-        const size_t width = strcspn(lines, "\n");
-
-        json_write_string(json, plait_arena_printf(arena, "%.*s", (int)width, lines));
-        lines += width + (lines[width] == '\n');
     }
     json_end_array(json);
 }
@@ -324,8 +296,17 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
     json_writer_init(&json, arena);
     json_begin_object(&json);
     write_question(&json, entry);
-    if (entry->warnings != NULL && entry->warnings[0] != '\0')
-        write_warnings(&json, entry->warnings, arena);
+    if (entry->warnings != NULL && entry->warnings[0] != '\0') {
+        const char *lines = entry->warnings;
+        json_member_array(&json, "warnings");
+        while (*lines != '\0') {
+            const size_t width = strcspn(lines, "\n");
+
+            json_write_string(&json, plait_arena_printf(arena, "%.*s", (int)width, lines));
+            lines += width + (lines[width] == '\n');
+        }
+        json_end_array(&json);
+    }
     json_member_array(&json, "plans");
     json_begin_object(&json);
     json_member_int64(&json, "rank", 1);
@@ -339,17 +320,6 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
 }
 
 /* ---- settings of the runtime ---- */
-
-static void member_of_bytes(json_writer *json, const char *key, double bytes_each)
-{
-    const char *word = NULL;
-
-    if (bytes_each == 4.0)
-        word = "fp32";
-    else if (bytes_each == 2.0)
-        word = "bf16";
-    json_member_string(json, key, word);
-}
 
 /* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sizes are
  * ambiguous. */
@@ -385,21 +355,6 @@ static const char *fp8_recipe(plait_precision precision)
     return NULL;
 }
 
-/* Microbatches that a rank runs through a chunk before it switches to the next chunk. */
-static void write_microbatch_group(json_writer *json, const plait_problem *problem,
-                                   const plait_degrees *degrees)
-{
-    const plait_pipeline_shape shape = {
-        .schedule = (plait_schedule)degrees->schedule,
-        .ranks = degrees->pp,
-        .chunks = degrees->vpp,
-        .microbatches = plait_degrees_microbatches(degrees, problem->job.gbs),
-    };
-    const int group = shape.chunks > 1 && shape.microbatches > 0 ? plait_schedule_group(&shape) : 0;
-
-    member_of_count(json, "microbatch_group", group);
-}
-
 void plans_write_settings(json_writer *json, const plait_problem *problem,
                           const plait_degrees *degrees)
 {
@@ -412,14 +367,29 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
                      runtime->overlap.param_gather && degrees->zero > 0);
     json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_comm);
     json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
-    write_microbatch_group(json, problem, degrees);
+
+    // Microbatches that a rank runs through a chunk before it switches to the next chunk.
+    const plait_pipeline_shape shape = {
+        .schedule = (plait_schedule)degrees->schedule,
+        .ranks = degrees->pp,
+        .chunks = degrees->vpp,
+        .microbatches = plait_degrees_microbatches(degrees, problem->job.gbs),
+    };
+    const int group = shape.chunks > 1 && shape.microbatches > 0 ? plait_schedule_group(&shape) : 0;
+    member_of_count(json, "microbatch_group", group);
     if (degrees->zero >= 2)
         json_member_bool(json, "reshard_after_forward",
                          degrees->zero == 3 && degrees->reshard != PLAIT_RESHARD_NEVER);
     else
         json_member_null(json, "reshard_after_forward");
     const plait_state_bytes state = plait_state_of(problem, degrees);
-    member_of_bytes(json, "grad_dtype", state.gradient);
+
+    const char *word = NULL;
+    if (state.gradient == 4.0)
+        word = "fp32";
+    else if (state.gradient == 2.0)
+        word = "bf16";
+    json_member_string(json, "grad_dtype", word);
     write_optimizer_dtypes(json, state.optimizer);
     json_member_string(json, "fp8_recipe", fp8_recipe(problem->job.precision));
     json_member_string(json, "moe_dispatcher",

@@ -43,13 +43,17 @@ static plait_status read_worker(const json_cursor *workers, const char *role, in
     return json_number(&at, "kv_tokens", JSON_POSITIVE, &plan->kv_tokens[r], err);
 }
 
-static plait_status read_engine(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
-                                plait_error *err)
+static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
+                              plait_error *err)
 {
+    static const char *const modes[] = {"aggregated", "disaggregated", NULL};
+    json_cursor workers;
+    int mode, weights, kv;
     plait_engine *profiles;
     const char *name;
     size_t count;
 
+    PLAIT_TRY(json_as_object(at, err));
     PLAIT_TRY(json_string(at, "profile", arena, &name, err));
     PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
     for (size_t i = 0; i < count; i++)
@@ -58,18 +62,6 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, plait
     if (plan->engine == NULL)
         return json_fail(at, PLAIT_ERROR_RANGE, err,
                          "expected the name of an engine profile, found \"%.40s\"", name);
-    return PLAIT_OK;
-}
-
-static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
-                              plait_error *err)
-{
-    static const char *const modes[] = {"aggregated", "disaggregated", NULL};
-    json_cursor workers;
-    int mode, weights, kv;
-
-    PLAIT_TRY(json_as_object(at, err));
-    PLAIT_TRY(read_engine(at, arena, plan, err));
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
     PLAIT_TRY(json_word(at, "kv", plait_kv_name, &kv, err));
@@ -83,23 +75,6 @@ static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_s
         return read_worker(&workers, "aggregated", 0, plan, err);
     PLAIT_TRY(read_worker(&workers, "prefill", 0, plan, err));
     return read_worker(&workers, "decode", 1, plan, err);
-}
-
-static plait_status read_load(const json_cursor *job, plait_load *load, plait_error *err)
-{
-    json_cursor drafts;
-
-    PLAIT_TRY(json_number(job, "input", JSON_POSITIVE, &load->input, err));
-    PLAIT_TRY(json_number(job, "output", JSON_POSITIVE, &load->output, err));
-    PLAIT_TRY(json_number_optional(job, "prefix_cached", JSON_NON_NEGATIVE, &load->cached, err));
-    PLAIT_TRY(json_number_optional(job, "rate", JSON_NON_NEGATIVE, &load->rate, err));
-    PLAIT_TRY(json_number_optional(job, "concurrency", JSON_NON_NEGATIVE, &load->concurrency, err));
-    load->kind = load->rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
-    PLAIT_TRY(json_object_optional(job, "speculate", &drafts, err));
-    if (json_is_null(&drafts))
-        return PLAIT_OK;
-    PLAIT_TRY(json_int(&drafts, "tokens", 1, 16, &load->draft, err));
-    return json_number(&drafts, "accept", JSON_FRACTION, &load->accept, err);
 }
 
 /* Reads a name, or a path as the file of that name beside the document. */
@@ -130,14 +105,26 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
 {
     serve_answer *answer = out;
     const char *name, *warning;
-    json_cursor job, plans, at;
+    json_cursor job, plans, at, drafts;
 
     PLAIT_TRY(json_as_object(root, err));
     PLAIT_TRY(read_name(root, "model_file", arena, &name, err));
     PLAIT_TRY(json_object(root, "job", &job, err));
     PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
     PLAIT_TRY(take_cluster(root, &job, &answer->cluster, arena, err));
-    PLAIT_TRY(read_load(&job, &answer->load, err));
+    PLAIT_TRY(json_number(&job, "input", JSON_POSITIVE, &answer->load.input, err));
+    PLAIT_TRY(json_number(&job, "output", JSON_POSITIVE, &answer->load.output, err));
+    PLAIT_TRY(
+        json_number_optional(&job, "prefix_cached", JSON_NON_NEGATIVE, &answer->load.cached, err));
+    PLAIT_TRY(json_number_optional(&job, "rate", JSON_NON_NEGATIVE, &answer->load.rate, err));
+    PLAIT_TRY(json_number_optional(&job, "concurrency", JSON_NON_NEGATIVE,
+                                   &answer->load.concurrency, err));
+    answer->load.kind = answer->load.rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
+    PLAIT_TRY(json_object_optional(&job, "speculate", &drafts, err));
+    if (!json_is_null(&drafts)) {
+        PLAIT_TRY(json_int(&drafts, "tokens", 1, 16, &answer->load.draft, err));
+        PLAIT_TRY(json_number(&drafts, "accept", JSON_FRACTION, &answer->load.accept, err));
+    }
     answer->load.draft_layers = 1.0 / answer->model.layers;
     PLAIT_TRY(json_array(root, "plans", &plans, err));
     bool more = json_first(&plans, &at);

@@ -41,49 +41,20 @@ static const field band_fields[] = {
     {.key = NULL},
 };
 
-static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_error *err)
+static plait_status read_engine(const json_cursor *at, plait_arena *arena, void *result,
+                                plait_error *err)
 {
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-        out->band[f][0] = out->band[f][1] = 1.0;
-    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-        if (out->band[f][0] > out->band[f][1])
-            return json_fail_key(
-                at, "band", PLAIT_ERROR_RANGE, err,
-                "expected the lower factor before the upper one, found %g before %g",
-                out->band[f][0], out->band[f][1]);
-    return PLAIT_OK;
-}
-
-/* Reads the keys of the numbers that runs determine. */
-static plait_status read_determined(const json_cursor *at, plait_engine *out, plait_error *err)
-{
-    static const char *const keys[] = {
+    static const char *const numbers[] = {
 #define X(name, word, base, low, high, assumed) word,
         PLAIT_ENGINE_NUMBERS(X)
 #undef X
             NULL};
-    json_cursor list, item;
-
-    PLAIT_TRY(json_array_optional(at, "determined", &list, err));
-    for (bool more = json_first(&list, &item); more; more = json_next(&item)) {
-        int number = 0;
-
-        PLAIT_TRY(json_as_word(&item, keys, &number, err));
-        out->determined[number] = true;
-    }
-    return PLAIT_OK;
-}
-
-static plait_status read_engine(const json_cursor *at, plait_arena *arena, void *result,
-                                plait_error *err)
-{
     static const char *const keys[] = {"name",       "source", "engine",   "until",
                                        "before",     "vendor", "defaults", "numbers",
                                        "determined", "rows",   "band",     NULL};
     plait_engine *out = result;
     int kind = 0;
-    json_cursor block;
+    json_cursor block, list, item;
 
     *out = (plait_engine){.vendor = ""};
     plait_engine_assume(out);
@@ -100,8 +71,25 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
     PLAIT_TRY(fields_read(&block, default_fields, NULL, out, err));
     PLAIT_TRY(json_object(at, "numbers", &block, err));
     PLAIT_TRY(fields_read(&block, number_fields, NULL, out, err));
-    PLAIT_TRY(read_bands(at, out, err));
-    return read_determined(at, out, err);
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        out->band[f][0] = out->band[f][1] = 1.0;
+    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
+    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+        if (out->band[f][0] > out->band[f][1])
+            return json_fail_key(
+                at, "band", PLAIT_ERROR_RANGE, err,
+                "expected the lower factor before the upper one, found %g before %g",
+                out->band[f][0], out->band[f][1]);
+
+    // Reads the keys of the numbers that runs determine.
+    PLAIT_TRY(json_array_optional(at, "determined", &list, err));
+    for (bool more = json_first(&list, &item); more; more = json_next(&item)) {
+        int number = 0;
+
+        PLAIT_TRY(json_as_word(&item, numbers, &number, err));
+        out->determined[number] = true;
+    }
+    return PLAIT_OK;
 }
 
 plait_status plait_engine_load(const char *path, plait_arena *arena, plait_engine *out,
@@ -136,12 +124,6 @@ static bool profile_covers(const plait_engine *p, int month, int version)
     return version != 0 && p->before != 0 && version < p->before;
 }
 
-/* Of two profiles that cover a month, the one that ends earlier is closer. */
-static bool ends_earlier(const plait_engine *a, const plait_engine *b)
-{
-    return b == NULL || (a->until != 0 && (b->until == 0 || a->until < b->until));
-}
-
 const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
                                     plait_engine_kind kind, const char *vendor, int month,
                                     int version)
@@ -156,7 +138,8 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
         if (p->kind != kind || !(p->vendor[0] == '\0' || same) ||
             !profile_covers(p, month, version) || (own && !same))
             continue;
-        if ((same && !own) || ends_earlier(p, found))
+        if ((same && !own) ||
+            (found == NULL || (p->until != 0 && (found->until == 0 || p->until < found->until))))
             found = p;
         own = own || same;
     }

@@ -176,31 +176,6 @@ static plait_status read_defaults(const json_cursor *at, const plait_capabilitie
 
 /* ---- the profile ---- */
 
-static plait_status read_identity(const json_cursor *at, plait_arena *arena, plait_runtime *out,
-                                  plait_error *err)
-{
-    int rules = PLAIT_RULES_GENERIC;
-
-    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
-    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
-    PLAIT_TRY(json_string_optional(at, "family", arena, &out->family, err));
-    PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
-    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
-    PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
-    out->rules = (plait_rules)rules;
-    return PLAIT_OK;
-}
-
-/* Outputs of norms that a profile does not distinguish are kept like norm_out. */
-static void follow_norm_out(double *keeps)
-{
-    static const plait_tensor also[] = {PLAIT_TENSOR_linear_norm_out, PLAIT_TENSOR_router_in};
-
-    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
-        if (keeps[also[i]] == as_norm_out)
-            keeps[also[i]] = keeps[PLAIT_TENSOR_norm_out];
-}
-
 const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
 
 /* "determined_by" has the sources of fitted numbers, for people only. */
@@ -221,36 +196,30 @@ static plait_status check_sources(const json_cursor *at, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Software without measured runs may have the numbers of other software with the same kernels and collectives. */
-static plait_status read_numbers_of(const json_cursor *at, plait_arena *arena, plait_runtime *out,
-                                    plait_error *err)
-{
-    plait_runtime *other;
-    const char *name;
-
-    if (!json_has(at, "numbers_of"))
-        return PLAIT_OK;
-    other = plait_arena_alloc(arena, 1, sizeof *other);
-    PLAIT_TRY(plait_check_allocated(other, err));
-    PLAIT_TRY(runtime_read_other(at, "numbers_of", arena, &name, other, err));
-    out->overlap = other->overlap;
-    out->factor = other->factor;
-    return PLAIT_OK;
-}
-
 static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                plait_error *err)
 {
+    static const plait_tensor also[] = {PLAIT_TENSOR_linear_norm_out, PLAIT_TENSOR_router_in};
     static const char *const keys[] = {
         "name",     "source",        "family",     "calibrated",  "held",    "rules",     "can",
         "defaults", "kernels",       "overlap",    "state_bytes", "factors", "residents", "keeps",
         "releases", "determined_by", "numbers_of", "since",       NULL,
     };
     json_cursor can, defaults;
+    plait_runtime *other;
+    const char *name;
 
     *out = defaults_of_keys;
     PLAIT_TRY(json_keys_among(at, keys, err));
-    PLAIT_TRY(read_identity(at, arena, out, err));
+
+    int rules = PLAIT_RULES_GENERIC;
+    PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
+    PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
+    PLAIT_TRY(json_string_optional(at, "family", arena, &out->family, err));
+    PLAIT_TRY(json_bool_optional(at, "calibrated", &out->calibrated, err));
+    PLAIT_TRY(json_string_optional(at, "held", arena, &out->held, err));
+    PLAIT_TRY(json_word_optional(at, "rules", plait_rules_name, &rules, err));
+    out->rules = (plait_rules)rules;
     PLAIT_TRY(runtime_read_releases(at, arena, out, err));
     PLAIT_TRY(json_object(at, "can", &can, err));
     PLAIT_TRY(runtime_read_capabilities(&can, &out->can, err));
@@ -258,12 +227,25 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(json_object(at, "defaults", &defaults, err));
     PLAIT_TRY(read_defaults(&defaults, &out->can, &out->defaults, err));
     PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));
-    PLAIT_TRY(read_numbers_of(at, arena, out, err));
+
+    // Software without measured runs may have the numbers of other software with the same kernels
+    // and collectives.
+    if (json_has(at, "numbers_of")) {
+        other = plait_arena_alloc(arena, 1, sizeof *other);
+        PLAIT_TRY(plait_check_allocated(other, err));
+        PLAIT_TRY(runtime_read_other(at, "numbers_of", arena, &name, other, err));
+        out->overlap = other->overlap;
+        out->factor = other->factor;
+    }
     PLAIT_TRY(fields_read_optional(at, "overlap", overlap_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "factors", factor_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "keeps", keep_fields, out, err));
-    follow_norm_out(out->keep.keeps);
+
+    // Outputs of norms that a profile does not distinguish are kept like norm_out.
+    for (size_t i = 0; i < sizeof also / sizeof *also; i++)
+        if (out->keep.keeps[also[i]] == as_norm_out)
+            out->keep.keeps[also[i]] = out->keep.keeps[PLAIT_TENSOR_norm_out];
     PLAIT_TRY(check_sources(at, err));
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }

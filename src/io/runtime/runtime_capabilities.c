@@ -47,25 +47,6 @@ static plait_status read_module_set(const json_cursor *at, unsigned char *set, p
     return status;
 }
 
-static plait_status read_module_sets(const json_cursor *at, plait_capabilities *out,
-                                     plait_error *err)
-{
-    json_cursor list, element;
-
-    PLAIT_TRY(json_array_optional(at, "module_sets", &list, err));
-    if (json_count(&list) > PLAIT_MAX_MODULE_SETS)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d sets, found %zu",
-                         PLAIT_MAX_MODULE_SETS, json_count(&list));
-    for (bool more = json_first(&list, &element); more; more = json_next(&element))
-        PLAIT_TRY(read_module_set(&element, &out->module_set[element.index], err));
-    out->module_sets = (int)json_count(&list);
-    if ((out->takes[PLAIT_KEY_RECOMPUTE] & 1u << PLAIT_RECOMPUTE_MODULES) != 0 &&
-        out->module_sets == 0)
-        return json_fail_key(at, "module_sets", PLAIT_ERROR_RANGE, err,
-                             "expected at least one set, since recompute has modules, found none");
-    return PLAIT_OK;
-}
-
 /* ---- all keys ---- */
 
 /* A missing number is not supported. A missing list has only the plain value; a key without one is required. */
@@ -90,19 +71,6 @@ static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capa
         return PLAIT_OK;
     }
     return read_mask(at, row->limit_name, row->words, row->high, &out->takes[key], err);
-}
-
-static plait_status read_switches(const json_cursor *at, plait_capabilities *out, plait_error *err)
-{
-    bool sp = false, sp_optional = false;
-
-    PLAIT_TRY(json_bool_optional(at, "sp", &sp, err));
-    PLAIT_TRY(json_bool_optional(at, "sp_optional", &sp_optional, err));
-    out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
-    PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
-    PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
-    PLAIT_TRY(json_bool_optional(at, "stages_differ", &out->stages_differ, err));
-    return json_bool_optional(at, "full_layers", &out->full_layers, err);
 }
 
 /* tp and zero are one for the plan, or chosen for each layer. */
@@ -168,11 +136,32 @@ static plait_status check_names(const json_cursor *at, plait_error *err)
 plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
                                        plait_error *err)
 {
+    json_cursor list, element;
+
     PLAIT_TRY(check_names(at, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
-    PLAIT_TRY(read_switches(at, out, err));
+
+    bool sp = false, sp_optional = false;
+    PLAIT_TRY(json_bool_optional(at, "sp", &sp, err));
+    PLAIT_TRY(json_bool_optional(at, "sp_optional", &sp_optional, err));
+    out->takes[PLAIT_KEY_SP] = (sp ? 2u : 1u) | (sp && sp_optional ? 1u : 0u);
+    PLAIT_TRY(json_bool_optional(at, "etp", &out->etp, err));
+    PLAIT_TRY(json_bool_optional(at, "hsdp", &out->hsdp, err));
+    PLAIT_TRY(json_bool_optional(at, "stages_differ", &out->stages_differ, err));
+    PLAIT_TRY(json_bool_optional(at, "full_layers", &out->full_layers, err));
     PLAIT_TRY(read_granularities(at, out, err));
     PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
-    return read_module_sets(at, out, err);
+    PLAIT_TRY(json_array_optional(at, "module_sets", &list, err));
+    if (json_count(&list) > PLAIT_MAX_MODULE_SETS)
+        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d sets, found %zu",
+                         PLAIT_MAX_MODULE_SETS, json_count(&list));
+    for (bool more = json_first(&list, &element); more; more = json_next(&element))
+        PLAIT_TRY(read_module_set(&element, &out->module_set[element.index], err));
+    out->module_sets = (int)json_count(&list);
+    if ((out->takes[PLAIT_KEY_RECOMPUTE] & 1u << PLAIT_RECOMPUTE_MODULES) != 0 &&
+        out->module_sets == 0)
+        return json_fail_key(at, "module_sets", PLAIT_ERROR_RANGE, err,
+                             "expected at least one set, since recompute has modules, found none");
+    return PLAIT_OK;
 }

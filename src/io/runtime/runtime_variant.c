@@ -193,38 +193,6 @@ static plait_status date_of(const plait_runtime *newest, const char *name, const
     return *out > 0 ? PLAIT_OK : fail_unheld(newest, name, when, arena, err);
 }
 
-/* A file must have the name of the variant. */
-static plait_status load_variant(const char *software, int date, plait_arena *arena,
-                                 plait_runtime *out, plait_error *err)
-{
-    char month[RUNTIME_MONTH_SIZE];
-    const char *name = plait_arena_printf(arena, "%s@%s", software, runtime_month(date, month));
-    const char *path;
-
-    PLAIT_TRY(plait_check_allocated(name, err));
-    PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, name, arena, &path, err));
-    PLAIT_TRY(plait_runtime_load(path, arena, out, err));
-    if (!text_equal(out->name, name))
-        return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected the name %.80s, found %.80s",
-                          name, out->name);
-    return PLAIT_OK;
-}
-
-/* Software before the first release is known only through a variant of those months. */
-static plait_status check_held(const plait_runtime *found, const char *software, const char *when,
-                               size_t variants, plait_arena *arena, plait_error *err)
-{
-    if (found->releases == 0 && variants == 0)
-        return plait_fail(
-            err, PLAIT_ERROR_RANGE, found->name,
-            "expected %.40s without a version, since plait has no versions of it, found \"%.40s\"",
-            software, when);
-    if (found->releases == 0 || found->at != NULL ||
-        (found->until > 0 && found->until < found->release[0].date))
-        return PLAIT_OK;
-    return fail_unheld(found, found->name, when, arena, err);
-}
-
 plait_status runtime_find_dated(const char *software, const char *when, bool held,
                                 plait_arena *arena, plait_runtime *out, plait_error *err)
 {
@@ -242,36 +210,40 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
 
     const size_t index = at != NULL ? (size_t)(at - out->release) : 0;
     const int until = runtime_variant_at(dates, count, date);
-    if (until > 0)
-        PLAIT_TRY(load_variant(software, until, arena, out, err));
+    if (until > 0) {
+        char month[RUNTIME_MONTH_SIZE];
+
+        // A file must have the name of the variant.
+        const char *variant_name =
+            plait_arena_printf(arena, "%s@%s", software, runtime_month(until, month));
+        PLAIT_TRY(plait_check_allocated(variant_name, err));
+        PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, variant_name, arena, &path, err));
+        PLAIT_TRY(plait_runtime_load(path, arena, out, err));
+        if (!text_equal(out->name, variant_name))
+            return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected the name %.80s, found %.80s",
+                              variant_name, out->name);
+    }
     out->name = name;
     out->software = software;
     out->date = date;
     out->until = until;
     if (at != NULL)
         runtime_bound(out, &out->release[index]);
-    return held ? check_held(out, software, when, count, arena, err) : PLAIT_OK;
+    if (!held)
+        return PLAIT_OK;
+    // Software before the first release is known only through a variant of those months.
+    if (out->releases == 0 && count == 0)
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, out->name,
+            "expected %.40s without a version, since plait has no versions of it, found \"%.40s\"",
+            software, when);
+    if (out->releases == 0 || out->at != NULL ||
+        (out->until > 0 && out->until < out->release[0].date))
+        return PLAIT_OK;
+    return fail_unheld(out, out->name, when, arena, err);
 }
 
 /* ---- references between files ---- */
-
-static plait_status read_release(const json_cursor *at, plait_arena *arena, plait_runtime *of,
-                                 plait_release *out, plait_error *err)
-{
-    const char *month;
-
-    for (size_t i = 0; i < of->releases; i++)
-        if (text_equal(at->key, of->release[i].name))
-            return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                             "expected each release once, found it twice");
-    out->name = plait_arena_text(arena, at->key);
-    PLAIT_TRY(plait_check_allocated(out->name, err));
-    PLAIT_TRY(json_as_string(at, arena, &month, err));
-    out->date = runtime_date(month);
-    return out->date > 0 ? PLAIT_OK
-                         : json_fail(at, PLAIT_ERROR_RANGE, err,
-                                     "expected a month such as 25.09, found \"%.40s\"", month);
-}
 
 plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                    plait_error *err)
@@ -286,9 +258,21 @@ plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, pl
     PLAIT_TRY(plait_check_allocated(release, err));
     out->release = release;
     for (bool more = json_first(&releases, &each); more; more = json_next(&each)) {
+        const char *month;
+
         if (text_equal(each.key, "source"))
             continue;
-        PLAIT_TRY(read_release(&each, arena, out, &release[out->releases], err));
+        for (size_t i = 0; i < out->releases; i++)
+            if (text_equal(each.key, out->release[i].name))
+                return json_fail(&each, PLAIT_ERROR_SCHEMA, err,
+                                 "expected each release once, found it twice");
+        release[out->releases].name = plait_arena_text(arena, each.key);
+        PLAIT_TRY(plait_check_allocated(release[out->releases].name, err));
+        PLAIT_TRY(json_as_string(&each, arena, &month, err));
+        release[out->releases].date = runtime_date(month);
+        if (release[out->releases].date <= 0)
+            return json_fail(&each, PLAIT_ERROR_RANGE, err,
+                             "expected a month such as 25.09, found \"%.40s\"", month);
         out->releases++;
     }
     return PLAIT_OK;
