@@ -110,29 +110,6 @@ enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 
 static plait_status load_family(const char *name, family_file *file, plait_error *err);
 
-/* Copies the numbers that the family `from` has in the same block. */
-static plait_status copy_from(const json_cursor *block, const field *fields,
-                              const family_file *file, void *numbers, plait_error *err)
-{
-    const ptrdiff_t place = (char *)numbers - (char *)file->family;
-    accelerator_family lender;
-    family_file other = {&lender, file->shared, file->chain + 1, file->arena};
-    const char *name = common;
-
-    if (file->shared == NULL)
-        return json_fail_key(block, "from", PLAIT_ERROR_SCHEMA, err,
-                             "expected numbers, since all families inherit from this file, found a "
-                             "reference to a family");
-    if (file->chain == MAX_CHAIN)
-        return json_fail_key(block, "from", PLAIT_ERROR_RANGE, err,
-                             "expected numbers, found a chain of more than %d families", MAX_CHAIN);
-    PLAIT_TRY(accelerator_family_name(block, "from", file->arena, &name, err));
-    lender = *file->shared;
-    PLAIT_TRY(load_family(name, &other, err));
-    fields_copy_filled(fields, (const char *)&lender + place, numbers);
-    return PLAIT_OK;
-}
-
 /* Reads the block `key`, if the file has it, over the numbers so far. */
 static plait_status read_block(const json_cursor *at, const char *key, const field *fields,
                                const family_file *file, void *numbers, plait_error *err)
@@ -143,8 +120,27 @@ static plait_status read_block(const json_cursor *at, const char *key, const fie
     PLAIT_TRY(json_object_optional(at, key, &block, err));
     if (json_is_null(&block))
         return PLAIT_OK;
-    if (json_has(&block, "from"))
-        PLAIT_TRY(copy_from(&block, fields, file, numbers, err));
+    if (json_has(&block, "from")) {
+        accelerator_family lender;
+
+        // Copies the numbers that the family `from` has in the same block.
+        const ptrdiff_t place = (char *)numbers - (char *)file->family;
+        family_file other = {&lender, file->shared, file->chain + 1, file->arena};
+        const char *name = common;
+        if (file->shared == NULL)
+            return json_fail_key(
+                &block, "from", PLAIT_ERROR_SCHEMA, err,
+                "expected numbers, since all families inherit from this file, found a "
+                "reference to a family");
+        if (file->chain == MAX_CHAIN)
+            return json_fail_key(&block, "from", PLAIT_ERROR_RANGE, err,
+                                 "expected numbers, found a chain of more than %d families",
+                                 MAX_CHAIN);
+        PLAIT_TRY(accelerator_family_name(&block, "from", file->arena, &name, err));
+        lender = *file->shared;
+        PLAIT_TRY(load_family(name, &other, err));
+        fields_copy_filled(fields, (const char *)&lender + place, numbers);
+    }
     return fields_read(&block, fields, also, numbers, err);
 }
 

@@ -232,24 +232,6 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
     return PLAIT_OK;
 }
 
-static plait_status read_nodes(const json_cursor *at, plait_arena *arena, plait_cluster *out,
-                               plait_error *err)
-{
-    static const char *const single[] = {"accelerator", "gpus_per_node", "nodes"};
-    json_cursor list;
-
-    PLAIT_TRY(json_array_optional(at, "groups", &list, err));
-    if (json_is_null(&list)) {
-        out->groups = 1;
-        return read_group(at, arena, &out->group[0], err);
-    }
-    for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
-        if (json_has(at, single[i]))
-            return json_fail_key(at, single[i], PLAIT_ERROR_SCHEMA, err,
-                                 "expected this key in each entry of \"groups\", found it outside");
-    return read_groups(&list, arena, out, err);
-}
-
 /* Sets the GPUs of all groups; 0 if a group has any number of nodes. */
 static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_error *err)
 {
@@ -270,17 +252,29 @@ static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err)
 {
+    static const char *const single[] = {"accelerator", "gpus_per_node", "nodes"};
     static const char *const keys[] = {
         "name",   "source",  "accelerator", "gpus_per_node", "nodes", "groups",
         "levels", "between", "power",       "host_speed",    "host",  NULL,
     };
-    json_cursor between, power;
+    json_cursor between, power, list;
 
     *out = (plait_cluster){.source = "", .host_speed = 1.0};
     PLAIT_TRY(json_keys_among(at, keys, err));
     PLAIT_TRY(json_string(at, "name", arena, &out->name, err));
     PLAIT_TRY(json_string_optional(at, "source", arena, &out->source, err));
-    PLAIT_TRY(read_nodes(at, arena, out, err));
+    PLAIT_TRY(json_array_optional(at, "groups", &list, err));
+    if (json_is_null(&list)) {
+        out->groups = 1;
+        PLAIT_TRY(read_group(at, arena, &out->group[0], err));
+    } else {
+        for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
+            if (json_has(at, single[i]))
+                return json_fail_key(
+                    at, single[i], PLAIT_ERROR_SCHEMA, err,
+                    "expected this key in each entry of \"groups\", found it outside");
+        PLAIT_TRY(read_groups(&list, arena, out, err));
+    }
     PLAIT_TRY(count_gpus(at, out, err));
     PLAIT_TRY(read_levels(at, arena, out->level, &out->levels, err));
     PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));

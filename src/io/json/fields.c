@@ -71,6 +71,8 @@ static plait_status read_field(const json_cursor *at, const field *f, void *out,
 
     if (f->is_bool)
         return (f->required ? json_bool : json_bool_optional)(at, f->key, out, err);
+    if (f->words != NULL)
+        return (f->required ? json_word : json_word_optional)(at, f->key, f->words, out, err);
     if (f->is_int)
         return (f->required ? json_int : json_int_optional)(at, f->key, (int)f->least, (int)f->most,
                                                             out, err);
@@ -151,6 +153,8 @@ void fields_write(json_writer *json, const field *fields, const void *block)
 
         if (f->is_bool) {
             json_member_bool(json, f->key, *(const bool *)at);
+        } else if (f->words != NULL) {
+            json_member_string(json, f->key, f->words[*(const int *)at]);
         } else if (f->is_int) {
             json_member_int64(json, f->key, *(const int *)at);
         } else if (f->count == 0) {
@@ -176,11 +180,15 @@ void fields_write_member(json_writer *json, const char *key, const field *fields
 bool fields_any(const field *fields, const void *block)
 {
     for (const field *f = fields; f->key != NULL; f++) {
-        const double *const number = const_member(block, f);
+        const void *const at = const_member(block, f);
+        const double *const number = at;
 
-        if (f->is_bool && *(const bool *)const_member(block, f))
-            return true;
-        for (size_t i = 0; !f->is_bool && i < numbers_of(f); i++)
+        if (f->is_bool || f->is_int || f->words != NULL) {
+            if (f->is_bool ? *(const bool *)at : *(const int *)at != 0)
+                return true;
+            continue;
+        }
+        for (size_t i = 0; i < numbers_of(f); i++)
             if (number[i] != 0.0)
                 return true;
     }

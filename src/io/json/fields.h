@@ -15,9 +15,9 @@
 #include "io/json/json_write.h"
 
 /**
- * One member: a double, an int, a bool, or an array of doubles. `range`, `unit` and `count` apply to doubles;
- * `least` and `most` bound doubles, where 0 means no bound, and ints. A member that is not required leaves
- * the struct unchanged if it is missing.
+ * One member: a double, an int, a bool, a word, or an array of doubles. `range`, `unit` and `count` apply to
+ * doubles; `least` and `most` bound doubles, where 0 means no bound, and ints. A word is stored as its index in
+ * an int or an enum. A member that is not required leaves the struct unchanged if it is missing.
  */
 typedef struct field {
     const char *key;
@@ -27,7 +27,8 @@ typedef struct field {
     bool required;
     bool is_bool;
     bool is_int;
-    size_t count; /* length of an array of doubles; 0: a single value */
+    const char *const *words; /* the words of an enum; ended by NULL */
+    size_t count;             /* length of an array of doubles; 0: a single value */
     size_t offset;
 } field;
 
@@ -61,7 +62,7 @@ void fields_write_member(json_writer *json, const char *key, const field *fields
 /** Writes a number in `unit`, without the digits that the division adds. */
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
 
-/** Whether the block has a number other than 0 or a bool that is true. */
+/** Whether the block has a number other than 0, a bool that is true, or a word other than the first. */
 bool fields_any(const field *fields, const void *block);
 
 /* Blank numbers are NaN, which no file can hold. Blocks with blanks have only doubles. */

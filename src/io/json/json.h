@@ -158,13 +158,6 @@ plait_status json_int_optional(const json_cursor *at, const char *key, int min, 
 plait_status json_as_int(const json_cursor *at, int min, int max, int *out,
                          plait_error *err) PLAIT_MUST_CHECK;
 
-plait_status json_int64(const json_cursor *at, const char *key, int64_t min, int64_t max,
-                        int64_t *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status json_int64_optional(const json_cursor *at, const char *key, int64_t min, int64_t max,
-                                 int64_t *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status json_as_int64(const json_cursor *at, int64_t min, int64_t max, int64_t *out,
-                           plait_error *err) PLAIT_MUST_CHECK;
-
 plait_status json_bool(const json_cursor *at, const char *key, bool *out,
                        plait_error *err) PLAIT_MUST_CHECK;
 plait_status json_bool_optional(const json_cursor *at, const char *key, bool *out,

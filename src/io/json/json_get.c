@@ -1,7 +1,6 @@
 /* json_get.c - typed getters of the JSON reader: json_as_NAME reads the value at a cursor, and json_NAME and
  * json_NAME_optional find a member and call it */
 #include <float.h>
-#include <inttypes.h>
 #include <math.h>
 
 #include <cjson/cJSON.h>
@@ -9,9 +8,6 @@
 #include "base/number_range.h"
 #include "base/text.h"
 #include "io/json/json_private.h"
-
-/* Up to here a double is the integer in the file; 2^53 may have been read from 2^53 + 1. */
-static const int64_t exact_max = ((int64_t)1 << 53) - 1;
 
 static const struct range {
     const char *name;
@@ -51,44 +47,32 @@ plait_status json_as_number(const json_cursor *at, json_range range, double *out
     return PLAIT_OK;
 }
 
-static plait_status fail_integer(const json_cursor *at, plait_status status, int64_t min,
-                                 int64_t max, plait_error *err)
+static plait_status fail_integer(const json_cursor *at, plait_status status, int min, int max,
+                                 plait_error *err)
 {
     char found[JSON_FOUND_SIZE];
 
     json_found(at, found);
-    if (min == 1 && max >= INT32_MAX)
+    if (max < INT32_MAX)
+        return json_fail(at, status, err, "expected an integer from %d to %d, found %s", min, max,
+                         found);
+    if (min == 1)
         return json_fail(at, status, err, "expected a positive integer, found %s", found);
-    if (max >= INT32_MAX)
-        return json_fail(at, status, err, "expected an integer of %" PRId64 " or more, found %s",
-                         min, found);
-    return json_fail(at, status, err,
-                     "expected an integer from %" PRId64 " to %" PRId64 ", found %s", min, max,
-                     found);
-}
-
-plait_status json_as_int64(const json_cursor *at, int64_t min, int64_t max, int64_t *out,
-                           plait_error *err)
-{
-    double number;
-
-    if (!json_is_number(at))
-        return fail_integer(at, PLAIT_ERROR_SCHEMA, min, max, err);
-    number = at->value->valuedouble;
-    if (fabs(number) > (double)exact_max)
-        return json_fail(at, PLAIT_ERROR_RANGE, err,
-                         "expected an integer below 2^53, found a larger number");
-    if (trunc(number) != number || (int64_t)number < min || (int64_t)number > max)
-        return fail_integer(at, PLAIT_ERROR_RANGE, min, max, err);
-    *out = (int64_t)number;
-    return PLAIT_OK;
+    return json_fail(at, status, err, "expected an integer of %d or more, found %s", min, found);
 }
 
 plait_status json_as_int(const json_cursor *at, int min, int max, int *out, plait_error *err)
 {
-    int64_t number = 0; // for gcc, which cannot infer that a failure is never PLAIT_OK
+    static const double exact_max = 9007199254740991.0; // 2^53 may have been read from 2^53 + 1
 
-    PLAIT_TRY(json_as_int64(at, min, max, &number, err));
+    if (!json_is_number(at))
+        return fail_integer(at, PLAIT_ERROR_SCHEMA, min, max, err);
+    const double number = at->value->valuedouble;
+    if (fabs(number) > exact_max)
+        return json_fail(at, PLAIT_ERROR_RANGE, err,
+                         "expected an integer below 2^53, found a larger number");
+    if (trunc(number) != number || number < min || number > max)
+        return fail_integer(at, PLAIT_ERROR_RANGE, min, max, err);
     *out = (int)number;
     return PLAIT_OK;
 }
@@ -168,18 +152,6 @@ plait_status json_int_optional(const json_cursor *at, const char *key, int min, 
                                plait_error *err)
 {
     GET_OPTIONAL(json_as_int(&child, min, max, out, err));
-}
-
-plait_status json_int64(const json_cursor *at, const char *key, int64_t min, int64_t max,
-                        int64_t *out, plait_error *err)
-{
-    GET(json_as_int64(&child, min, max, out, err));
-}
-
-plait_status json_int64_optional(const json_cursor *at, const char *key, int64_t min, int64_t max,
-                                 int64_t *out, plait_error *err)
-{
-    GET_OPTIONAL(json_as_int64(&child, min, max, out, err));
 }
 
 plait_status json_bool(const json_cursor *at, const char *key, bool *out, plait_error *err)

@@ -4,8 +4,8 @@
  *     "numerics": {"activation": "silu", "norm_eps": 1e-05, "rope": {"base": 500000}, "router": {...}}
  *     "training": {"source": "...", "lr": 0.0003, "decay": "cosine", "warmup_steps": 2000}
  *
- * Tables have the numbers and switches, which are read and written in their order; words are read and
- * written beside them. A block is written with every key, or left out if it has no values.
+ * Tables have the members, which are read and written in their order. A block is written with every key, or
+ * left out if it has no values.
  */
 #include <math.h>
 
@@ -16,6 +16,10 @@
 #define NUMBER(name, member, kind, low, high, base)                                                \
     {name, JSON_##kind, .least = low, .most = high, .unit = base, FIELD_AT(BLOCK, member)},
 #define SWITCH(member) {#member, .is_bool = true, FIELD_AT(BLOCK, member)},
+#define WORD(member, list)                                                                         \
+    {                                                                                              \
+#member, .words = (list), FIELD_AT(BLOCK, member)                                          \
+    }
 
 // ---- numerics ----------------------------------------------------------------------------------
 
@@ -27,84 +31,55 @@ const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1] = {"unknown",
                                                                       "sigmoid", NULL};
 
 #define BLOCK plait_numerics
-static const field numerics_fields[] = {NUMERICS_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+static const field numerics_fields[] = {WORD(activation, plait_activation_name),
+                                        NUMERICS_NUMBERS(NUMBER, SWITCH){.key = NULL}};
 #undef BLOCK
 
 #define BLOCK plait_rope
-static const field rope_fields[] = {ROPE_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+static const field rope_fields[] = {
+    WORD(kind, plait_rope_kind_name),
+    ROPE_NUMBERS(NUMBER, SWITCH){"original_seq", .is_int = true, .most = MODEL_MAX_SEQ,
+                                 FIELD_AT(plait_rope, original_seq)},
+    {.key = NULL}};
 #undef BLOCK
 
 #define BLOCK plait_router
-static const field router_fields[] = {ROUTER_NUMBERS(NUMBER, SWITCH){.key = NULL}};
+static const field router_fields[] = {WORD(score, plait_router_score_name),
+                                      ROUTER_NUMBERS(NUMBER, SWITCH){.key = NULL}};
 #undef BLOCK
 
 plait_status model_read_numerics(const json_cursor *model, plait_numerics *out, plait_error *err)
 {
-    static const char *const router_also[] = {"score", NULL};
-    static const char *const also[] = {"activation", "rope", "router", NULL};
-    int activation = PLAIT_ACTIVATION_UNKNOWN;
-    json_cursor at, part;
+    static const char *const also[] = {"rope", "router", NULL};
+    json_cursor at;
 
     *out = (plait_numerics){0};
     PLAIT_TRY(json_object_optional(model, "numerics", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
+    // By default all of a head is rotated, and the weights of the chosen experts are not scaled.
+    if (json_has(&at, "rope"))
+        out->rope.fraction = 1.0;
+    if (json_has(&at, "router"))
+        out->router.scale = 1.0;
     PLAIT_TRY(fields_read(&at, numerics_fields, also, out, err));
-    PLAIT_TRY(json_word_optional(&at, "activation", plait_activation_name, &activation, err));
-    out->activation = (plait_activation)activation;
-    PLAIT_TRY(json_object_optional(&at, "rope", &part, err));
-    if (!json_is_null(&part)) {
-        static const char *const rope_also[] = {"kind", "original_seq", NULL};
-
-        // By default all of a head is rotated.
-        int kind = PLAIT_ROPE_PLAIN;
-        out->rope = (plait_rope){.fraction = 1.0};
-        PLAIT_TRY(fields_read(&part, rope_fields, rope_also, &out->rope, err));
-        PLAIT_TRY(json_word_optional(&part, "kind", plait_rope_kind_name, &kind, err));
-        out->rope.kind = (plait_rope_kind)kind;
-        PLAIT_TRY(json_int_optional(&part, "original_seq", 0, MODEL_MAX_SEQ,
-                                    &out->rope.original_seq, err));
-    }
-    PLAIT_TRY(json_object_optional(&at, "router", &part, err));
-    if (json_is_null(&part))
-        return PLAIT_OK;
-    // By default the weights of the chosen experts are not scaled.
-    int score = PLAIT_ROUTER_UNKNOWN;
-    out->router = (plait_router){.scale = 1.0};
-    PLAIT_TRY(fields_read(&part, router_fields, router_also, &out->router, err));
-    PLAIT_TRY(json_word_optional(&part, "score", plait_router_score_name, &score, err));
-    out->router.score = (plait_router_score)score;
-    return PLAIT_OK;
+    PLAIT_TRY(fields_read_optional(&at, "rope", rope_fields, &out->rope, err));
+    return fields_read_optional(&at, "router", router_fields, &out->router, err);
 }
 
 void model_write_numerics(json_writer *json, const plait_numerics *numerics)
 {
-    const plait_rope *const rope = &numerics->rope;
-    const plait_router *const router = &numerics->router;
-    const bool has_rope =
-        rope->kind != PLAIT_ROPE_PLAIN || rope->original_seq > 0 || fields_any(rope_fields, rope);
-    const bool has_router =
-        router->score != PLAIT_ROUTER_UNKNOWN || fields_any(router_fields, router);
+    const bool has_rope = fields_any(rope_fields, &numerics->rope);
+    const bool has_router = fields_any(router_fields, &numerics->router);
 
-    if (!has_rope && !has_router && numerics->activation == PLAIT_ACTIVATION_UNKNOWN &&
-        !fields_any(numerics_fields, numerics))
+    if (!has_rope && !has_router && !fields_any(numerics_fields, numerics))
         return;
     json_member_object(json, "numerics");
-    json_member_string(json, "activation", plait_activation_name[numerics->activation]);
     fields_write(json, numerics_fields, numerics);
-    if (has_rope) {
-        json_member_object(json, "rope");
-        json_member_string(json, "kind", plait_rope_kind_name[rope->kind]);
-        fields_write(json, rope_fields, rope);
-        json_member_int64(json, "original_seq", rope->original_seq);
-        json_end_object(json);
-    }
-    if (has_router) {
-        json_member_object(json, "router");
-        json_member_string(json, "score", plait_router_score_name[router->score]);
-        fields_write(json, router_fields, router);
-        json_end_object(json);
-    }
+    if (has_rope)
+        fields_write_member(json, "rope", rope_fields, &numerics->rope);
+    if (has_router)
+        fields_write_member(json, "router", router_fields, &numerics->router);
     json_end_object(json);
 }
 

@@ -14,19 +14,18 @@ static plait_status check_length(const json_cursor *list, int layers, plait_erro
     return PLAIT_OK;
 }
 
-/* "layer_types": one word a layer, in the order of hf_mixer. */
-static plait_status mixers_by_name(const hf_config *hf, unsigned char *mixer, plait_error *err)
+/* Reads a list of one word a layer. */
+static plait_status read_words(const hf_config *hf, const char *key, const char *const *words,
+                               unsigned char *out, plait_error *err)
 {
-    static const char *const words[] = {"full_attention", "sliding_attention", "chunked_attention",
-                                        "linear_attention", NULL};
     json_cursor list, at;
     int word;
 
-    PLAIT_TRY(json_array(hf->text, "layer_types", &list, err));
+    PLAIT_TRY(json_array(hf->text, key, &list, err));
     PLAIT_TRY(check_length(&list, hf->model->layers, err));
     for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
         PLAIT_TRY(json_as_word(&at, words, &word, err));
-        mixer[at.index] = (unsigned char)word;
+        out[at.index] = (unsigned char)word;
     }
     return PLAIT_OK;
 }
@@ -103,9 +102,11 @@ plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plai
 {
     static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
                                            "sliding_window_pattern", NULL};
+    static const char *const types[] = {"full_attention", "sliding_attention", "chunked_attention",
+                                        "linear_attention", NULL}; // in the order of hf_mixer
     int window;
 
-    PLAIT_TRY(json_has(hf->text, "layer_types") ? mixers_by_name(hf, mixer, err)
+    PLAIT_TRY(json_has(hf->text, "layer_types") ? read_words(hf, "layer_types", types, mixer, err)
                                                 : mixers_by_class(hf, mixer, err));
     PLAIT_TRY(hf_window(hf, &window, err));
     if (json_has(hf->text, "layer_types") || window == 0)
@@ -147,65 +148,15 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
     return PLAIT_OK;
 }
 
-/* DeepSeek has a period, counted from the first layer; other classes list a 0 or 1 a layer. */
-static plait_status read_frequency(const hf_config *hf, unsigned char *moe, plait_error *err)
-{
-    json_cursor value, at;
-    int number = 1;
-
-    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
-    if (json_is_array(&value)) {
-        PLAIT_TRY(check_length(&value, hf->model->layers, err));
-        for (bool more = json_first(&value, &at); more; more = json_next(&at)) {
-            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
-            moe[at.index] = (unsigned char)number;
-        }
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &number, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        if (i % number != 0)
-            moe[i] = 0;
-    return PLAIT_OK;
-}
-
-/* ERNIE has the first and the last layer with experts; -1 is the model's last layer. */
-static plait_status clear_ends(const hf_config *hf, unsigned char *moe, plait_error *err)
-{
-    static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
-    int dense = hf->class.first_dense, last = -1;
-
-    PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
-    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        if (i < dense || (last >= 0 && i > last))
-            moe[i] = 0;
-    return PLAIT_OK;
-}
-
-/* "mlp_layer_types": one word a layer. */
-static plait_status read_named(const hf_config *hf, unsigned char *moe, plait_error *err)
-{
-    static const char *const words[] = {"dense", "sparse", NULL};
-    json_cursor list, at;
-    int word;
-
-    PLAIT_TRY(json_array(hf->text, "mlp_layer_types", &list, err));
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_word(&at, words, &word, err));
-        moe[at.index] = (unsigned char)word;
-    }
-    return PLAIT_OK;
-}
-
 /* No class has two of these rules; their order matters only for the lists. */
 plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
+    static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
     static const char *const rules[] = {
         "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
         "first_k_dense_replace", "mlp_only_layers",     NULL};
     int experts;
+    json_cursor value, at;
 
     PLAIT_TRY(hf_experts(hf, &experts, err));
     memset(moe, experts > 0, (size_t)hf->model->layers);
@@ -214,15 +165,38 @@ plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait
     if (experts == 0)
         return PLAIT_OK;
     if (json_has(hf->text, "mlp_layer_types"))
-        return read_named(hf, moe, err);
+        return read_words(hf, "mlp_layer_types", (const char *const[]){"dense", "sparse", NULL},
+                          moe, err);
     if (json_has(hf->text, "moe_layers")) {
         memset(moe, 0, (size_t)hf->model->layers);
         return read_listed(hf, "moe_layers", 1, moe, err);
     }
-    PLAIT_TRY(read_frequency(hf, moe, err));
+
+    // DeepSeek has a period, counted from the first layer; other classes list a 0 or 1 a layer.
+    int number = 1;
+    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
+    if (json_is_array(&value)) {
+        PLAIT_TRY(check_length(&value, hf->model->layers, err));
+        for (bool more = json_first(&value, &at); more; more = json_next(&at)) {
+            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
+            moe[at.index] = (unsigned char)number;
+        }
+    } else {
+        PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &number, err));
+        for (int i = 0; i < hf->model->layers; i++)
+            if (i % number != 0)
+                moe[i] = 0;
+    }
     PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
     PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
     PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
-    PLAIT_TRY(clear_ends(hf, moe, err));
+
+    // ERNIE has the first and the last layer with experts; -1 is the model's last layer.
+    int dense = hf->class.first_dense, last = -1;
+    PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
+    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if (i < dense || (last >= 0 && i > last))
+            moe[i] = 0;
     return read_listed(hf, "mlp_only_layers", 0, moe, err);
 }

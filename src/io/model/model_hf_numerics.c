@@ -151,23 +151,6 @@ static plait_status read_rope_object(const hf_config *hf, const json_cursor *at,
     return read_rope_scaling(hf, at, out, err);
 }
 
-/* The model has the positions of its full layers; windowed layers may have another base. */
-static plait_status read_rope_parameters(const hf_config *hf, const json_cursor *at,
-                                         plait_rope *out, plait_error *err)
-{
-    json_cursor full, sliding;
-
-    PLAIT_TRY(json_object_optional(at, "full_attention", &full, err));
-    PLAIT_TRY(json_object_optional(at, "sliding_attention", &sliding, err));
-    if (json_is_null(&full) && json_is_null(&sliding))
-        return read_rope_object(hf, at, out, err);
-    if (!json_is_null(&full))
-        PLAIT_TRY(read_rope_object(hf, &full, out, err));
-    if (json_is_null(&sliding))
-        return PLAIT_OK;
-    return json_number_optional(&sliding, "rope_theta", JSON_POSITIVE, &out->local_base, err);
-}
-
 static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error *err)
 {
     static const char *const local_base[] = {"rope_local_base_freq", NULL};
@@ -204,8 +187,22 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
     if (!json_is_null(&object))
         PLAIT_TRY(read_rope_object(hf, &object, out, err));
     PLAIT_TRY(json_object_optional(hf->text, "rope_parameters", &object, err));
-    if (!json_is_null(&object))
-        PLAIT_TRY(read_rope_parameters(hf, &object, out, err));
+    if (!json_is_null(&object)) {
+        json_cursor full, sliding;
+
+        // The model has the positions of its full layers; windowed layers may have another base.
+        PLAIT_TRY(json_object_optional(&object, "full_attention", &full, err));
+        PLAIT_TRY(json_object_optional(&object, "sliding_attention", &sliding, err));
+        if (json_is_null(&full) && json_is_null(&sliding)) {
+            PLAIT_TRY(read_rope_object(hf, &object, out, err));
+        } else {
+            if (!json_is_null(&full))
+                PLAIT_TRY(read_rope_object(hf, &full, out, err));
+            if (!json_is_null(&sliding))
+                PLAIT_TRY(json_number_optional(&sliding, "rope_theta", JSON_POSITIVE,
+                                               &out->local_base, err));
+        }
+    }
     if (out->local_base == out->base || !windows)
         out->local_base = 0.0;
     return PLAIT_OK;

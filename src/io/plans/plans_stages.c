@@ -96,23 +96,6 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
     return PLAIT_OK;
 }
 
-static plait_status read_keys(const json_cursor *stage, plait_arena *arena, plans_stage *out,
-                              plait_error *err)
-{
-    json_cursor own;
-
-    PLAIT_TRY(json_object_optional(stage, "degrees", &own, err));
-    if (json_is_null(&own))
-        return PLAIT_OK;
-    const char *names[PLAIT_KEYS + 1] = {NULL};
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        names[key] = plait_keys[key].name;
-    PLAIT_TRY(json_keys_among(&own, names, err));
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(plans_read_key(&own, (plait_key_id)key, arena, &out->own, &out->owns, err));
-    return PLAIT_OK;
-}
-
 /* ---- values of layers: "recompute": [["full", 2], "none"], "tp": [[4, 10], [2, 6]] ---- */
 
 /* Reads one value and stores it for `count` layers from `first` on. */
@@ -324,6 +307,7 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
     out->stage = stage;
     for (bool more = json_first(&stages, &at); more; more = json_next(&at)) {
         plans_stage *const one = &stage[out->stages];
+        json_cursor own;
 
         if (out->stages == PLAIT_MAX_LAYERS)
             return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d stages, found more",
@@ -341,7 +325,16 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
                              PLAIT_MAX_LAYERS);
         PLAIT_TRY(json_int_optional(&at, "group", 0, PLAIT_MAX_NODE_GROUPS - 1, &one->group, err));
         PLAIT_TRY(read_mesh(&at, one, err));
-        PLAIT_TRY(read_keys(&at, arena, one, err));
+        PLAIT_TRY(json_object_optional(&at, "degrees", &own, err));
+        if (!json_is_null(&own)) {
+            const char *names[PLAIT_KEYS + 1] = {NULL};
+            for (int key = 0; key < PLAIT_KEYS; key++)
+                names[key] = plait_keys[key].name;
+            PLAIT_TRY(json_keys_among(&own, names, err));
+            for (int key = 0; key < PLAIT_KEYS; key++)
+                PLAIT_TRY(
+                    plans_read_key(&own, (plait_key_id)key, arena, &one->own, &one->owns, err));
+        }
         PLAIT_TRY(read_recompute(&at, arena, one, err));
         PLAIT_TRY(read_offloads(&at, arena, one, err));
         PLAIT_TRY(read_cuts(&at, arena, one, err));

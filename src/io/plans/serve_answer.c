@@ -88,30 +88,22 @@ static plait_status read_name(const json_cursor *root, const char *key, plait_ar
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status take_cluster(const json_cursor *at, const json_cursor *job,
-                                 plait_cluster *cluster, plait_arena *arena, plait_error *err)
-{
-    const char *name;
-    int gpus;
-
-    PLAIT_TRY(read_name(at, "cluster_file", arena, &name, err));
-    PLAIT_TRY(json_int(job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
-    PLAIT_TRY(plait_cluster_find(name, arena, cluster, err));
-    return plait_cluster_take(cluster, gpus, err);
-}
-
 static plait_status read_document(const json_cursor *root, plait_arena *arena, void *out,
                                   plait_error *err)
 {
     serve_answer *answer = out;
     const char *name, *warning;
     json_cursor job, plans, at, drafts;
+    int gpus;
 
     PLAIT_TRY(json_as_object(root, err));
     PLAIT_TRY(read_name(root, "model_file", arena, &name, err));
     PLAIT_TRY(json_object(root, "job", &job, err));
     PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
-    PLAIT_TRY(take_cluster(root, &job, &answer->cluster, arena, err));
+    PLAIT_TRY(read_name(root, "cluster_file", arena, &name, err));
+    PLAIT_TRY(json_int(&job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
+    PLAIT_TRY(plait_cluster_find(name, arena, &answer->cluster, err));
+    PLAIT_TRY(plait_cluster_take(&answer->cluster, gpus, err));
     PLAIT_TRY(json_number(&job, "input", JSON_POSITIVE, &answer->load.input, err));
     PLAIT_TRY(json_number(&job, "output", JSON_POSITIVE, &answer->load.output, err));
     PLAIT_TRY(

@@ -157,23 +157,6 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
     return PLAIT_OK;
 }
 
-static plait_status read_defaults(const json_cursor *at, const plait_capabilities *can,
-                                  plait_runtime_defaults *out, plait_error *err)
-{
-    const char *names[PLAIT_KEYS + 2];
-    int count = 0;
-
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (plait_keys[key].has_default)
-            names[count++] = plait_keys[key].name;
-    names[count++] = "source";
-    names[count] = NULL;
-    PLAIT_TRY(json_keys_among(at, names, err));
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(read_default(at, can, (plait_key_id)key, &out->key[key], err));
-    return PLAIT_OK;
-}
-
 /* ---- the profile ---- */
 
 const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
@@ -207,7 +190,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     };
     json_cursor can, defaults;
     plait_runtime *other;
-    const char *name;
+    const char *name, *names[PLAIT_KEYS + 2];
 
     *out = defaults_of_keys;
     PLAIT_TRY(json_keys_among(at, keys, err));
@@ -225,7 +208,17 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(runtime_read_capabilities(&can, &out->can, err));
     PLAIT_TRY(runtime_read_since(at, arena, out, err));
     PLAIT_TRY(json_object(at, "defaults", &defaults, err));
-    PLAIT_TRY(read_defaults(&defaults, &out->can, &out->defaults, err));
+
+    int count = 0;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (plait_keys[key].has_default)
+            names[count++] = plait_keys[key].name;
+    names[count++] = "source";
+    names[count] = NULL;
+    PLAIT_TRY(json_keys_among(&defaults, names, err));
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(
+            read_default(&defaults, &out->can, (plait_key_id)key, &out->defaults.key[key], err));
     PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));
 
     // Software without measured runs may have the numbers of other software with the same kernels

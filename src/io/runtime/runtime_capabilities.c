@@ -114,15 +114,18 @@ static plait_status read_granularities(const json_cursor *at, plait_capabilities
                                            &out->recompute_alike, err);
 }
 
-static plait_status check_names(const json_cursor *at, plait_error *err)
+plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
+                                       plait_error *err)
 {
     static const char *const also[] = {
         "sp",          "sp_optional",    "etp",        "hsdp",   "full_layers",   "precision",
         "module_sets", "recompute_by",   "offload_by", "source", "stages_differ", "tp_by",
         "zero_by",     "recompute_alike"};
     enum { ALSO = sizeof also / sizeof *also };
-    const char *names[PLAIT_KEYS + ALSO + 1];
+    json_cursor list, element;
+
     int count = 0;
+    const char *names[PLAIT_KEYS + ALSO + 1];
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (plait_keys[key].limit_name != NULL)
@@ -130,15 +133,7 @@ static plait_status check_names(const json_cursor *at, plait_error *err)
     for (int i = 0; i < ALSO; i++)
         names[count++] = also[i];
     names[count] = NULL;
-    return json_keys_among(at, names, err);
-}
-
-plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities *out,
-                                       plait_error *err)
-{
-    json_cursor list, element;
-
-    PLAIT_TRY(check_names(at, err));
+    PLAIT_TRY(json_keys_among(at, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
         PLAIT_TRY(read_key(at, (plait_key_id)key, out, err));
 

@@ -70,22 +70,6 @@ static plait_status read_feature(const json_cursor *at, const since_member *of,
     return status;
 }
 
-static plait_status read_member(const json_cursor *at, plait_runtime *runtime, plait_feature *list,
-                                plait_error *err)
-{
-    json_cursor each;
-    since_member of;
-
-    if (!find_member(at->key, &of))
-        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                         "expected a key that \"since\" supports, found another");
-    if (of.words == NULL)
-        return read_feature(at, &of, runtime, &list[runtime->features++], err);
-    for (bool more = json_first(at, &each); more; more = json_next(&each))
-        PLAIT_TRY(read_feature(&each, &of, runtime, &list[runtime->features++], err));
-    return PLAIT_OK;
-}
-
 plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                 plait_error *err)
 {
@@ -102,8 +86,20 @@ plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait
     PLAIT_TRY(plait_check_allocated(list, err));
     out->feature = list;
     for (bool more = json_first(&since, &each); more; more = json_next(&each))
-        if (!text_equal(each.key, "source"))
-            PLAIT_TRY(read_member(&each, out, list, err));
+        if (!text_equal(each.key, "source")) {
+            json_cursor value;
+            since_member of;
+
+            if (!find_member(each.key, &of))
+                return json_fail(&each, PLAIT_ERROR_SCHEMA, err,
+                                 "expected a key that \"since\" supports, found another");
+            if (of.words == NULL) {
+                PLAIT_TRY(read_feature(&each, &of, out, &list[out->features++], err));
+            } else {
+                for (bool some = json_first(&each, &value); some; some = json_next(&value))
+                    PLAIT_TRY(read_feature(&value, &of, out, &list[out->features++], err));
+            }
+        }
     return PLAIT_OK;
 }
 
