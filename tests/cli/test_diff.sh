@@ -71,7 +71,7 @@ grep -q '^/summary/' said || complain "the summary of an accuracy is not compare
 
 # Models are compared by meaning: a file with all defaults spelled out has no differences.
 [[ "$("$plait" diff llama-3.1-8b llama-3.1-8b.json)" == *'no difference' ]] || complain "a copy of a model differs"
-"$plait" diff llama-3.1-8b llama-3.1-70b | grep -qE '^parameters 8\.03 B.* then 70\.6 B' || complain "parameters"
+"$plait" diff llama-3.1-8b llama-3.1-70b | grep -qE '^before: 8\.03 B parameters.* after: 70\.6 B' || complain "parameters"
 sed 's/"bandwidth_gb_per_s": 450/"bandwidth_gb_per_s": 300/' dgx-h100.json >slow.json
 "$plait" diff dgx-h100 slow.json | grep -qE 'bandwidth_gb_per_s +450 +300 +-33\.3 %' || complain "a link of a cluster"
 printf '{"name": "own", "levels": [{"name": "node", "kind": "switch", "gpus": null, "bandwidth_gb_per_s": 50,

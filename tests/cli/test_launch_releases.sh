@@ -75,7 +75,7 @@ refused core-v0.11.0 'added in core-v0.12.0' --offload optimizer
 refused 25.11 'added in bridge-v0.2.2' --offload-acts expert_fc1
 refused core-v0.12.0 'added in core-v0.13.0' --optimizer-state bf16
 refused core-v0.11.0 'added in core-v0.12.0' --grad-reduce bf16
-refused core-v0.12.0 'which core-v0.13.0 brought' --precision fp8_block
+refused core-v0.12.0 'which core-v0.13.0 introduced' --precision fp8_block
 "$plait" eval deepseek-v3 dgx-h200 --gpus 256 --seq 4096 --gbs 256 --cp 2 --ep 64 --etp 1 \
     --runtime megatron@core-v0.13.0 >out 2>err && complain "0.13 takes cp beside MTP"
 grep -qF 'has no cp with multi-token prediction; added in core-v0.14.0' out || complain "$(cat out err)"
@@ -176,7 +176,7 @@ unheld() { # unheld MODEL WHEN TEXT
 }
 unheld gpt-oss-20b 25.09 'megatron@25.09 cannot build gpt-oss-20b: window needs core-v0.15.0 or later'
 unheld gpt-oss-20b core-v0.18.0 'cannot build gpt-oss-20b: yarn needs core-v0.19.0 or later'
-unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 brought'
+unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 introduced'
 "$plait" search gpt-oss-20b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --fix tp=1,pp=1,ep=8,mbs=1 \
     --runtime megatron@25.09 >/dev/null 2>err
 [ "$(grep -cF 'warning: megatron@25.09 cannot build gpt-oss-20b: window needs core-v0.15.0 or later' err)" = 1 ] || complain "$(cat err)"

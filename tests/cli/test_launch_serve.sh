@@ -240,7 +240,7 @@ answer "${blocks[@]}" --engine vllm --tp 4 --replicas 2
 launch 0 "$folder/s.json"
 whole=(minimax-m2 dgx-h200 --gpus ..8 --engine vllm --tp 8 --ep 1 --input 2048 --output-tokens 256 --rate 1)
 "$plait" serve "${whole[@]}" --weights fp8_block >"$folder/out" 2>&1 && complain "the search cuts a block"
-grep -qF '2 workers that an engine does not start' "$folder/out" || complain "$(cat "$folder/out")"
+grep -qF '2 not supported by the engine' "$folder/out" || complain "$(cat "$folder/out")"
 "$plait" serve "${whole[@]}" --weights fp8 >"$folder/out" 2>&1 || complain "$(cat "$folder/out")"
 
 exit $wrong

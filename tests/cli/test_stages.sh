@@ -65,7 +65,7 @@ refused() { # refused TEXT FILE: eval calls it invalid, launch refuses it
 }
 
 sed 's/\[8, 16\]/[8, 15]/; s/\[16, 24\]/[15, 24]/' even.json >edited.json
-refused 'chunk 1 holds layers 8 to 15 where split even deals 8 to 16' edited.json
+refused 'chunk 1 has layers 8 to 15, but split even assigns 8 to 16' edited.json
 change even.json 2 '"tp": 2' '"tp": 4' >mesh.json # the first is the plan's
 refused 'stage 0 has tp 4, but the plan has 2' mesh.json
 change even.json 2 '"recompute": "none"' '"recompute": "full"' >again.json

@@ -239,7 +239,7 @@ static void test_wide_heads__by_generation(void **state)
     launched it;
 
     ask(&it, "nemotron-4-340b", "megatron", "b200-180gb-sxm", *state); // heads of 192
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "only as 256 without dropout, ALiBi and sinks");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED, "only of width 256 without dropout, ALiBi and sinks");
     ask(&it, "qwen3-coder-next", "megatron", "b200-180gb-sxm", *state); // heads of 256
     assert_takes(&it, PLAIT_ATTENTION_FUSED);
     it.model.dropout = true;

@@ -731,7 +731,7 @@ static void test_refusals__say_where_and_why(void **state)
     static const refusal cases[] = {
         {CONFIG("t5", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
          "found t5 (an encoder-decoder model)"},
-        {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found bert (an encoder)"},
+        {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found bert (an encoder-only model)"},
         {CONFIG("whisper", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found whisper"},
         {CONFIG("jamba", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found jamba"},
         {CONFIG("brand_new", MLP ", \"is_encoder_decoder\": true"), PLAIT_ERROR_SCHEMA,

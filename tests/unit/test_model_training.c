@@ -140,8 +140,9 @@ static void test_placeholders__are_named(void **state)
     text = text_builder_finish(&out, NULL);
     assert_non_null(text);
     assert_non_null(strstr(text, "published: a\n"));
-    assert_non_null(strstr(text, "placeholders: its end, its decay, length, betas, epsilon, "
-                                 "weight decay\n"));
+    assert_non_null(strstr(
+        text, "placeholders: final learning rate, learning rate decay, length, betas, epsilon, "
+              "weight decay\n"));
     assert_null(strstr(text, "checkpoints"));
 }
 

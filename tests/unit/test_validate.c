@@ -281,7 +281,8 @@ static void test_row__of_an_attention_kernel_beyond_our_rules_is_priced(void **s
     (void)state;
     assert_true(price.priced);
     assert_int_equal(price.degrees.attention, PLAIT_ATTENTION_FLASH2);
-    assert_non_null(strstr(price.note, "violates a rule: attention flash2 has no sinks"));
+    assert_non_null(
+        strstr(price.note, "violates a rule: the model needs sinks, which attention flash2"));
 }
 
 static void test_row__that_does_not_divide_says_why(void **state)
