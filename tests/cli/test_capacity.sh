@@ -45,7 +45,7 @@ found=$("$plait" capacity llama-3.1-8b dgx-h100 --serve --input 1024 --output-to
     grep -q '^plait: CLUSTER: expected names with one comma' || complain "an empty cluster is taken"
 
 found=$("$plait" capacity llama-3.1-8b b300-288gb-sxm:1x8 --tokens 1T --seq 4096 --gbs 256 --budget 1M 2>&1)
-[[ $found == 'plait: --budget: expected a cluster with a price, or --price'* ]] ||
+[[ $found == 'plait: --budget: expected --price together with --budget, since b300-288gb-sxm has no price'* ]] ||
     complain "a budget without a price: $found"
 
 # One cluster at two prices: numbers between its rows are searched at each price, and the cheaper one wins.

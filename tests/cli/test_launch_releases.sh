@@ -184,7 +184,7 @@ unheld deepseek-v2-lite core-v0.10.0 'needs mscale, which 0.11 introduced'
 # The page names the release.
 "$plait" eval llama-2-7b dgx-h100 --gpus 8 --seq 4096 --gbs 64 --tp 2 --runtime megatron@core_v0.14.0 -o plan.json >/dev/null
 "$plait" report plan.json -o page.md >/dev/null 2>err
-grep -qF 'megatron@core_v0.14.0, which is core-v0.14.0' <(tr -d '\\' <page.md) || complain "the page: $(cat err; grep runtime page.md)"
+grep -qF 'megatron@core_v0.14.0 (core-v0.14.0)' <(tr -d '\\' <page.md) || complain "the page: $(cat err; grep runtime page.md)"
 
 target=megatron-bridge
 moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)

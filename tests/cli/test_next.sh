@@ -74,7 +74,7 @@ printf 'rank,tp,step_s\n1,1024,2\n' >bad.csv
 refused 'a rank whose plan has the keys of the row' plans.json bad.csv
 printf 'rank,step_s\n1,3500\n' >milliseconds.csv
 "$plait" next plans.json milliseconds.csv >/dev/null 2>said || complain "an odd unit stops all"
-grep -q 'plan 1: measured .* predicted .*; is it in seconds' said || complain "an odd unit says: $(cat said)"
+grep -q 'plan 1: measured .* predicted .*; check that the step is in seconds' said || complain "an odd unit says: $(cat said)"
 printf 'rank,steps\n1,2\n' >bad.csv
 refused 'step_s' plans.json bad.csv
 
@@ -117,7 +117,7 @@ done
 "$plait" calibrate --log megatron.log --plan plans.json:1 -o site.json >said 2>&1 &&
     "$plait" eval --plan plans.json:1 llama-3.1-8b site.json --gpus 64 >said || complain "a cluster scaled to a log: $(cat said)"
 "$plait" calibrate --log megatron.log -o site.json >said 2>&1 && complain "calibrate of a log without a plan"
-grep -q -- '--plan: expected FILE\[:RANK\], the plan that megatron.log is the log of' said || complain "a log without a plan: $(cat said)"
+grep -q -- '--plan: expected FILE\[:RANK\], the plan whose log is megatron.log' said || complain "a log without a plan: $(cat said)"
 # A damaged number is no step of training.
 printf ' iteration 3/10 | elapsed time per iteration (ms): 1e-18 |\n' >tiny.log
 refused 'tiny.log: expected steps of 1 ms to 30 days, found 1e-21 s' plans.json tiny.log:1

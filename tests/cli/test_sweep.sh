@@ -51,7 +51,7 @@ assert first[0]["cost_usd"] * 1.75 - first[2]["cost_usd"] < 1e-6 * first[2]["cos
 assert abs(first[4]["days"] / first[0]["days"] - 2) < 1e-3, "twice the tokens"
 assert first[0]["binds"] == "deadline" and first[1]["binds"] is None
 assert "nonesuch" in lines[32]["error"] and "risk: expected" in lines[33]["error"], lines[33]
-assert lines[34]["verdict"] == "out_of_memory" and "least memory" in lines[34]["why"]
+assert lines[34]["verdict"] == "out_of_memory" and "smallest needs" in lines[34]["why"]
 assert "error" in lines[37] and "gpus" in lines[37]["error"]
 END_PYTHON
 grep -q 'scenario 32: nonesuch: expected' said || complain "a bad scenario is told as: $(cat said)"
