@@ -2,10 +2,9 @@
  * heterogeneous_choices.c - lists group choices with one or two runs per group whose bound is below
  * the limit (S.66, S.70)
  *
- * For each size a depth-first walk over the groups takes one option of each group, or none. A
- * partial choice is bounded together with the best of the remaining groups, as one pipeline with
- * divisible layers. Options are sorted by the work that they hold, in descending order. The walk
- * stops at the first option that holds too little together with the best of the other groups.
+ * For each size a depth-first walk over the groups takes one option of each group, or none. Options
+ * are sorted by the work that they hold, in descending order. The walk stops at the first option
+ * that holds too little together with the best of the other groups.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -25,13 +24,11 @@ typedef struct set_choice {
     double held;
 } set_choice;
 
-/* Bounds of the stages of a group, or of several groups together. */
+/* Bounds of the stages of one option of a group, or of the best of several. */
 typedef struct set_reach {
     double held;        /* upper bound of the units of work of all stages */
     double units_per_s; /* upper bound of the rate of all stages */
     double unit_s;      /* lower bound of the time of a unit */
-    double least_s;     /* lower bound of f + b of the slowest stage */
-    double tail_s;      /* lower bound of the longest tail */
     int stages;         /* upper bound */
 } set_reach;
 
@@ -59,6 +56,7 @@ typedef struct set_list {
 typedef struct choice_search {
     hetero_problem *q;
     group_choices *out;
+    int groups;
     bool uneven;  /* true: one of the groups has two runs; false: each has one */
     double units; /* work of the model, less a margin for rounding */
     int microbatches;
@@ -66,95 +64,19 @@ typedef struct choice_search {
     set_list list[PLAIT_MAX_NODE_GROUPS];
     int runs;
     stage_run *run[HETERO_RUNS];
-    int64_t budget;     /* options left to try; negative: exhausted */
-    double lower_bound; /* lower bound of all choices */
+    int64_t budget; /* options left to try; negative: exhausted */
     bool failed;
 } choice_search;
 
-/* A partial choice: its groups and bounds. */
+/* The groups taken so far. */
 typedef struct set_part {
     unsigned groups; /* bits */
     bool uneven;     /* true if a group has two runs */
-    set_reach reach;
+    double held;
+    int stages;
 } set_part;
 
-// ---- bounds --------------------------------------------------------------------------------
-
-static void add_reach(set_reach *sum, const set_reach *more)
-{
-    sum->held += more->held;
-    sum->units_per_s += more->units_per_s;
-    sum->unit_s = smaller(sum->unit_s, more->unit_s);
-    sum->least_s = larger(sum->least_s, more->least_s);
-    sum->tail_s = larger(sum->tail_s, more->tail_s);
-    sum->stages += more->stages;
-}
-
-/* Returns the partial choice extended by the best of the groups from g on. */
-static set_part with_rest(const choice_search *search, set_part part, int g)
-{
-    for (; g < search->q->problem->cluster->groups; g++)
-        add_reach(&part.reach, &search->list[g].reach);
-    return part;
-}
-
-/*
- * Adds an upper bound of what group g can do: the most units per second, each in the least time. If
- * the group has one run, and the model does not fit into the other groups and half of this one, its
- * stages are at least half full, and then more but slower stages do not end sooner (S.70).
- * Otherwise it gets the most stages of any of its options.
- */
-static void add_best(const choice_search *search, const set_part *most, double max_s, int g,
-                     divisible_pipeline *cut)
-{
-    const set_reach *reach = &search->list[g].reach;
-    const double beside = most->reach.units_per_s - 0.5 * reach->units_per_s;
-    const bool one_run = !search->uneven || most->uneven;
-    const bool half_full = one_run && beside * max_s < search->units;
-
-    if (reach->units_per_s > 0.0)
-        divisible_add(cut, half_full ? reach->units_per_s * reach->unit_s : reach->stages,
-                      reach->units_per_s, reach->unit_s);
-}
-
-/* Returns the divisible pipeline of the runs taken so far and the best of the groups from g on. */
-static divisible_pipeline cut_of(const choice_search *search, const set_part *most, double max_s,
-                                 int g)
-{
-    divisible_pipeline cut = {.microbatches = search->microbatches, .one_s = most->reach.least_s};
-
-    for (int r = 0; r < search->runs; r++) {
-        const stage_run *run = search->run[r];
-        divisible_add(&cut, run->stages, run->stages / run->choice->unit_s, run->choice->unit_s);
-    }
-    for (; g < search->q->problem->cluster->groups; g++)
-        add_best(search, most, max_s, g, &cut);
-    return cut;
-}
-
-/* Returns the limit in seconds for plans over these groups. */
-static double limit_s(const choice_search *search, unsigned groups)
-{
-    return hetero_limit(search->q) / hetero_weight(search->q, groups);
-}
-
 // ---- the walk ------------------------------------------------------------------------------
-
-/* Returns the sends that are the same in every order of the groups. */
-static plait_between_stages sends_inside(const group_choice *set)
-{
-    plait_between_stages sum = {0};
-
-    for (int r = 0; r < set->runs; r++) {
-        const plait_between_stages *one = &set->run[r]->choice->boundary;
-        if (set->run[r]->stages < 2)
-            continue;
-        sum.sends_s += (set->run[r]->stages - 1) * one->sends_s;
-        sum.slowest_s = larger(sum.slowest_s, one->slowest_s);
-        sum.link_s = larger(sum.link_s, one->link_s);
-    }
-    return sum;
-}
 
 /*
  * Adds the choice of the runs taken so far if it has several runs, all groups of q->must, and a
@@ -164,17 +86,25 @@ static void keep_choice(choice_search *search, const set_part *part)
 {
     hetero_problem *q = search->q;
     group_choices *out = search->out;
-    const int stages = part->reach.stages;
     group_choice set = {.weight = hetero_weight(q, part->groups), .runs = search->runs};
 
-    if (search->runs < 2 || part->uneven != search->uneven || stages > q->problem->model->layers ||
-        (part->groups & q->must) != q->must || !limits_allow(q->options, PLAIT_KEY_PP, stages))
+    if (search->runs < 2 || part->uneven != search->uneven ||
+        part->stages > q->problem->model->layers || (part->groups & q->must) != q->must ||
+        !limits_allow(q->options, PLAIT_KEY_PP, part->stages))
         return;
-    if (search->max_work[stages] <= 0.0)
-        search->max_work[stages] = pipeline_max_work(stages, search->microbatches);
+    double *const max_work = &search->max_work[part->stages];
+    if (*max_work <= 0.0)
+        *max_work = pipeline_max_work(part->stages, search->microbatches);
     memcpy(set.run, search->run, sizeof set.run);
-    set.shape = (pipeline_shape){stages, search->microbatches, search->max_work[stages]};
-    set.inside = sends_inside(&set);
+    set.shape = (pipeline_shape){part->stages, search->microbatches, *max_work};
+    for (int r = 0; r < set.runs; r++) { // sends that are the same in every order of the groups
+        const plait_between_stages *one = &set.run[r]->choice->boundary;
+        if (set.run[r]->stages < 2)
+            continue;
+        set.inside.sends_s += (set.run[r]->stages - 1) * one->sends_s;
+        set.inside.slowest_s = larger(set.inside.slowest_s, one->slowest_s);
+        set.inside.link_s = larger(set.inside.link_s, one->link_s);
+    }
     set.listed = q->listed++;
     set.bound = hetero_divisible_bound(q, &set);
     if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
@@ -192,66 +122,89 @@ static void keep_choice(choice_search *search, const set_part *part)
     out->set[out->count++] = set;
 }
 
-static void walk_groups(choice_search *search, int g, const set_part *part);
-
-/*
- * Returns whether the partial choice and the best of the groups from g on may be below the limit.
- */
-static bool is_hopeful(const choice_search *search, const set_part *part, int g)
-{
-    const set_part most = with_rest(search, *part, g);
-    const double within_s = limit_s(search, part->groups);
-
-    if (most.reach.held < search->units)
-        return false;
-    const divisible_pipeline cut = cut_of(search, &most, within_s / search->microbatches, g);
-    return divisible_lower_bound_s(&cut, search->units) + most.reach.tail_s < within_s;
-}
-
-/* Takes an option of group g and walks the groups after it. */
-static void walk_option(choice_search *search, const set_option *option, int g,
-                        const set_part *part)
-{
-    const int runs = search->runs;
-
-    for (int r = 0; r < option->runs; r++) {
-        stage_run *run = hetero_run(search->q, option->choice[r], option->stages[r]);
-        search->failed = search->failed || !run;
-        search->run[search->runs++] = run;
-    }
-    if (!search->failed && is_hopeful(search, part, g + 1))
-        walk_groups(search, g + 1, part);
-    while (search->runs > runs)
-        search->run[--search->runs] = NULL;
-}
-
 /* Walks the groups from g on. */
 static void walk_groups(choice_search *search, int g, const set_part *part)
 {
     const set_list *list = &search->list[g];
+    const int runs = search->runs;
+    double others = part->held;
 
-    if (g == search->q->problem->cluster->groups || search->failed) {
+    if (search->failed)
+        return;
+    if (g == search->groups) {
         keep_choice(search, part);
         return;
     }
-    const set_part rest = with_rest(search, *part, g + 1);
+    for (int h = g + 1; h < search->groups; h++)
+        others += search->list[h].reach.held;
     for (int i = 0; i < list->options && search->budget-- > 0; i++) {
         const set_option *option = &list->option[i];
-        set_part own = *part;
-        if (rest.reach.held + option->reach.held < search->units) // the options after it hold less
+        if (others + option->reach.held < search->units) // the options after it hold less
             break;
         if (part->uneven && option->runs > 1)
             continue;
-        own.groups |= 1u << g;
-        own.uneven = part->uneven || option->runs > 1;
-        add_reach(&own.reach, &option->reach);
-        walk_option(search, option, g, &own);
+        const set_part own = {
+            .groups = part->groups | 1u << g,
+            .uneven = part->uneven || option->runs > 1,
+            .held = part->held + option->reach.held,
+            .stages = part->stages + option->reach.stages,
+        };
+        for (int r = 0; r < option->runs; r++) {
+            search->run[runs + r] = hetero_run(search->q, option->choice[r], option->stages[r]);
+            search->failed = search->failed || !search->run[runs + r];
+        }
+        search->runs = runs + option->runs;
+        walk_groups(search, g + 1, &own);
+        search->runs = runs;
     }
-    if (is_hopeful(search, part, g + 1))
+    if (others >= search->units)
         walk_groups(search, g + 1, part);
 }
 
 // ---- degrees and options -------------------------------------------------------------------
+
+/* Returns the bounds of this number of stages with the same degrees. */
+static set_reach reach_of(const set_choice *one, double stages)
+{
+    const double unit_s = one->choice->unit_s;
+
+    return (set_reach){stages * one->held, stages / unit_s, unit_s, (int)stages};
+}
+
+static void widen(set_reach *reach, const set_reach *own)
+{
+    reach->held = larger(reach->held, own->held);
+    reach->units_per_s = larger(reach->units_per_s, own->units_per_s);
+    reach->unit_s = smaller(reach->unit_s, own->unit_s);
+    reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
+}
+
+/* Sets list->reach to the best of all degrees of the group, each as if it used all GPUs. */
+static void reach_choices(set_list *list)
+{
+    list->reach = (set_reach){.unit_s = HUGE_VAL};
+    for (int c = 0; c < list->choices; c++) {
+        const set_choice *one = &list->choice[c];
+        const set_reach own = reach_of(one, (double)list->gpus / one->choice->gpus);
+        widen(&list->reach, &own);
+    }
+}
+
+/*
+ * Returns the divisible pipeline of the best of all groups: each has its most units per second,
+ * each unit in the least time, and the most stages of any of its options.
+ */
+static divisible_pipeline best_of_all(const choice_search *search)
+{
+    divisible_pipeline cut = {.microbatches = search->microbatches};
+
+    for (int g = 0; g < search->groups; g++) {
+        const set_reach *const reach = &search->list[g].reach;
+        if (reach->units_per_s > 0.0)
+            divisible_add(&cut, reach->stages, reach->units_per_s, reach->unit_s);
+    }
+    return cut;
+}
 
 /*
  * Returns an upper bound of the work that a stage does in max_s and stores with one microbatch in
@@ -272,71 +225,12 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
     return held * q->kind_units[0];
 }
 
-/* Returns the bounds of this number of stages with the same degrees. */
-static set_reach reach_of(const set_choice *one, double stages)
-{
-    const group_degrees *choice = one->choice;
-
-    return (set_reach){.held = stages * one->held,
-                       .units_per_s = stages / choice->unit_s,
-                       .unit_s = choice->unit_s,
-                       .least_s = choice->least_s,
-                       .stages = (int)stages};
-}
-
-static void widen(set_reach *reach, const set_reach *own, bool first)
-{
-    reach->tail_s = first ? own->tail_s : smaller(reach->tail_s, own->tail_s);
-    reach->held = larger(reach->held, own->held);
-    reach->units_per_s = larger(reach->units_per_s, own->units_per_s);
-    reach->unit_s = smaller(reach->unit_s, own->unit_s);
-    reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
-}
-
-/* Sets list->reach to the best of all degrees of the group, each as if it used all GPUs. */
-static void reach_choices(set_list *list)
-{
-    list->reach = (set_reach){.unit_s = HUGE_VAL};
-    for (int c = 0; c < list->choices; c++) {
-        const set_choice *one = &list->choice[c];
-        const set_reach own = reach_of(one, (double)list->gpus / one->choice->gpus);
-        widen(&list->reach, &own, c == 0);
-    }
-}
-
-/* Copies the degrees of a group that the walk may use. */
-static bool list_choices(choice_search *search, const degrees_list *all, set_list *out)
-{
-    *out = (set_list){.choice = plait_arena_alloc(search->q->scratch, (size_t)all->count + 1,
-                                                  sizeof *out->choice),
-                      .gpus = all->gpus};
-    for (int c = 0; out->choice && c < all->count; c++)
-        if (search->uneven || all->choice[c]->fills_group)
-            out->choice[out->choices++] = (set_choice){all->choice[c], 0.0};
-    reach_choices(out);
-    return out->choice != NULL;
-}
-
-/* Computes `held` for all degrees of group g. */
-static void hold_choices(choice_search *search, int g)
-{
-    const set_part none = {.reach.unit_s = HUGE_VAL};
-    const set_part most = with_rest(search, none, 0);
-    const double within_s = limit_s(search, 1u << g);
-    const divisible_pipeline cut = cut_of(search, &most, within_s / search->microbatches, 0);
-    const double max_s = divisible_max_stage_s(&cut, search->units, within_s);
-    set_list *list = &search->list[g];
-
-    for (int c = 0; c < list->choices; c++)
-        list->choice[c].held = held_of(search, list->choice[c].choice, max_s);
-}
-
 /* Returns an upper bound of the work that the groups other than g hold. */
 static double held_beside(const choice_search *search, int g)
 {
     double held = 0.0;
 
-    for (int h = 0; h < search->q->problem->cluster->groups; h++)
+    for (int h = 0; h < search->groups; h++)
         held += h == g ? 0.0 : search->list[h].reach.held;
     return held;
 }
@@ -364,31 +258,12 @@ static bool clear_choices(choice_search *search, int g)
     return list->choices == count;
 }
 
-/*
- * Returns a lower bound of an option's tail: its fullest stage holds at least its share of the work
- * that the other groups cannot hold. (S.68)
- */
-static double tail_of(choice_search *search, const set_option *option, double others)
-{
-    hetero_problem *q = search->q;
-    const double layers = (search->units - others) / q->kind_units[0] / option->reach.stages;
-    double tail_s = HUGE_VAL;
-
-    if (q->problem->model->kinds > 1)
-        return 0.0;
-    for (int r = 0; r < option->runs; r++) {
-        const double *of = hetero_tail_bounds(q, option->choice[r]);
-        search->failed = search->failed || !of;
-        tail_s = of ? smaller(tail_s, of[layers > 1.0 ? (int)ceil(layers) : 1]) : 0.0;
-    }
-    return tail_s;
-}
-
-static void add_option(choice_search *search, set_list *list, double others, set_option *option)
+/* Adds an option of one run or two, if it can hold the model together with the other groups. */
+static void add_option(choice_search *search, set_list *list, double others,
+                       const set_option *option)
 {
     if (option->reach.held + others < search->units)
         return;
-    option->reach.tail_s = tail_of(search, option, others);
     set_option *more =
         grow_by_one(search->q->scratch, list->option, list->options, &list->capacity, sizeof *more);
     search->failed = search->failed || !more;
@@ -410,10 +285,12 @@ static void add_pairs(choice_search *search, set_list *list, double others, cons
         if (rest % a->gpus != 0 || stages + n > layers ||
             !(hetero_may_follow(a, stages, b) || hetero_may_follow(b, n, a)))
             continue;
-        set_option pair = {
-            .runs = 2, .choice = {a, b}, .stages = {stages, n}, .reach = reach_of(first, stages)};
-        const set_reach more = reach_of(second, n);
-        add_reach(&pair.reach, &more);
+        const set_reach one = reach_of(first, stages), two = reach_of(second, n);
+        const set_option pair = {.runs = 2,
+                                 .choice = {a, b},
+                                 .stages = {stages, n},
+                                 .reach = {one.held + two.held, one.units_per_s + two.units_per_s,
+                                           smaller(one.unit_s, two.unit_s), stages + n}};
         add_option(search, list, others, &pair);
     }
 }
@@ -438,7 +315,7 @@ static void list_options(choice_search *search, int g)
     for (int c = 0; c < list->choices && !search->failed; c++) {
         const set_choice *one = &list->choice[c];
         const int stages = one->choice->max_stages;
-        set_option whole = {
+        const set_option whole = {
             .runs = 1, .choice = {one->choice}, .stages = {stages}, .reach = reach_of(one, stages)};
         if (one->choice->fills_group)
             add_option(search, list, others, &whole);
@@ -449,74 +326,77 @@ static void list_options(choice_search *search, int g)
         qsort(list->option, (size_t)list->options, sizeof *list->option, by_held);
 }
 
-static bool list_useful(choice_search *search, const degrees_list *all)
+/* Lists the degrees of each group that a plan below the limit may use, and their options. */
+static void list_groups(choice_search *search, const degrees_list *all)
 {
-    const int groups = search->q->problem->cluster->groups;
-    bool settled = false;
+    hetero_problem *q = search->q;
+    bool unchanged = false;
 
-    for (int g = 0; g < groups; g++)
-        if (!list_choices(search, &all[g], &search->list[g]))
-            return false;
-    for (int g = 0; g < groups; g++)
-        hold_choices(search, g);
-    for (int g = 0; g < groups; g++)
-        reach_choices(&search->list[g]);
-    while (!settled) {
-        settled = true;
-        for (int g = 0; g < groups; g++)
-            settled = clear_choices(search, g) && settled;
+    for (int g = 0; g < search->groups; g++) {
+        set_list *const list = &search->list[g];
+        *list = (set_list){
+            .choice = plait_arena_alloc(q->scratch, (size_t)all[g].count + 1, sizeof *list->choice),
+            .gpus = all[g].gpus};
+        search->failed = search->failed || !list->choice;
+        for (int c = 0; list->choice && c < all[g].count; c++)
+            if (search->uneven || all[g].choice[c]->fills_group)
+                list->choice[list->choices++] = (set_choice){all[g].choice[c], 0.0};
+        reach_choices(list);
     }
-    for (int g = 0; g < groups; g++)
+    const divisible_pipeline cut = best_of_all(search);
+    for (int g = 0; g < search->groups; g++) {
+        set_list *const list = &search->list[g];
+        const double max_s =
+            divisible_max_stage_s(&cut, search->units, hetero_limit(q) / hetero_weight(q, 1u << g));
+        for (int c = 0; c < list->choices; c++)
+            list->choice[c].held = held_of(search, list->choice[c].choice, max_s);
+    }
+    for (int g = 0; g < search->groups; g++)
+        reach_choices(&search->list[g]);
+    while (!unchanged) {
+        unchanged = true;
+        for (int g = 0; g < search->groups; g++)
+            unchanged = clear_choices(search, g) && unchanged;
+    }
+    for (int g = 0; g < search->groups; g++)
         list_options(search, g);
-    for (int g = 0; g < groups; g++) {
-        set_list *list = &search->list[g];
+    for (int g = 0; g < search->groups; g++) {
+        set_list *const list = &search->list[g];
         list->reach = (set_reach){.unit_s = HUGE_VAL};
         for (int i = 0; i < list->options; i++)
-            widen(&list->reach, &list->option[i].reach, i == 0);
+            widen(&list->reach, &list->option[i].reach);
     }
-    return !search->failed;
-}
-
-/* Returns a lower bound of all choices, each of which has at least one group. */
-static double lower_bound_of(const choice_search *search, const set_part *none)
-{
-    const set_part most = with_rest(search, *none, 0);
-    double lower_bound = HUGE_VAL;
-
-    for (int g = 0; g < search->q->problem->cluster->groups; g++) {
-        const divisible_pipeline cut =
-            cut_of(search, &most, limit_s(search, 1u << g) / search->microbatches, 0);
-        lower_bound = smaller(lower_bound, hetero_weight(search->q, 1u << g) *
-                                               divisible_lower_bound_s(&cut, search->units));
-    }
-    return lower_bound;
 }
 
 bool hetero_list_choices(hetero_problem *q, int size, bool uneven, int64_t *budget,
                          double *lower_bound, group_choices *out)
 {
     const plait_arena_mark mark = plait_arena_save(q->scratch);
-    const set_part none = {.reach.unit_s = HUGE_VAL};
+    const size_t layers = (size_t)q->problem->model->layers;
+    const set_part none = {0};
     choice_search search = {
         .q = q,
         .out = out,
+        .groups = q->problem->cluster->groups,
         .uneven = uneven,
         .units = q->units * (1.0 - 1e-9),
         .microbatches = hetero_microbatches(q, q->space.size[size]),
-        .max_work = plait_arena_alloc(q->scratch, (size_t)q->problem->model->layers + 1,
-                                      sizeof *search.max_work),
+        .max_work = plait_arena_alloc(q->scratch, layers + 1, sizeof *search.max_work),
         .budget = *budget,
-        .lower_bound = hetero_limit(q),
     };
+    double least = HUGE_VAL;
 
-    search.failed =
-        !search.max_work || !list_useful(&search, &q->space.list[size * PLAIT_MAX_NODE_GROUPS]);
-    if (!search.failed && is_hopeful(&search, &none, 0)) {
-        search.lower_bound = lower_bound_of(&search, &none);
+    search.failed = !search.max_work;
+    if (!search.failed)
+        list_groups(&search, &q->space.list[size * PLAIT_MAX_NODE_GROUPS]);
+    const divisible_pipeline cut = best_of_all(&search);
+    for (int g = 0; g < search.groups; g++)
+        least =
+            smaller(least, hetero_weight(q, 1u << g) * divisible_lower_bound_s(&cut, search.units));
+    *lower_bound = smaller(least, hetero_limit(q));
+    if (*lower_bound < hetero_limit(q))
         walk_groups(&search, 0, &none);
-    }
     *budget = search.budget;
-    *lower_bound = search.lower_bound;
     plait_arena_rewind(q->scratch, mark);
     return !search.failed;
 }
