@@ -73,19 +73,6 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
     return PLAIT_OK;
 }
 
-static plait_status make(hetero_problem *q, plait_error *err)
-{
-    const plait_cluster *cluster = q->problem->cluster;
-
-    q->top = q->options->top;
-    q->found = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *q->found);
-    PLAIT_TRY(plait_check_allocated(q->found, err));
-    for (int g = 0; g < cluster->groups; g++)
-        q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
-                          cluster->group[g].accelerator->usd_per_hour / 3600.0;
-    return PLAIT_OK;
-}
-
 static plait_status rank(const hetero_problem *q, const plait_plan *plan, int index,
                          plait_ranked *out, plait_error *err)
 {
@@ -145,22 +132,6 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/*
- * Keeps the closest plan of a group if it exceeds memory by less than those of the groups before.
- */
-static plait_status note_closest(hetero_problem *q, int g, const plait_problem *problem,
-                                 const plait_ranked *closest, plait_error *err)
-{
-    const double lacks_bytes =
-        closest->price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
-
-    if (lacks_bytes >= q->lacks_bytes)
-        return PLAIT_OK;
-    q->lacks_bytes = lacks_bytes;
-    q->closest = closest->plan;
-    return on_group(&q->closest, g, q->arena, err);
-}
-
 /* Adds the best plans of one group alone and its closest plan, or the reason why it has none. */
 static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum, plait_error *err)
 {
@@ -195,7 +166,13 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
         hetero_keep(q, &plan, hetero_weight(q, 1u << g) * result.plan[i].price.step_s);
     }
     q->closest_open = q->closest_open || (result.has_closest && !result.closest_proven);
-    return result.has_closest ? note_closest(q, g, &problem, &result.closest, err) : PLAIT_OK;
+    const double lacks_bytes =
+        result.closest.price.peak_bytes - plait_capacity_bytes(&problem, problem.risk);
+    if (!result.has_closest || lacks_bytes >= q->lacks_bytes)
+        return PLAIT_OK;
+    q->lacks_bytes = lacks_bytes;
+    q->closest = result.closest.plan;
+    return on_group(&q->closest, g, q->arena, err);
 }
 
 // ---- recomputation -------------------------------------------------------------------------
@@ -280,22 +257,6 @@ enum {
     UNEVEN_OPTIONS = 1 << 25 /* options to try with two runs in a group */
 };
 
-/* Searches choices with one run a group; their spaces are kept for those with two. */
-static plait_status search_even(hetero_problem *q, hetero_space *space, int *spaces,
-                                plait_error *err)
-{
-    bool any = true;
-
-    *spaces = 0;
-    for (int n = 0; any && n <= LISTS; n++) {
-        PLAIT_TRY(make_space(q, n, &any, err));
-        PLAIT_TRY(hetero_search_orders(q, NULL, NULL, err));
-        if (any)
-            space[(*spaces)++] = q->space;
-    }
-    return PLAIT_OK;
-}
-
 /* Searches choices where one group has two runs, against the best plans with one. */
 static plait_status search_uneven(hetero_problem *q, const hetero_space *space, int spaces,
                                   plait_refinement *out, plait_error *err)
@@ -324,15 +285,25 @@ static plait_status search_uneven(hetero_problem *q, const hetero_space *space, 
 
 static plait_status run(hetero_problem *q, plait_search_result *result, plait_error *err)
 {
+    const plait_cluster *cluster = q->problem->cluster;
     hetero_space space[LISTS + 1];
-    int spaces;
+    int spaces = 0;
+    bool any = true;
 
-    PLAIT_TRY(make(q, err));
-    for (int g = 0; g < q->problem->cluster->groups; g++)
-        PLAIT_TRY(add_alone(q, g, result, err));
+    q->found = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *q->found);
     q->range = pipeline_ranges(q->problem->model, q->arena, &q->ranges);
-    PLAIT_TRY(plait_check_allocated(q->range, err));
-    PLAIT_TRY(search_even(q, space, &spaces, err));
+    PLAIT_TRY(plait_check_allocated(q->found && q->range, err));
+    for (int g = 0; g < cluster->groups; g++)
+        q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
+                          cluster->group[g].accelerator->usd_per_hour / 3600.0;
+    for (int g = 0; g < cluster->groups; g++)
+        PLAIT_TRY(add_alone(q, g, result, err));
+    for (int n = 0; any && n <= LISTS; n++) { // choices with one run per group
+        PLAIT_TRY(make_space(q, n, &any, err));
+        PLAIT_TRY(hetero_search_orders(q, NULL, NULL, err));
+        if (any)
+            space[spaces++] = q->space;
+    }
     result->points += q->listed;
     result->priced += q->solved;
     result->pruned = result->points - result->priced;
@@ -361,6 +332,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
                           .options = options,
                           .arena = arena,
                           .scratch = plait_arena_new(),
+                          .top = options->top,
                           .lacks_bytes = HUGE_VAL,
                           .must = must};
     const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);

@@ -290,8 +290,6 @@ void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, d
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units);
 /** Returns the longest f + b of a stage with which the pipeline ends within the limit. (S.70) */
 double divisible_max_stage_s(const divisible_pipeline *cut, double units, double limit_s);
-/** Returns tail_s of degrees, for models with one kind of layers; NULL if out of memory. */
-const double *hetero_tail_bounds(hetero_problem *q, group_degrees *choice);
 /** Returns a lower bound of a choice's objective in any order, with divisible layers. (S.62) */
 double hetero_divisible_bound(const hetero_problem *q, const group_choice *set);
 /**

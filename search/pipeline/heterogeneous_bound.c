@@ -22,6 +22,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "search/pipeline/heterogeneous.h"
 #include "base/numbers.h"
@@ -138,16 +139,6 @@ static double ends_s(const group_choice *set)
     return first_s + last_s;
 }
 
-/* Returns a lower bound of the slowest stage: no stage is faster than one layer. */
-static double one_layer_s(const group_choice *set)
-{
-    double slowest_s = 0.0;
-
-    for (int r = 0; r < set->runs; r++)
-        slowest_s = larger(slowest_s, set->run[r]->choice->least_s);
-    return slowest_s;
-}
-
 /* Returns the objective of a pipeline and its tail. */
 static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
                            double tail_s)
@@ -159,29 +150,17 @@ static double objective_of(const hetero_problem *q, const group_choice *set, dou
 
 double hetero_divisible_bound(const hetero_problem *q, const group_choice *set)
 {
-    divisible_pipeline cut = {
-        .microbatches = set->shape.microbatches, .ends_s = ends_s(set), .one_s = one_layer_s(set)};
+    divisible_pipeline cut = {.microbatches = set->shape.microbatches, .ends_s = ends_s(set)};
 
     for (int r = 0; r < set->runs; r++) {
         const stage_run *run = set->run[r];
+        cut.one_s = larger(cut.one_s, run->choice->least_s); // no stage is faster than one layer
         divisible_add(&cut, run->stages, run->stages / run->choice->unit_s, run->choice->unit_s);
     }
     return objective_of(q, set, divisible_lower_bound_s(&cut, q->units), 0.0);
 }
 
 // ---- whole layers --------------------------------------------------------------------------
-
-/* Sorts the runs of a choice by the time of a unit of work, ascending. */
-static void by_unit(const group_choice *set, int order[HETERO_RUNS])
-{
-    for (int r = 0; r < set->runs; r++) {
-        int at = r;
-        for (; at > 0 && set->run[r]->choice->unit_s < set->run[order[at - 1]]->choice->unit_s;
-             at--)
-            order[at] = order[at - 1];
-        order[at] = r;
-    }
-}
 
 static int by_time(const void *left, const void *right)
 {
@@ -190,43 +169,39 @@ static int by_time(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Returns bounds of the k-th stage from the end, with min(k, all) microbatches in flight. */
-static const stage_bound *row_from_end(hetero_problem *q, group_degrees *choice, int k)
-{
-    const int microbatches = hetero_microbatches(q, choice->size);
-
-    return hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group,
-                               k < microbatches ? k : microbatches);
-}
-
-/* Lists the times at which one more layer fits the stages of a run, ascending. */
+/*
+ * Lists the times at which one more layer fits the stages of a run, ascending. The k-th stage from
+ * the end has min(k, all) microbatches in flight.
+ */
 static bool list_fills(hetero_problem *q, stage_run *run)
 {
     const int layers = q->problem->model->layers;
-    double *fill;
+    const int microbatches = hetero_microbatches(q, run->choice->size);
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    double *fill = plait_arena_alloc(q->scratch, (size_t)(run->stages * layers), sizeof *fill);
 
-    for (int k = 1; k <= run->stages; k++) {
-        const stage_bound *row = row_from_end(q, run->choice, k);
+    for (int k = 1; fill && k <= run->stages; k++) {
+        const stage_bound *row = hetero_stage_bounds(
+            q, run->choice, HETERO_MIDDLE, run->choice->group, k < microbatches ? k : microbatches);
         if (!row)
             return false;
         for (int l = 1; l < layers && row[hetero_range(q, 0, l)].stage_s < HUGE_VAL; l++)
-            run->fills++;
+            fill[run->fills++] = row[hetero_range(q, 0, l)].stage_s;
     }
-    fill = plait_arena_alloc(q->arena, (size_t)run->fills + 1, sizeof *fill);
     if (!fill)
         return false;
-    for (int k = 1, at = 0; k <= run->stages; k++) {
-        const stage_bound *row = row_from_end(q, run->choice, k);
-        for (int l = 1; l < layers && row[hetero_range(q, 0, l)].stage_s < HUGE_VAL; l++)
-            fill[at++] = row[hetero_range(q, 0, l)].stage_s;
-    }
     qsort(fill, (size_t)run->fills, sizeof *fill, by_time);
-    fill[run->fills] = HUGE_VAL;
-    run->fill_s = fill;
+    double *const kept = plait_arena_alloc(q->arena, (size_t)run->fills + 1, sizeof *kept);
+    if (!kept)
+        return false;
+    memcpy(kept, fill, (size_t)run->fills * sizeof *fill);
+    kept[run->fills] = HUGE_VAL;
+    run->fill_s = kept;
+    plait_arena_rewind(q->scratch, mark);
     return true;
 }
 
-/* Lists lower bounds of the tail of a stage in any place, by its least number of layers. */
+/* Lists lower bounds of the tail of a stage in any place, by its least number of layers. (S.68) */
 static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
@@ -245,21 +220,6 @@ static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
         tail_s[l] = q->problem->model->tied || least_s == HUGE_VAL ? 0.0 : least_s;
     }
     choice->tail_s = tail_s;
-    return true;
-}
-
-const double *hetero_tail_bounds(hetero_problem *q, group_degrees *choice)
-{
-    return choice->tail_s || list_tail_bounds(q, choice) ? choice->tail_s : NULL;
-}
-
-static bool list_layers(hetero_problem *q, const group_choice *set)
-{
-    for (int r = 0; r < set->runs; r++) {
-        stage_run *run = set->run[r];
-        if ((!run->fill_s && !list_fills(q, run)) || !hetero_tail_bounds(q, run->choice))
-            return false;
-    }
     return true;
 }
 
@@ -309,42 +269,42 @@ static double least_tail_s(const hetero_problem *q, const group_choice *set,
 }
 
 /*
- * Returns W with one layer in each stage and the others in the fastest groups that can hold them.
+ * Takes the least bound over all x at which one more layer fits. W has one layer in each stage and
+ * the others in the fastest runs that can hold them.
  */
-static double whole_work_s(const hetero_problem *q, const group_choice *set, const int *order,
-                           const held_layers *held)
-{
-    int left = q->problem->model->layers - set->shape.stages;
-    double work_s = ends_s(set);
-
-    for (int at = 0; at < set->runs; at++) {
-        const stage_run *run = set->run[order[at]];
-        const int room = held->of[order[at]] - run->stages;
-        const int more = room < left ? room : left;
-        work_s += (more + run->stages) * run->choice->kind_s[0];
-        left -= more;
-    }
-    return work_s;
-}
-
-/* Takes the least bound over all x at which one more layer fits. */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 {
-    int order[HETERO_RUNS];
+    int order[HETERO_RUNS]; // runs by the time of a unit of work, ascending
     held_layers held = {{0}, 0};
     double least = HUGE_VAL;
 
-    if (!list_layers(q, set))
-        return -1.0;
-    by_unit(set, order);
+    for (int r = 0; r < set->runs; r++) {
+        stage_run *run = set->run[r];
+        int at = r;
+        if ((!run->fill_s && !list_fills(q, run)) ||
+            (!run->choice->tail_s && !list_tail_bounds(q, run->choice)))
+            return -1.0;
+        for (; at > 0 && run->choice->unit_s < set->run[order[at - 1]]->choice->unit_s; at--)
+            order[at] = order[at - 1];
+        order[at] = r;
+    }
     for (double x_s = hold_more(set, &held);
          x_s < HUGE_VAL && objective_of(q, set, set->shape.microbatches * x_s, 0.0) < least;
-         x_s = hold_more(set, &held))
-        if (can_hold(q, set, &held)) {
-            const double pipeline_s =
-                pipeline_lower_bound_s(&set->shape, x_s, whole_work_s(q, set, order, &held));
-            least = smaller(least, objective_of(q, set, pipeline_s, least_tail_s(q, set, &held)));
+         x_s = hold_more(set, &held)) {
+        int left = q->problem->model->layers - set->shape.stages;
+        double work_s = ends_s(set);
+        if (!can_hold(q, set, &held))
+            continue;
+        for (int at = 0; at < set->runs; at++) {
+            const stage_run *run = set->run[order[at]];
+            const int room = held.of[order[at]] - run->stages;
+            const int more = room < left ? room : left;
+            work_s += (more + run->stages) * run->choice->kind_s[0];
+            left -= more;
         }
+        const double pipeline_s = pipeline_lower_bound_s(&set->shape, x_s, work_s);
+        least = smaller(least, objective_of(q, set, pipeline_s, least_tail_s(q, set, &held)));
+    }
     return least;
 }
 

@@ -29,26 +29,6 @@ typedef struct min_memory_search {
 
 // ---- one stage -----------------------------------------------------------------------------
 
-static bool fill_bytes(hetero_problem *q, group_degrees *choice, hetero_place place, int first,
-                       int last, stage_bytes **out)
-{
-    const plait_arena_mark mark = plait_arena_save(q->scratch);
-    stage_bytes *const bytes =
-        plait_arena_alloc(q->arena, (size_t)q->space.recomputes, sizeof *bytes);
-
-    for (int r = 0; bytes && r < q->space.recomputes; r++) {
-        plait_stage stage;
-        if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
-            return false;
-        const plait_stage_price price =
-            plait_stage_pricer_price(choice->pricer, &stage, choice->group);
-        bytes[r] = (stage_bytes){price.state_bytes, price.flight_bytes};
-    }
-    plait_arena_rewind(q->scratch, mark);
-    *out = bytes;
-    return bytes != NULL;
-}
-
 /*
  * Returns the bytes that layers [first, last) lack on their nodes, negative if they fit, and sets
  * *recompute to the recomputation that needs least.
@@ -57,19 +37,34 @@ static double lack_of_stage(min_memory_search *search, group_degrees *choice, he
                             int in_flight, int first, int last, int *recompute)
 {
     hetero_problem *q = search->q;
+    const size_t recomputes = (size_t)q->space.recomputes;
     stage_bytes ***all = &choice->bytes[place];
     double least = HUGE_VAL;
 
     if (!*all)
         *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
-    stage_bytes **bytes = *all ? &(*all)[hetero_range(q, first, last)] : NULL;
-    search->failed = !bytes || (!*bytes && !fill_bytes(q, choice, place, first, last, bytes));
-    if (search->failed)
-        return HUGE_VAL;
-    for (int r = 0; r < q->space.recomputes; r++) {
-        const double lack = (*bytes)[r].state + in_flight * (*bytes)[r].flight;
-        if (lack - choice->capacity_bytes < least) {
-            least = lack - choice->capacity_bytes;
+    stage_bytes **const cached = *all ? &(*all)[hetero_range(q, first, last)] : NULL;
+    const bool known = cached && *cached;
+    if (cached && !known)
+        *cached = plait_arena_alloc(q->arena, recomputes, sizeof **cached);
+    search->failed = search->failed || !cached || !*cached;
+    for (int r = 0; !search->failed && r < q->space.recomputes; r++) {
+        stage_bytes *const bytes = &(*cached)[r];
+        if (!known) {
+            const plait_arena_mark mark = plait_arena_save(q->scratch);
+            plait_stage stage;
+            search->failed = !hetero_stage(q, choice, place, first, last, q->space.recompute[r],
+                                           q->scratch, &stage);
+            if (search->failed)
+                return HUGE_VAL;
+            const plait_stage_price price =
+                plait_stage_pricer_price(choice->pricer, &stage, choice->group);
+            *bytes = (stage_bytes){price.state_bytes, price.flight_bytes};
+            plait_arena_rewind(q->scratch, mark);
+        }
+        const double lack = bytes->state + in_flight * bytes->flight - choice->capacity_bytes;
+        if (lack < least) {
+            least = lack;
             *recompute = r;
         }
     }
@@ -107,31 +102,13 @@ static void fill_lacks(min_memory_search *search, const group_order *order, doub
             }
 }
 
-static void take_layers(min_memory_search *search, const group_order *order, const short *next)
-{
-    const int layers = search->q->problem->model->layers;
-
-    search->of = *order->set;
-    search->order = *order;
-    search->order.set = &search->of;
-    for (int r = 0, s = 0, i = 0; r < order->set->runs; r++)
-        for (int n = 0; n < order->run[r]->stages; n++, s++) {
-            const int j = next[s * (layers + 1) + i];
-            int recompute = 0;
-            lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
-                          hetero_in_flight(order->set, s), i, j, &recompute);
-            search->layout.last[s] = (short)j;
-            search->layout.recompute[s] = (unsigned char)recompute;
-            i = j;
-        }
-}
-
+/* Keeps the layers of an order if they lack less than the best known plan. */
 static void try_order(min_memory_search *search, const group_order *order)
 {
     hetero_problem *q = search->q;
     const plait_arena_mark mark = plait_arena_save(q->scratch);
-    const size_t states =
-        (size_t)(order->set->shape.stages + 1) * (size_t)(q->problem->model->layers + 1);
+    const int side = q->problem->model->layers + 1;
+    const size_t states = (size_t)(order->set->shape.stages + 1) * (size_t)side;
     double *lack = plait_arena_alloc(q->scratch, states, sizeof *lack);
     short *next = plait_arena_alloc(q->scratch, states, sizeof *next);
 
@@ -140,7 +117,19 @@ static void try_order(min_memory_search *search, const group_order *order)
         fill_lacks(search, order, lack, next);
     if (!search->failed && lack[0] < search->best_bytes) {
         search->best_bytes = lack[0];
-        take_layers(search, order, next);
+        search->of = *order->set;
+        search->order = *order;
+        search->order.set = &search->of;
+        for (int r = 0, s = 0, i = 0; r < order->set->runs; r++)
+            for (int n = 0; n < order->run[r]->stages; n++, s++) {
+                const int j = next[s * side + i];
+                int recompute = 0;
+                lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
+                              hetero_in_flight(order->set, s), i, j, &recompute);
+                search->layout.last[s] = (short)j;
+                search->layout.recompute[s] = (unsigned char)recompute;
+                i = j;
+            }
     }
     plait_arena_rewind(q->scratch, mark);
 }

@@ -31,10 +31,10 @@ typedef struct choice_list {
 // ---- prices --------------------------------------------------------------------------------
 
 /* Returns the price of a stage with one layer of kind k. */
-static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choice,
-                                   hetero_place place, int k, plait_recompute recompute,
-                                   bool *failed)
+static plait_stage_price one_layer(choice_list *list, group_degrees *choice, hetero_place place,
+                                   int k, plait_recompute recompute)
 {
+    const hetero_problem *q = list->q;
     const plait_arena_mark mark = plait_arena_save(q->scratch);
     plait_stage_price price = {0};
     plait_stage stage;
@@ -45,62 +45,61 @@ static plait_stage_price one_layer(const hetero_problem *q, group_degrees *choic
     if (hetero_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
         price = plait_stage_pricer_price(choice->pricer, &stage, choice->group);
     else
-        *failed = true;
+        list->failed = true;
     plait_arena_rewind(q->scratch, mark);
     return price;
 }
 
-/* Returns whether some kind of layer does not fit these nodes with any recomputation. */
-static bool lacks_room(const hetero_problem *q, group_degrees *choice, bool *failed)
+/* Returns whether each kind of layer fits these nodes with some recomputation. */
+static bool layers_fit(choice_list *list, group_degrees *choice)
 {
-    for (int k = 0; k < q->problem->model->kinds; k++) {
-        bool room = false;
-        for (int r = 0; r < q->space.recomputes && !room; r++) {
+    const hetero_problem *q = list->q;
+    bool all = true;
+
+    for (int k = 0; all && k < q->problem->model->kinds; k++) {
+        all = false;
+        for (int r = 0; r < q->space.recomputes && !all; r++) {
             const plait_stage_price price =
-                one_layer(q, choice, HETERO_MIDDLE, k, q->space.recompute[r], failed);
-            room = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
+                one_layer(list, choice, HETERO_MIDDLE, k, q->space.recompute[r]);
+            all = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
         }
-        if (!room)
-            return true;
     }
-    return false;
+    return all;
 }
 
-/* Returns the f + b that an end of the model adds to a stage with a layer of the first kind. */
-static double end_s(const hetero_problem *q, group_degrees *choice, hetero_place place,
-                    bool *failed)
+/* Returns f + b of a stage with one layer of kind k that recomputes nothing. */
+static double one_layer_s(choice_list *list, group_degrees *choice, hetero_place place, int k)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const plait_stage_price price = one_layer(q, choice, place, 0, none, failed);
+    const plait_stage_price price = one_layer(list, choice, place, k, none);
 
-    return fmax(0.0, price.time.forward_s + price.time.backward_s - choice->kind_s[0]);
+    return price.time.forward_s + price.time.backward_s;
 }
 
 /*
  * Measures the layers. The unit of work is one second with the first listed degrees: a layer of
  * kind k has as many units as seconds there.
  */
-static void measure(hetero_problem *q, group_degrees *choice, bool *failed)
+static void measure(choice_list *list, group_degrees *choice)
 {
+    hetero_problem *q = list->q;
     const plait_model *model = q->problem->model;
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
+    double *const kind_s = choice->kind_s;
 
-    for (int k = 0; k < model->kinds; k++) {
-        const plait_stage_price price = one_layer(q, choice, HETERO_MIDDLE, k, none, failed);
-        choice->kind_s[k] = price.time.forward_s + price.time.backward_s;
-    }
-    choice->first_s = end_s(q, choice, HETERO_FIRST, failed);
-    choice->last_s = end_s(q, choice, HETERO_LAST, failed);
+    for (int k = 0; k < model->kinds; k++)
+        kind_s[k] = one_layer_s(list, choice, HETERO_MIDDLE, k);
+    choice->first_s = fmax(0.0, one_layer_s(list, choice, HETERO_FIRST, 0) - kind_s[0]);
+    choice->last_s = fmax(0.0, one_layer_s(list, choice, HETERO_LAST, 0) - kind_s[0]);
     if (q->units <= 0.0)
         for (int i = 0; i < model->layers; i++) {
             const int k = model->layer_kind[i];
-            q->kind_units[k] = choice->kind_s[k];
+            q->kind_units[k] = kind_s[k];
             q->units += q->kind_units[k];
         }
     choice->unit_s = choice->least_s = HUGE_VAL;
     for (int k = 0; k < model->kinds; k++) {
-        choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
-        choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
+        choice->unit_s = fmin(choice->unit_s, kind_s[k] / q->kind_units[k]);
+        choice->least_s = fmin(choice->least_s, kind_s[k]);
     }
     plait_between_add_boundary(&choice->boundary, choice->pricer, choice->pricer);
 }
@@ -118,43 +117,41 @@ static bool stages_fill(const choice_list *list, int gpus)
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
     hetero_problem *q = list->q;
+    const size_t layers = (size_t)q->problem->model->layers;
+    const int gpus = d->tp * d->cp * d->dp;
     group_degrees *choice = plait_arena_alloc(q->arena, 1, sizeof *choice);
-
-    if (!choice) {
-        list->failed = true;
-        return false;
-    }
-    *choice = (group_degrees){.degrees = *d,
-                              .group = list->group,
-                              .gpus = d->tp * d->cp * d->dp,
-                              .max_stages = list->gpus / (d->tp * d->cp * d->dp),
-                              .fills_group = stages_fill(list, d->tp * d->cp * d->dp),
-                              .domain = list->domain,
-                              .size = hetero_size(d)};
-    choice->pricer = plait_stage_pricer_new(q->problem, list->group, d, q->arena);
-    choice->run =
-        plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof(stage_run *));
-    if (!choice->pricer || !choice->run) {
-        list->failed = true;
-        return false;
-    }
-    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->pricer, q->problem->risk);
-    if (!q->min_memory && lacks_room(q, choice, &list->failed))
-        return false;
-    measure(q, choice, &list->failed);
     group_degrees **more =
         grow_by_one(q->arena, list->choice, list->count, &list->room, sizeof *more);
-    list->failed = list->failed || !more;
-    if (!more)
+
+    list->failed = list->failed || !choice || !more;
+    if (!choice || !more)
         return false;
     list->choice = more;
+    *choice = (group_degrees){
+        .degrees = *d,
+        .group = list->group,
+        .gpus = gpus,
+        .max_stages = list->gpus / gpus,
+        .fills_group = stages_fill(list, gpus),
+        .domain = list->domain,
+        .size = hetero_size(d),
+        .pricer = plait_stage_pricer_new(q->problem, list->group, d, q->arena),
+        .run = plait_arena_alloc(q->arena, layers + 1, sizeof(stage_run *)),
+    };
+    list->failed = list->failed || !choice->pricer || !choice->run;
+    if (list->failed)
+        return false;
+    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->pricer, q->problem->risk);
+    if (!q->min_memory && !layers_fit(list, choice))
+        return false;
+    measure(list, choice);
     list->choice[list->count++] = choice;
     return !list->failed;
 }
 
 // ---- all of a group ------------------------------------------------------------------------
 
-static bool limits_hold(const hetero_problem *q, const plait_degrees *d)
+static bool within_limits(const hetero_problem *q, const plait_degrees *d)
 {
     char text[96];
 
@@ -174,7 +171,8 @@ static bool limits_hold(const hetero_problem *q, const plait_degrees *d)
 /*
  * Sets the attention kernel: the default, or the fastest that limits allow and these nodes support.
  */
-static void take_kernel(const hetero_problem *q, const plait_problem *of_group, plait_degrees *d)
+static void set_attention_kernel(const hetero_problem *q, const plait_problem *of_group,
+                                 plait_degrees *d)
 {
     for (int kernel = PLAIT_ATTENTION_KERNELS - 1;
          kernel >= 0 && !limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
@@ -205,9 +203,9 @@ static bool complete(const choice_list *list, plait_degrees *d, bool *layers_leg
     d->pp = plait_stage_pricer_stages(q->problem, list->group, d);
     const plait_problem of_group = plait_problem_of_group(q->problem, list->group, d, &cluster);
     plait_degrees_fill(&of_group, given, d);
-    take_kernel(q, &of_group, d);
+    set_attention_kernel(q, &of_group, d);
     *layers_legal = plan_layers_legal(&of_group, d, &no_reason);
-    return *layers_legal && plan_ranks_legal(&of_group, d, &no_reason) && limits_hold(q, d) &&
+    return *layers_legal && plan_ranks_legal(&of_group, d, &no_reason) && within_limits(q, d) &&
            d->grad_sync == PLAIT_SYNC_BUCKETED;
 }
 
@@ -289,28 +287,6 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the sizes that occur, ascending. */
-static bool list_sizes(hetero_problem *q, const choice_list *lists)
-{
-    size_t all = 0;
-    int64_t *size;
-
-    for (int g = 0; g < q->problem->cluster->groups; g++)
-        all += (size_t)lists[g].count;
-    size = plait_arena_alloc(q->arena, all + 1, sizeof *size);
-    if (!size)
-        return false;
-    for (int g = 0, at = 0; g < q->problem->cluster->groups; g++)
-        for (int i = 0; i < lists[g].count; i++)
-            size[at++] = lists[g].choice[i]->size;
-    qsort(size, all, sizeof *size, by_number);
-    for (size_t i = 0; i < all; i++)
-        if (q->space.sizes == 0 || size[q->space.sizes - 1] != size[i])
-            size[q->space.sizes++] = size[i];
-    q->space.size = size;
-    return true;
-}
-
 static int by_rate(const void *left, const void *right)
 {
     const group_degrees *a = *(group_degrees *const *)left, *b = *(group_degrees *const *)right;
@@ -327,35 +303,41 @@ static int by_rate(const void *left, const void *right)
     return 0;
 }
 
-static bool sort_group(hetero_problem *q, const choice_list *all, int size, degrees_list *out)
-{
-    *out = (degrees_list){
-        .choice = plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *out->choice),
-        .gpus = all->gpus};
-    if (!out->choice)
-        return false;
-    for (int i = 0; i < all->count; i++)
-        if (all->choice[i]->size == q->space.size[size])
-            out->choice[out->count++] = all->choice[i];
-    qsort(out->choice, (size_t)out->count, sizeof(group_degrees *), by_rate);
-    return true;
-}
-
 plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
 {
     const int groups = q->problem->cluster->groups;
     choice_list lists[PLAIT_MAX_NODE_GROUPS];
+    hetero_space *const space = &q->space;
+    size_t all = 0, at = 0;
 
-    for (int g = 0; g < groups; g++)
+    for (int g = 0; g < groups; g++) {
         PLAIT_TRY(plait_check_allocated(list_group(q, g, &lists[g]), err));
-    PLAIT_TRY(plait_check_allocated(list_sizes(q, lists), err));
-    q->space.list = plait_arena_alloc(q->arena, (size_t)q->space.sizes * PLAIT_MAX_NODE_GROUPS + 1,
-                                      sizeof *q->space.list);
-    PLAIT_TRY(plait_check_allocated(q->space.list, err));
-    for (int b = 0; b < q->space.sizes; b++)
-        for (int g = 0; g < groups; g++)
-            PLAIT_TRY(plait_check_allocated(
-                sort_group(q, &lists[g], b, &q->space.list[b * PLAIT_MAX_NODE_GROUPS + g]), err));
+        all += (size_t)lists[g].count;
+    }
+    space->size = plait_arena_alloc(q->arena, all + 1, sizeof *space->size);
+    PLAIT_TRY(plait_check_allocated(space->size, err));
+    for (int g = 0; g < groups; g++)
+        for (int i = 0; i < lists[g].count; i++)
+            space->size[at++] = lists[g].choice[i]->size;
+    qsort(space->size, all, sizeof *space->size, by_number);
+    for (size_t i = 0; i < all; i++)
+        if (space->sizes == 0 || space->size[space->sizes - 1] != space->size[i])
+            space->size[space->sizes++] = space->size[i];
+    const size_t cells = (size_t)space->sizes * PLAIT_MAX_NODE_GROUPS;
+    space->list = plait_arena_alloc(q->arena, cells + 1, sizeof *space->list);
+    PLAIT_TRY(plait_check_allocated(space->list, err));
+    for (int b = 0; b < space->sizes; b++)
+        for (int g = 0; g < groups; g++) {
+            degrees_list *const out = &space->list[b * PLAIT_MAX_NODE_GROUPS + g];
+            const size_t most = (size_t)lists[g].count + 1;
+            *out = (degrees_list){.choice = plait_arena_alloc(q->arena, most, sizeof *out->choice),
+                                  .gpus = lists[g].gpus};
+            PLAIT_TRY(plait_check_allocated(out->choice, err));
+            for (int i = 0; i < lists[g].count; i++)
+                if (lists[g].choice[i]->size == space->size[b])
+                    out->choice[out->count++] = lists[g].choice[i];
+            qsort(out->choice, (size_t)out->count, sizeof(group_degrees *), by_rate);
+        }
     return PLAIT_OK;
 }
 

@@ -31,39 +31,29 @@ typedef struct dp_context {
     pipeline_rest *rest;     /* [stages + 1][layers + 1] */
 } dp_context;
 
-static stage_bound bound_of(const dp_context *d, int s, int first, int last)
+static double stage_s(const dp_context *d, int s, int first, int last)
 {
-    return d->row[s][hetero_range(d->q, first, last)];
+    return d->row[s][hetero_range(d->q, first, last)].stage_s;
 }
 
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Returns an upper bound of the layers that stage s holds in a plan below the limit. With several
- * kinds of layers it is not narrowed.
+ * Fills min and max from the most layers that each stage holds in a plan below the limit; with
+ * several kinds of layers, all of them. Returns false if the order cannot hold all layers.
  */
-static int most_layers(const dp_context *d, int s)
-{
-    int layers = 0;
-
-    if (d->q->problem->model->kinds > 1)
-        return d->layers;
-    while (layers < d->layers && bound_of(d, s, 0, layers + 1).stage_s <= d->order->max_s)
-        layers++;
-    return layers;
-}
-
-/* Fills min and max. Returns false if the order cannot hold all layers. */
 static bool fill_window(dp_context *d)
 {
     const int stages = d->stages;
 
     for (int s = 0; s < stages; s++) {
-        const int held = most_layers(d, s);
         const int end = d->layers - (stages - 1 - s); // each remaining stage has a layer
-        const int most = d->max[s] + held;
+        int held = d->q->problem->model->kinds > 1 ? d->layers : 0;
+        while (held < d->layers && stage_s(d, s, 0, held + 1) <= d->order->max_s)
+            held++;
         if (held == 0)
             return false;
+        const int most = d->max[s] + held;
         d->max[s + 1] = most < end ? most : end;
         d->min[s] = held; // layers that stage s holds, replaced in the next loop
     }
@@ -76,32 +66,28 @@ static bool fill_window(dp_context *d)
 }
 
 /* Computes S.63 over the stages that a plan below the limit may have. */
-static pipeline_rest rest_from(const dp_context *d, int s, int i)
-{
-    const int *range = &d->q->range[i * (d->layers + 1)];
-    pipeline_rest rest = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
-
-    for (int j = i + 1; j <= d->max[s + 1]; j++) {
-        const stage_bound *own = &d->row[s][range[j]];
-        const pipeline_rest *after = &d->rest[(s + 1) * (d->layers + 1) + j];
-        if (own->stage_s > d->order->max_s) // more layers neither fit nor are faster
-            break;
-        rest.slowest_s = smaller(rest.slowest_s, larger(own->stage_s, after->slowest_s));
-        rest.work_s = smaller(rest.work_s, own->stage_s + after->work_s);
-        rest.tail_s = smaller(rest.tail_s, larger(own->tail_s, after->tail_s));
-    }
-    return rest;
-}
-
 static void fill_rest(dp_context *d)
 {
     const pipeline_rest nothing = {0.0, 0.0, 0.0}, never = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
 
     for (int s = d->stages; s >= 0; s--)
-        for (int i = 0; i <= d->layers; i++)
-            d->rest[s * (d->layers + 1) + i] = i < d->min[s] || i > d->max[s] ? never
-                                               : s == d->stages               ? nothing
-                                                                              : rest_from(d, s, i);
+        for (int i = 0; i <= d->layers; i++) {
+            pipeline_rest *const rest = &d->rest[s * (d->layers + 1) + i];
+            *rest = s == d->stages ? nothing : never;
+            if (i < d->min[s] || i > d->max[s])
+                *rest = never;
+            else if (s < d->stages)
+                for (int j = i + 1; j <= d->max[s + 1]; j++) {
+                    const stage_bound *own = &d->row[s][hetero_range(d->q, i, j)];
+                    const pipeline_rest *after = &d->rest[(s + 1) * (d->layers + 1) + j];
+                    if (own->stage_s > d->order->max_s) // more layers neither fit nor are faster
+                        break;
+                    rest->slowest_s =
+                        smaller(rest->slowest_s, larger(own->stage_s, after->slowest_s));
+                    rest->work_s = smaller(rest->work_s, own->stage_s + after->work_s);
+                    rest->tail_s = smaller(rest->tail_s, larger(own->tail_s, after->tail_s));
+                }
+        }
 }
 
 static pipeline_rest rest_of(const void *context, int stage, int state)
@@ -120,8 +106,7 @@ static plait_status list_options(pipeline_engine *engine, void *context, int s, 
     const int in_flight = hetero_in_flight(d->order->set, s);
 
     (void)err;
-    for (int j = i + 1; j <= d->max[s + 1] && bound_of(d, s, i, j).stage_s <= d->order->max_s;
-         j++) {
+    for (int j = i + 1; j <= d->max[s + 1] && stage_s(d, s, i, j) <= d->order->max_s; j++) {
         const stage_options *options = &d->options[s][hetero_range(d->q, i, j)];
         for (int o = 0; o < options->count; o++) {
             const stage_option *one = &options->option[o];
@@ -143,28 +128,6 @@ static double step_of(const void *context, double pipeline_s, const plait_stage_
 
 // ---- one order -----------------------------------------------------------------------------
 
-static bool make_stages(dp_context *d, plait_arena *arena)
-{
-    const size_t stages = (size_t)d->stages;
-    int s = 0;
-
-    d->row = plait_arena_alloc(arena, stages, sizeof(stage_bound *));
-    d->options = plait_arena_alloc(arena, stages, sizeof(stage_options *));
-    d->min = plait_arena_alloc(arena, stages + 1, sizeof *d->min);
-    d->max = plait_arena_alloc(arena, stages + 1, sizeof *d->max);
-    if (!d->row || !d->options || !d->min || !d->max)
-        return false;
-    for (int r = 0; r < d->order->set->runs; r++)
-        for (int n = 0; n < d->order->run[r]->stages; n++, s++) {
-            group_degrees *const choice = d->order->run[r]->choice;
-            const hetero_place place = hetero_place_of(d->order->set, s);
-            const int end = hetero_end(d->q, choice, place, hetero_other_end(d->order, s));
-            d->row[s] = choice->bounds[place][end][hetero_in_flight(d->order->set, s)];
-            d->options[s] = choice->options[place][end];
-        }
-    return true;
-}
-
 static plait_status solve(dp_context *d, double limit, plait_arena *arena, hetero_layout *out)
 {
     const pipeline_problem problem = {
@@ -179,17 +142,27 @@ static plait_status solve(dp_context *d, double limit, plait_arena *arena, heter
         .rest = rest_of,
         .step_s = step_of,
     };
+    const size_t stages = (size_t)d->stages;
     const pipeline_label *path[PLAIT_MAX_LAYERS];
     pipeline_result dp;
 
-    if (!make_stages(d, arena))
+    d->row = plait_arena_alloc(arena, stages, sizeof(stage_bound *));
+    d->options = plait_arena_alloc(arena, stages, sizeof(stage_options *));
+    d->min = plait_arena_alloc(arena, stages + 1, sizeof *d->min);
+    d->max = plait_arena_alloc(arena, stages + 1, sizeof *d->max);
+    d->rest = plait_arena_alloc(arena, (stages + 1) * (size_t)(d->layers + 1), sizeof *d->rest);
+    if (!d->row || !d->options || !d->min || !d->max || !d->rest)
         return PLAIT_ERROR_NOMEM;
+    for (int r = 0, s = 0; r < d->order->set->runs; r++)
+        for (int n = 0; n < d->order->run[r]->stages; n++, s++) {
+            group_degrees *const choice = d->order->run[r]->choice;
+            const hetero_place place = hetero_place_of(d->order->set, s);
+            const int end = hetero_end(d->q, choice, place, hetero_other_end(d->order, s));
+            d->row[s] = choice->bounds[place][end][hetero_in_flight(d->order->set, s)];
+            d->options[s] = choice->options[place][end];
+        }
     if (!fill_window(d))
         return PLAIT_OK;
-    d->rest = plait_arena_alloc(arena, (size_t)(d->stages + 1) * (size_t)(d->layers + 1),
-                                sizeof *d->rest);
-    if (!d->rest)
-        return PLAIT_ERROR_NOMEM;
     fill_rest(d);
     PLAIT_TRY(pipeline_solve(&problem, arena, &dp, NULL));
     out->solved = dp.bound < limit;

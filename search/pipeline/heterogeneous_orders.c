@@ -38,30 +38,27 @@ typedef struct order_search {
 
 // ---- orders --------------------------------------------------------------------------------
 
-static plait_between_stages sends_of(const group_order *order)
+/*
+ * Adds a complete order with the sends between its stages, and computes its rows of bounds before
+ * the threads start, since they share them.
+ */
+static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot)
 {
-    plait_between_stages sum = {0};
+    group_order *const order = &slot->order[slot->orders++];
+    plait_stage_pricer *before = NULL;
 
-    for (int r = 0; r < order->set->runs; r++) {
-        plait_stage_pricer *const pricer = order->run[r]->choice->pricer;
-        for (int s = 1; s < order->run[r]->stages; s++)
-            plait_between_add_boundary(&sum, pricer, pricer);
-        if (r > 0)
-            plait_between_add_boundary(&sum, order->run[r - 1]->choice->pricer, pricer);
-    }
-    return sum;
-}
-
-/* Computes the rows of bounds of an order before the threads start, since they share them. */
-static bool make_rows(hetero_problem *q, const group_order *order)
-{
-    int at = 0;
-
-    for (int r = 0; r < order->set->runs; r++)
-        for (int n = 0; n < order->run[r]->stages; n++, at++)
-            if (!hetero_stage_bounds(q, order->run[r]->choice, hetero_place_of(order->set, at),
-                                     hetero_other_end(order, at), hetero_in_flight(order->set, at)))
+    *order = *from;
+    order->between = (plait_between_stages){0};
+    for (int r = 0, s = 0; r < order->set->runs; r++)
+        for (int n = 0; n < order->run[r]->stages; n++, s++) {
+            group_degrees *const choice = order->run[r]->choice;
+            if (before)
+                plait_between_add_boundary(&order->between, before, choice->pricer);
+            before = choice->pricer;
+            if (!hetero_stage_bounds(q, choice, hetero_place_of(order->set, s),
+                                     hetero_other_end(order, s), hetero_in_flight(order->set, s)))
                 return false;
+        }
     return true;
 }
 
@@ -84,11 +81,8 @@ static bool may_be_next(const group_order *order, int at, unsigned left, int r)
 /* Adds every order of the runs that are left (bits), from place `at` on. */
 static bool permute(hetero_problem *q, group_order *order, int at, unsigned left, set_slot *slot)
 {
-    if (at == order->set->runs) {
-        order->between = sends_of(order);
-        slot->order[slot->orders++] = *order;
-        return make_rows(q, order);
-    }
+    if (at == order->set->runs)
+        return add_order(q, order, slot);
     for (int r = 0; r < order->set->runs; r++) {
         if (!may_be_next(order, at, left, r))
             continue;
@@ -99,23 +93,7 @@ static bool permute(hetero_problem *q, group_order *order, int at, unsigned left
     return true;
 }
 
-static bool list_orders(const order_search *search, const group_choice *set, set_slot *slot)
-{
-    hetero_problem *q = search->q;
-    group_order order = {
-        .set = set, .max_s = hetero_max_stage_s(q, set), .most_labels = search->most_labels};
-
-    slot->orders = 0;
-    return order.max_s <= 0.0 || permute(q, &order, 0, (1u << set->runs) - 1u, slot);
-}
-
 // ---- blocks --------------------------------------------------------------------------------
-
-static void solve_slot(const hetero_problem *q, double limit, set_slot *slot)
-{
-    for (int l = 0; l < slot->orders; l++)
-        slot->layout[l] = hetero_dp(q, &slot->order[l], limit, slot->arena);
-}
 
 plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
                                const hetero_layout *layout, plait_plan *plan, plait_error *err)
@@ -142,39 +120,43 @@ plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
     return PLAIT_OK;
 }
 
-static plait_status keep_slot(hetero_problem *q, set_slot *slot, plait_error *err)
-{
-    bool solved = false; // a choice counts as one point, however many orders it has
-
-    for (int l = 0; l < slot->orders; l++) {
-        const hetero_layout *layout = &slot->layout[l];
-        plait_plan plan;
-        if (layout->failed)
-            return plait_fail_nomem(err);
-        solved = solved || layout->solved;
-        if (layout->objective >= hetero_limit(q))
-            continue;
-        PLAIT_TRY(hetero_build_plan(q, &slot->order[l], layout, &plan, err));
-        hetero_keep(q, &plan, layout->objective);
-    }
-    q->solved += solved;
-    plait_arena_rewind(slot->arena, 0);
-    return PLAIT_OK;
-}
-
 static plait_status solve_block(order_search *search, const group_choice *set, int sets,
                                 plait_error *err)
 {
     hetero_problem *q = search->q;
     const double limit = hetero_limit(q);
 
-    for (int i = 0; i < sets; i++)
-        PLAIT_TRY(plait_check_allocated(list_orders(search, &set[i], &search->slot[i]), err));
+    for (int i = 0; i < sets; i++) {
+        group_order order = {.set = &set[i],
+                             .max_s = hetero_max_stage_s(q, &set[i]),
+                             .most_labels = search->most_labels};
+        search->slot[i].orders = 0;
+        if (order.max_s > 0.0 && !permute(q, &order, 0, (1u << set[i].runs) - 1u, &search->slot[i]))
+            return plait_fail_nomem(err);
+    }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(search_threads(q->options->threads))
-    for (int i = 0; i < sets; i++)
-        solve_slot(q, limit, &search->slot[i]);
-    for (int i = 0; i < sets; i++)
-        PLAIT_TRY(keep_slot(q, &search->slot[i], err));
+    for (int i = 0; i < sets; i++) {
+        set_slot *const slot = &search->slot[i];
+        for (int l = 0; l < slot->orders; l++)
+            slot->layout[l] = hetero_dp(q, &slot->order[l], limit, slot->arena);
+    }
+    for (int i = 0; i < sets; i++) {
+        set_slot *const slot = &search->slot[i];
+        bool solved = false; // a choice counts as one point, however many orders it has
+        for (int l = 0; l < slot->orders; l++) {
+            const hetero_layout *layout = &slot->layout[l];
+            plait_plan plan;
+            if (layout->failed)
+                return plait_fail_nomem(err);
+            solved = solved || layout->solved;
+            if (layout->objective >= hetero_limit(q))
+                continue;
+            PLAIT_TRY(hetero_build_plan(q, &slot->order[l], layout, &plan, err));
+            hetero_keep(q, &plan, layout->objective);
+        }
+        q->solved += solved;
+        plait_arena_rewind(slot->arena, 0);
+    }
     return PLAIT_OK;
 }
 
@@ -211,71 +193,55 @@ static plait_status solve_sets(order_search *search, int from, int most, plait_e
 }
 
 /*
- * Solves the best few choices of a size with short lists of labels, so that good plans are known
- * early.
- */
-static plait_status solve_few(order_search *search, int from, plait_error *err)
-{
-    group_choices *sets = &search->sets;
-
-    search->most_labels = SHORT;
-    PLAIT_TRY(solve_sets(search, from, FEW, err));
-    const int listed = sets->count;
-    sets->count = from;
-    for (int s = from; s < listed; s++)
-        if (sets->set[s].bound < hetero_limit(search->q))
-            sets->set[sets->count++] = sets->set[s];
-    return PLAIT_OK;
-}
-
-/*
- * Lists the choices of each size and solves a few of them, then solves all that may still be better
- * exactly. Each size gets a share of the budget, so that no size exhausts it.
+ * Lists the choices of each size and solves the best few of them with short lists of labels, so
+ * that good plans are known early; then solves all that may still be better exactly. Each size gets
+ * a share of the budget, so that no size exhausts it.
  */
 static plait_status search_sizes(order_search *search, int64_t *budget, double *lower_bound,
                                  plait_error *err)
 {
     hetero_problem *q = search->q;
+    group_choices *sets = &search->sets;
 
+    search->most_labels = SHORT;
     for (int size = 0; size < q->space.sizes; size++) {
-        const int from = search->sets.count;
+        const int from = sets->count;
         int64_t share = !budget ? INT64_MAX : *budget < SIZE_OPTIONS ? *budget : SIZE_OPTIONS;
         double size_bound;
         if (budget)
             *budget -= share;
         PLAIT_TRY(plait_check_allocated(
-            hetero_list_choices(q, size, budget != NULL, &share, &size_bound, &search->sets), err));
+            hetero_list_choices(q, size, budget != NULL, &share, &size_bound, sets), err));
         if (budget)
             *budget += share > 0 ? share : 0;
         if (budget && share < 0)
             *lower_bound = smaller(*lower_bound, size_bound);
-        PLAIT_TRY(solve_few(search, from, err));
+        PLAIT_TRY(solve_sets(search, from, FEW, err));
+        const int listed = sets->count;
+        sets->count = from;
+        for (int s = from; s < listed; s++)
+            if (sets->set[s].bound < hetero_limit(q))
+                sets->set[sets->count++] = sets->set[s];
     }
     search->most_labels = INT_MAX;
-    return solve_sets(search, 0, search->sets.count, err);
-}
-
-static bool make_slots(order_search *search)
-{
-    search->slot = search->sets.arena
-                       ? plait_arena_alloc(search->sets.arena, BLOCK, sizeof *search->slot)
-                       : NULL;
-    for (int i = 0; search->slot && i < BLOCK; i++) {
-        search->slot[i].arena = plait_arena_new();
-        if (!search->slot[i].arena)
-            return false;
-    }
-    return search->slot != NULL;
+    return solve_sets(search, 0, sets->count, err);
 }
 
 plait_status hetero_search_orders(hetero_problem *q, int64_t *budget, double *lower_bound,
                                   plait_error *err)
 {
     order_search search = {.q = q, .sets = {.arena = plait_arena_new()}};
-    const plait_status status = make_slots(&search)
-                                    ? search_sizes(&search, budget, lower_bound, err)
-                                    : plait_fail_nomem(err);
+    bool made = search.sets.arena != NULL;
 
+    if (made)
+        search.slot = plait_arena_alloc(search.sets.arena, BLOCK, sizeof *search.slot);
+    made = search.slot != NULL;
+    for (int i = 0; made && i < BLOCK; i++) {
+        search.slot[i].arena = plait_arena_new();
+        made = search.slot[i].arena != NULL;
+    }
+    const plait_status status =
+        made ? search_sizes(&search, budget, lower_bound, err) : plait_fail_nomem(err);
     for (int i = 0; search.slot && i < BLOCK; i++)
         plait_arena_free(search.slot[i].arena);
     plait_arena_free(search.sets.arena);
