@@ -4,12 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Replacement of the option of one layer by one with fewer bytes. */
-typedef struct saving_step {
-    double freed_bytes;
-    double extra_s;
-    int group;
-} saving_step;
+/* Pruned branches are faster than the best choice by at most this part, which is rounding. */
+static const double ROUNDING = 1e-12;
 
 /*
  * The undominated options of one group under a limit of live bytes, the fastest and largest first.
@@ -19,23 +15,14 @@ typedef struct group_options {
     int *index; /* [count] */
 } group_options;
 
-/*
- * Replacement steps of the layers that have no option yet: those of a group, with its options from
- * one on, and those of all later groups.
- */
-typedef struct tail_steps {
-    int count;
-    const saving_step
-        *step; /* in order of seconds per byte, along the lower hull of each group's options */
-} tail_steps;
-
 typedef struct pack_walk {
     const pack_problem *problem;
     pack_result *result;
     group_options *group; /* [groups] */
-    tail_steps *tail;     /* [groups][options] */
-    double *after_s;      /* [groups + 1] time of groups from g on with their fastest options */
-    double *after_bytes;  /* [groups + 1] bytes of groups from g on with their fastest options */
+    double s_per_byte;    /* price of a byte (S.22) */
+    double *least_s;      /* [groups][options] least price of a layer with this option or a later */
+    double *after_s;      /* [groups + 1] least price of groups from g on */
+    double *fastest_s;    /* [groups + 1] time of groups from g on with their fastest options */
     double *min_bytes;    /* [groups + 1] bytes of groups from g on with their smallest options */
     int *count;           /* [groups][options] counts of the current branch */
     long nodes;           /* nodes left to visit */
@@ -51,13 +38,6 @@ static const pack_option *option_at(const pack_walk *walk, int g, int c)
 static const pack_option *smallest_of(const pack_walk *walk, int g)
 {
     return option_at(walk, g, walk->group[g].count - 1);
-}
-
-// ---- options that can win ------------------------------------------------------------------
-
-static bool goes_before(const pack_option *a, const pack_option *b)
-{
-    return a->time_s < b->time_s || (a->time_s == b->time_s && a->saved_bytes < b->saved_bytes);
 }
 
 /*
@@ -77,8 +57,13 @@ static bool list_options(pack_walk *walk, int g, double live_bytes)
 
         if (option[c].live_bytes > live_bytes)
             continue;
-        for (; at > 0 && goes_before(&option[c], &option[out->index[at - 1]]); at--)
+        for (; at > 0; at--) {
+            const pack_option *const before = &option[out->index[at - 1]];
+            if (option[c].time_s > before->time_s || (option[c].time_s == before->time_s &&
+                                                      option[c].saved_bytes >= before->saved_bytes))
+                break;
             out->index[at] = out->index[at - 1];
+        }
         out->index[at] = c;
         out->count++;
     }
@@ -90,122 +75,82 @@ static bool list_options(pack_walk *walk, int g, double live_bytes)
     return kept > 0;
 }
 
-// ---- the relaxation ------------------------------------------------------------------------
+// ---- the relaxation (S.22) -----------------------------------------------------------------
 
-static double price_of(const saving_step *step)
-{
-    return step->extra_s / step->freed_bytes;
-}
-
-/* Lists the lower hull of a group's options from c on, as steps of rising seconds per byte. */
-static int hull_steps(const pack_walk *walk, int g, int c, saving_step *out)
-{
-    int steps = 0;
-
-    for (int i = c + 1; i < walk->group[g].count; i++) {
-        const pack_option *const from = option_at(walk, g, i - 1);
-        const pack_option *const to = option_at(walk, g, i);
-        saving_step next = {from->saved_bytes - to->saved_bytes, to->time_s - from->time_s, g};
-
-        while (steps > 0 && price_of(&out[steps - 1]) >= price_of(&next)) {
-            steps--;
-            next.freed_bytes += out[steps].freed_bytes;
-            next.extra_s += out[steps].extra_s;
-        }
-        out[steps++] = next;
-    }
-    return steps;
-}
-
-/* Merges two sorted lists. */
-static int merge_steps(const saving_step *a, int as, const saving_step *b, int bs, saving_step *out)
-{
-    int count = 0;
-
-    for (int i = 0, j = 0; i < as || j < bs;)
-        out[count++] = j == bs || (i < as && price_of(&a[i]) <= price_of(&b[j])) ? a[i++] : b[j++];
-    return count;
-}
-
-static plait_status fill_tails(pack_walk *walk, plait_arena *arena, plait_error *err)
+/*
+ * Sets the price of a byte: that of the last move of the relaxation. All layers start with their
+ * fastest option and move to others in ascending order of seconds per freed byte, until they fit.
+ */
+static void set_byte_price(pack_walk *walk, double room, int *at)
 {
     const pack_problem *const p = walk->problem;
-    saving_step *const own = plait_arena_alloc(arena, (size_t)p->options, sizeof *own);
-    tail_steps after = {0};
+    double over = -room;
 
-    PLAIT_TRY(plait_check_allocated(own, err));
-    for (int g = p->groups - 1; g >= 0; g--) {
-        for (int c = walk->group[g].count - 1; c >= 0; c--) {
-            const int steps = hull_steps(walk, g, c, own);
-            saving_step *const all =
-                plait_arena_alloc(arena, (size_t)(steps + after.count), sizeof *all);
-
-            PLAIT_TRY(plait_check_allocated(all, err));
-            walk->tail[g * p->options + c] =
-                (tail_steps){merge_steps(own, steps, after.step, after.count, all), all};
-        }
-        after = walk->tail[g * p->options];
+    walk->s_per_byte = 0.0;
+    for (int g = 0; g < p->groups; g++) {
+        over += p->layers[g] * option_at(walk, g, 0)->saved_bytes;
+        at[g] = 0;
     }
-    return PLAIT_OK;
+    while (over > 0.0) {
+        double best = HUGE_VAL;
+        int group = -1, next = 0;
+        for (int g = 0; g < p->groups; g++) {
+            const pack_option *const from = option_at(walk, g, at[g]);
+            for (int c = at[g] + 1; c < walk->group[g].count && p->layers[g] > 0; c++) {
+                const pack_option *const to = option_at(walk, g, c);
+                const double price =
+                    (to->time_s - from->time_s) / (from->saved_bytes - to->saved_bytes);
+                if (price <= best) {
+                    best = price;
+                    group = g;
+                    next = c;
+                }
+            }
+        }
+        if (group < 0)
+            return;
+        over -= p->layers[group] * (option_at(walk, group, at[group])->saved_bytes -
+                                    option_at(walk, group, next)->saved_bytes);
+        walk->s_per_byte = best;
+        at[group] = next;
+    }
 }
 
-static void sum_after(pack_walk *walk)
+/* Sums the groups from the last to the first, with the price of a byte. */
+static void sum_groups(pack_walk *walk)
 {
-    const int groups = walk->problem->groups;
+    const pack_problem *const p = walk->problem;
 
-    walk->after_s[groups] = walk->after_bytes[groups] = walk->min_bytes[groups] = 0.0;
-    for (int g = groups - 1; g >= 0; g--) {
-        const double layers = walk->problem->layers[g];
-        const pack_option *const fastest = option_at(walk, g, 0);
-
-        walk->after_s[g] = walk->after_s[g + 1] + layers * fastest->time_s;
-        walk->after_bytes[g] = walk->after_bytes[g + 1] + layers * fastest->saved_bytes;
-        walk->min_bytes[g] = walk->min_bytes[g + 1] + layers * smallest_of(walk, g)->saved_bytes;
+    for (int g = p->groups - 1; g >= 0; g--) {
+        double *const least = &walk->least_s[g * p->options];
+        for (int c = walk->group[g].count - 1; c >= 0; c--) {
+            const pack_option *const one = option_at(walk, g, c);
+            const double price_s = one->time_s + walk->s_per_byte * one->saved_bytes;
+            least[c] = c + 1 < walk->group[g].count ? fmin(price_s, least[c + 1]) : price_s;
+        }
+        walk->after_s[g] = walk->after_s[g + 1] + p->layers[g] * least[0];
+        walk->fastest_s[g] = walk->fastest_s[g + 1] + p->layers[g] * option_at(walk, g, 0)->time_s;
+        walk->min_bytes[g] =
+            walk->min_bytes[g + 1] + p->layers[g] * smallest_of(walk, g)->saved_bytes;
     }
 }
 
 /*
- * Returns S.22, a lower bound of the seconds of `left` layers of group g, with options from c on,
- * and of the later groups. All layers start with their fastest option; steps are applied in order
- * of seconds per byte, the last one in part, until they fit. Infinite if the smallest options do
- * not fit.
+ * Returns a lower bound of the seconds of `left` layers of group g, with options from c on, and of
+ * the later groups. Infinite if the smallest options do not fit.
  */
 static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
 {
-    const tail_steps *const tail = &walk->tail[g * walk->problem->options + c];
-    const pack_option *const fastest = option_at(walk, g, c);
-    double time_s = walk->after_s[g + 1] + left * fastest->time_s;
-    double over = walk->after_bytes[g + 1] + left * fastest->saved_bytes - room;
-
-    for (int i = 0; i < tail->count && over > 0.0; i++) {
-        const saving_step *const step = &tail->step[i];
-        const double layers = step->group == g ? left : walk->problem->layers[step->group];
-        const double freed = layers * step->freed_bytes;
-
-        if (freed >= over)
-            return time_s + over * price_of(step);
-        over -= freed;
-        time_s += layers * step->extra_s;
-    }
-    return over > 0.0 ? HUGE_VAL : time_s;
+    if (walk->min_bytes[g + 1] + left * smallest_of(walk, g)->saved_bytes > room)
+        return HUGE_VAL;
+    return fmax(walk->fastest_s[g + 1] + left * option_at(walk, g, c)->time_s,
+                walk->after_s[g + 1] + left * walk->least_s[g * walk->problem->options + c] -
+                    walk->s_per_byte * room);
 }
 
 // ---- branches ------------------------------------------------------------------------------
 
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s);
-
-/* Records the counts of this branch as the best so far. */
-static void take(pack_walk *walk, double time_s)
-{
-    const pack_problem *const p = walk->problem;
-
-    walk->result->time_s = time_s;
-    memset(walk->result->count, 0, (size_t)(p->groups * p->options) * sizeof *walk->result->count);
-    for (int g = 0; g < p->groups; g++)
-        for (int c = 0; c < walk->group[g].count; c++)
-            walk->result->count[g * p->options + walk->group[g].index[c]] =
-                walk->count[g * p->options + c];
-}
 
 /*
  * Sets option c for n layers of group g and branches on the rest. Returns the lower bound of the
@@ -213,43 +158,42 @@ static void take(pack_walk *walk, double time_s)
  */
 static double branch(pack_walk *walk, int g, int c, int n, int left, double room, double time_s)
 {
+    const pack_problem *const p = walk->problem;
+    pack_result *const best = walk->result;
     const bool last = c == walk->group[g].count - 1;
     const int next = last ? g + 1 : g;
     const pack_option *const option = option_at(walk, g, c);
     const double left_room = room - n * option->saved_bytes;
     const double so_far_s = time_s + n * option->time_s;
-    const int rest =
-        last ? (next < walk->problem->groups ? walk->problem->layers[next] : 0) : left - n;
 
-    walk->count[g * walk->problem->options + c] = n;
-    if (next == walk->problem->groups) {
-        if (left_room >= 0.0 && so_far_s < walk->result->time_s)
-            take(walk, so_far_s);
-        return so_far_s;
+    walk->count[g * p->options + c] = n;
+    if (next < p->groups) {
+        const int rest = last ? p->layers[next] : left - n;
+        const double bound_s = so_far_s + relaxed_s(walk, next, last ? 0 : c + 1, rest, left_room);
+        if (bound_s < best->time_s * (1.0 - ROUNDING))
+            branch_on(walk, next, last ? 0 : c + 1, rest, left_room, so_far_s);
+        return bound_s;
     }
-    const double bound_s = so_far_s + relaxed_s(walk, next, last ? 0 : c + 1, rest, left_room);
-    if (bound_s < walk->result->time_s * (1.0 - 1e-12))
-        branch_on(walk, next, last ? 0 : c + 1, rest, left_room, so_far_s);
-    return bound_s;
+    if (left_room < 0.0 || so_far_s >= best->time_s)
+        return so_far_s;
+    best->time_s = so_far_s;
+    memset(best->count, 0, (size_t)(p->groups * p->options) * sizeof *best->count);
+    for (int h = 0; h < p->groups; h++)
+        for (int i = 0; i < walk->group[h].count; i++)
+            best->count[h * p->options + walk->group[h].index[i]] = walk->count[h * p->options + i];
+    return so_far_s;
 }
 
-/* Returns the most layers that can have option c if all others have the smallest option. */
-static int most_layers(const pack_walk *walk, int g, int c, int left, double room)
+/*
+ * Branches on the number of layers of group g with option c, downwards from the most that fit if
+ * all others have the smallest option. The lower bound is convex in this number, so the loop ends
+ * when the bound rises and cannot win.
+ */
+static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
 {
     const pack_option *const option = option_at(walk, g, c);
     const pack_option *const smallest = smallest_of(walk, g);
     const double spare = room - walk->min_bytes[g + 1] - left * smallest->saved_bytes;
-    const double most = floor(spare / (option->saved_bytes - smallest->saved_bytes));
-
-    return most < left ? (int)fmax(0.0, most) : left;
-}
-
-/*
- * Branches on the number of layers of group g with option c, downwards from the most that fit. The
- * lower bound is convex in this number, so the loop ends when the bound rises and cannot win.
- */
-static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
-{
     double before_s = HUGE_VAL;
 
     if (walk->problem->nodes > 0 && walk->nodes <= 0) {
@@ -258,14 +202,15 @@ static void branch_on(pack_walk *walk, int g, int c, int left, double room, doub
     }
     walk->nodes--;
     walk->result->nodes++;
-    if (c == walk->group[g].count - 1) {
+    if (option == smallest) {
         (void)branch(walk, g, c, left, left, room, time_s);
         return;
     }
-    for (int n = most_layers(walk, g, c, left, room); n >= 0; n--) {
+    const double most = floor(spare / (option->saved_bytes - smallest->saved_bytes));
+    for (int n = most < left ? (int)fmax(0.0, most) : left; n >= 0; n--) {
         const double least_s = branch(walk, g, c, n, left, room, time_s);
 
-        if (least_s >= walk->result->time_s * (1.0 - 1e-12) && least_s >= before_s)
+        if (least_s >= walk->result->time_s * (1.0 - ROUNDING) && least_s >= before_s)
             break;
         before_s = least_s;
     }
@@ -279,72 +224,41 @@ static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *
     const size_t groups = (size_t)walk->problem->groups;
     const size_t all = groups * (size_t)walk->problem->options;
     int *const index = plait_arena_alloc(arena, all, sizeof *index);
+    double *const sums = plait_arena_alloc(arena, 3 * (groups + 1), sizeof *sums);
 
     walk->group = plait_arena_alloc(arena, groups, sizeof *walk->group);
-    walk->tail = plait_arena_alloc(arena, all, sizeof *walk->tail);
-    walk->after_s = plait_arena_alloc(arena, groups + 1, sizeof *walk->after_s);
-    walk->after_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->after_bytes);
-    walk->min_bytes = plait_arena_alloc(arena, groups + 1, sizeof *walk->min_bytes);
+    walk->least_s = plait_arena_alloc(arena, all, sizeof *walk->least_s);
     walk->count = plait_arena_alloc(arena, all, sizeof *walk->count);
-    if (!index || !walk->group || !walk->tail || !walk->after_s || !walk->after_bytes ||
-        !walk->min_bytes || !walk->count)
+    if (!index || !sums || !walk->group || !walk->least_s || !walk->count)
         return plait_fail_nomem(err);
+    walk->after_s = sums;
+    walk->fastest_s = sums + groups + 1;
+    walk->min_bytes = sums + 2 * (groups + 1);
     for (size_t g = 0; g < groups; g++)
         walk->group[g].index = index + g * (size_t)walk->problem->options;
     return PLAIT_OK;
 }
 
 /* Finds the best choice whose options have at most live_bytes. */
-static plait_status solve_under(pack_walk *walk, double live_bytes, plait_arena *arena,
-                                plait_error *err)
+static void solve_under(pack_walk *walk, double live_bytes)
 {
     const pack_problem *const p = walk->problem;
     const double room = p->room_bytes - live_bytes;
-    const plait_arena_mark mark = plait_arena_save(arena);
+    pack_result *const best = walk->result;
 
     for (int g = 0; g < p->groups; g++)
         if (!list_options(walk, g, live_bytes))
-            return PLAIT_OK;
-    sum_after(walk);
-    walk->result->need_bytes = fmin(walk->result->need_bytes, live_bytes + walk->min_bytes[0]);
-    PLAIT_TRY(fill_tails(walk, arena, err));
+            return;
+    set_byte_price(walk, room, walk->count);
+    sum_groups(walk);
+    best->need_bytes = fmin(best->need_bytes, live_bytes + walk->min_bytes[0]);
     const double bound_s = relaxed_s(walk, 0, 0, p->layers[0], room);
-    walk->result->bound_s = fmin(walk->result->bound_s, bound_s);
-    if (bound_s < walk->result->time_s * (1.0 - 1e-12)) {
+    best->bound_s = fmin(best->bound_s, bound_s);
+    if (bound_s < best->time_s * (1.0 - ROUNDING)) {
         memset(walk->count, 0, (size_t)(p->groups * p->options) * sizeof *walk->count);
         walk->nodes = p->nodes;
         branch_on(walk, 0, 0, p->layers[0], room, 0.0);
     }
-    plait_arena_rewind(arena, mark);
-    return PLAIT_OK;
-}
-
-/* Returns the next larger live_bytes of any option; infinite after the last. */
-static double next_live(const pack_problem *p, double live_bytes)
-{
-    double next = HUGE_VAL;
-
-    for (int i = 0; i < p->groups * p->options; i++)
-        if (p->layers[i / p->options] > 0 && p->option[i].live_bytes > live_bytes)
-            next = fmin(next, p->option[i].live_bytes);
-    return next;
-}
-
-/* Returns the seconds without a memory limit, a lower bound of every choice. */
-static double least_s(const pack_problem *p)
-{
-    double time_s = 0.0;
-
-    for (int g = 0; g < p->groups; g++) {
-        double fastest = HUGE_VAL;
-        for (int c = 0; c < p->options; c++) {
-            const pack_option *const option = &p->option[g * p->options + c];
-            if (option->live_bytes < HUGE_VAL && option->time_s < fastest)
-                fastest = option->time_s;
-        }
-        time_s += p->layers[g] * fastest;
-    }
-    return time_s;
 }
 
 plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_result *result,
@@ -352,6 +266,7 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
 {
     const size_t all = (size_t)problem->groups * (size_t)problem->options;
     pack_walk walk = {.problem = problem, .result = result};
+    double least_s = 0.0; // without a memory limit, a lower bound of every choice
 
     *result = (pack_result){
         .proven = true, .time_s = problem->below_s, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
@@ -365,10 +280,24 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     }
     const plait_arena_mark mark = plait_arena_save(arena);
     PLAIT_TRY(make_walk(&walk, arena, err));
-    const double least = least_s(problem) * (1.0 + 1e-12);
-    double live = problem->live_bytes;
-    for (; live < HUGE_VAL && result->time_s > least; live = next_live(problem, live))
-        PLAIT_TRY(solve_under(&walk, live, arena, err));
+    for (int g = 0; g < problem->groups; g++) {
+        double fastest_s = HUGE_VAL;
+        for (int c = 0; c < problem->options; c++) {
+            const pack_option *const option = &problem->option[g * problem->options + c];
+            if (option->live_bytes < HUGE_VAL && option->time_s < fastest_s)
+                fastest_s = option->time_s;
+        }
+        least_s += problem->layers[g] * fastest_s;
+    }
+    for (double live = problem->live_bytes, next;
+         live < HUGE_VAL && result->time_s > least_s * (1.0 + ROUNDING); live = next) {
+        solve_under(&walk, live);
+        next = HUGE_VAL; // the next larger live bytes of any option
+        for (size_t i = 0; i < all; i++)
+            if (problem->layers[i / (size_t)problem->options] > 0 &&
+                problem->option[i].live_bytes > live)
+                next = fmin(next, problem->option[i].live_bytes);
+    }
     plait_arena_rewind(arena, mark);
     result->fits = result->time_s < problem->below_s;
     if (result->proven)
