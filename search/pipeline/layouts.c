@@ -9,18 +9,6 @@
 
 // ---- the row -------------------------------------------------------------------------------
 
-static void add(layout_sums *sum, const layout_sums *before, const plait_layer_load *load)
-{
-    *sum = (layout_sums){
-        .time = {before->time.forward_s + load->time.forward_s,
-                 before->time.backward_s + load->time.backward_s,
-                 before->time.weight_s + load->time.weight_s},
-        .work_s = before->work_s + load->work_s,
-        .state_bytes = before->state_bytes + load->state_bytes,
-        .saved_bytes = before->saved_bytes + load->saved_bytes,
-    };
-}
-
 /* Arrays of a row while items are added. */
 typedef struct row_maker {
     layout_sums *sum, *rest;
@@ -28,27 +16,27 @@ typedef struct row_maker {
     int items;
 } row_maker;
 
-static void add_item(row_maker *row, const plait_layer_load *leading, const plait_layer_load *rest)
+static void add(layout_sums *sum, const plait_layer_load *load, int count)
+{
+    sum[1] = (layout_sums){
+        .time = {sum->time.forward_s + count * load->time.forward_s,
+                 sum->time.backward_s + count * load->time.backward_s,
+                 sum->time.weight_s + count * load->time.weight_s},
+        .work_s = sum->work_s + count * load->work_s,
+        .state_bytes = sum->state_bytes + count * load->state_bytes,
+        .saved_bytes = sum->saved_bytes + count * load->saved_bytes,
+    };
+}
+
+/* Adds an item of `count` equal parts. */
+static void add_item(row_maker *row, const plait_layer_load *leading, const plait_layer_load *rest,
+                     int count)
 {
     const int i = row->items++;
 
-    add(&row->sum[i + 1], &row->sum[i], leading);
-    add(&row->rest[i + 1], &row->rest[i], rest);
+    add(&row->sum[i], leading, count);
+    add(&row->rest[i], rest, count);
     row->live_bytes[i] = fmax(leading->live_bytes, rest->live_bytes);
-}
-
-/* Returns the load of all modules together, which are one item since they share a chunk. */
-static plait_layer_load all_modules(const plait_rank_loads *loads, int modules)
-{
-    plait_layer_load all = loads->module;
-
-    all.time.forward_s *= modules;
-    all.time.backward_s *= modules;
-    all.time.weight_s *= modules;
-    all.work_s *= modules;
-    all.state_bytes *= modules;
-    all.saved_bytes *= modules;
-    return all;
 }
 
 /*
@@ -86,7 +74,6 @@ bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
                        layout_items *row)
 {
     const plait_model *model = problem->model;
-    const plait_layer_load modules = all_modules(loads, model->mtp_layers);
     const size_t most = (size_t)model->layers + 4;
     row_maker maker = {
         .sum = plait_arena_alloc(arena, most, sizeof *maker.sum),
@@ -115,12 +102,13 @@ bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
         !list_chunks(d, loads->microbatches, arena, row))
         return false;
     maker.sum[0] = maker.rest[0] = (layout_sums){.work_s = 0.0};
-    add_item(&maker, &loads->embedding, &loads->embedding);
+    add_item(&maker, &loads->embedding, &loads->embedding, 1);
     for (int i = 0; i < model->layers; i++)
-        add_item(&maker, &loads->layer[model->layer_kind[i]], &loads->rest[model->layer_kind[i]]);
-    if (model->mtp_layers > 0)
-        add_item(&maker, &modules, &modules);
-    add_item(&maker, &loads->loss, &loads->loss);
+        add_item(&maker, &loads->layer[model->layer_kind[i]], &loads->rest[model->layer_kind[i]],
+                 1);
+    if (model->mtp_layers > 0) // one item, since the modules share a chunk
+        add_item(&maker, &loads->module, &loads->module, model->mtp_layers);
+    add_item(&maker, &loads->loss, &loads->loss, 1);
     row->items = maker.items;
     return true;
 }
@@ -226,15 +214,4 @@ void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int 
     found->any = layout_write(chunks, row->chunks, found->text);
     found->price = price;
     pricer->limit_s = price.step_s;
-}
-
-void layout_solve(layout_pricer *pricer, const layout_items *row, layout_result *found)
-{
-    *found = (layout_result){.pipeline_s = HUGE_VAL};
-    if (layout_has_chain(row))
-        layout_dp(pricer, row, found);
-    else if (layout_is_small(row))
-        layout_enumerate(pricer, row, found);
-    else
-        layout_local_search(pricer, row, found);
 }

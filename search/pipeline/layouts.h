@@ -14,9 +14,7 @@
  *     subject to  each rank's state and activations in flight fit
  *
  *     layout_lower_bound_s   lower bound of every layout                                (S.6, S.7)
- *     layout_dp              the best by dynamic programming, where a chain is exact    (S.8)
- *     layout_enumerate       all layouts of a small row                                 (S.9)
- *     layout_local_search    hill climbing from seed layouts                            (S.10)
+ *     layout_solve           the best layout                                      (S.8, S.9, S.10)
  */
 #pragma once
 
@@ -85,7 +83,7 @@ typedef struct layout_shape {
     int middle_chunks
         [PLAIT_MAX_LAYERS]; /* [ranks] chunks that are neither the first nor the last ... */
     double middle[PLAIT_MAX_LAYERS]; /* ... and the sum of their microbatches in flight */
-    double usual[PLAIT_MAX_LAYERS];  /* [ranks] microbatches in flight of the mean chunk */
+    double mean[PLAIT_MAX_LAYERS];   /* [ranks] microbatches in flight of the mean chunk */
 } layout_shape;
 
 void layout_shape_init(layout_shape *ranks, const plait_model *model, const plait_degrees *degrees,
@@ -115,7 +113,7 @@ typedef struct layout_pricer {
     bool failed;                 /* out of memory */
 } layout_pricer;
 
-/** The best layout. floor_s and pipeline_s are valid after layout_dp alone. */
+/** The best layout. floor_s and pipeline_s are valid after dynamic programming (S.8) alone. */
 typedef struct layout_result {
     bool any;    /* true if a layout fits and is below the limit */
     bool proven; /* true if no other layout of this row is faster */
@@ -138,16 +136,6 @@ plait_price layout_price_exact(layout_pricer *pricer, const layout_items *row, c
 /** Records a layout with this exact price if it is the best so far. */
 void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int *end,
                       plait_price price, layout_result *found);
-
-/** Returns whether the pipeline is a chain of stages, which layout_dp requires. */
-bool layout_has_chain(const layout_items *row);
-void layout_dp(layout_pricer *pricer, const layout_items *row, layout_result *found);
-
-/** Returns whether the row has few enough layouts to price all of them. */
-bool layout_is_small(const layout_items *row);
-void layout_enumerate(layout_pricer *pricer, const layout_items *row, layout_result *found);
-
-void layout_local_search(layout_pricer *pricer, const layout_items *row, layout_result *found);
 
 /**
  * Lists layouts with a fast slowest rank, from which the local search starts.

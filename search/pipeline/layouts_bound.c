@@ -29,12 +29,12 @@ static void fill_in_flight(const plait_degrees *d, int microbatches, int rank, l
         weight[v] = 1.0;
     plait_schedule_in_flight_chunks(schedule, d->pp, rank, d->vpp, microbatches, weight, held);
     out->in_flight[rank] = held[0];
-    out->middle[rank] = out->usual[rank] = 0.0;
+    out->middle[rank] = out->mean[rank] = 0.0;
     out->middle_chunks[rank] = 0;
     for (int v = 0; v < d->vpp; v++) {
         const int chunk = plait_schedule_chunk(schedule, d->pp, rank, v);
         out->in_flight[rank] = smaller(out->in_flight[rank], held[v]);
-        out->usual[rank] += held[v] / d->vpp;
+        out->mean[rank] += held[v] / d->vpp;
         if (chunk > 0 && chunk < d->pp * d->vpp - 1) {
             out->middle_chunks[rank]++;
             out->middle[rank] += held[v];
@@ -96,7 +96,7 @@ static int layers_that_fit(const bound_input *in, int rank)
 {
     const layout_shape *shape = in->shape;
     const plait_layer_load *layer = &in->of->layer[in->kind], *rest = &in->of->rest[in->kind];
-    const double in_flight = in->estimate ? shape->usual[rank] : shape->in_flight[rank];
+    const double in_flight = in->estimate ? shape->mean[rank] : shape->in_flight[rank];
     double free_bytes = in->free_bytes;
 
     if (isinf(free_bytes))
@@ -189,29 +189,22 @@ static double all_work_s(const layout_shape *shape, const plait_rank_loads *of)
 }
 
 /*
- * Returns the bound of S.12, for 1F1B with one chunk per rank: m T_r + T_0 + .. + T_r-1 <= M for
- * every rank r. The ranks do most work if each of these is an equality, T_r = (M / m) (1 - 1 /
- * m)^r; the sum of these is W, less the time saved by fusing.
+ * Returns a lower bound of the work of the slowest rank; infinite if above `most_s`. For 1F1B with
+ * one chunk per rank, m T_r + T_0 + .. + T_r-1 <= M for every rank r. The ranks do most work if each
+ * of these is an equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less the time saved
+ * by fusing. (S.12)
  */
-static double staggered_s(const bound_input *in, double all_s, double saved_s)
-{
-    const layout_shape *shape = in->shape;
-    const double m = in->of->microbatches;
-
-    if (shape->vpp > 1 || !shape->returns_whole)
-        return 0.0;
-    return (all_s - shape->ranks * saved_s) / (m * (1.0 - pow(1.0 - 1.0 / m, shape->ranks))) +
-           saved_s;
-}
-
-/* Returns a lower bound of the work of the slowest rank; infinite if above `most_s`. */
 static double longest_s(bound_input *in, double most_s, double saved_s)
 {
     const layout_shape *shape = in->shape;
     const plait_rank_loads *of = in->of;
-    const double all_s = all_work_s(shape, of);
+    const double all_s = all_work_s(shape, of), m = of->microbatches;
+    double longest = all_s / shape->ranks;
 
-    double longest = fmax(all_s / shape->ranks, staggered_s(in, all_s, saved_s));
+    if (shape->vpp == 1 && shape->returns_whole)
+        longest = fmax(longest, (all_s - shape->ranks * saved_s) /
+                                        (m * (1.0 - pow(1.0 - 1.0 / m, shape->ranks))) +
+                                    saved_s);
     if (longest > most_s || in->free_bytes < 0.0)
         return HUGE_VAL;
     for (int r = 0; r < shape->ranks; r++)

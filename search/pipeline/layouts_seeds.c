@@ -96,7 +96,7 @@ static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
     return true;
 }
 
-static bool fill_within(const layout_items *row, seed_shape shape, double work_s, int *end)
+static bool fill_with_budget(const layout_items *row, seed_shape shape, double work_s, int *end)
 {
     seed_rank rank[PLAIT_MAX_LAYERS];
     seed_budget fill = {row, shape, work_s, rank, shape.from_end ? row->items : 0};
@@ -118,18 +118,18 @@ static bool fill_least(const layout_items *row, seed_shape shape, int *end)
     double low = 0.5 * all_s / row->ranks / (row->full_recompute_layers < 0 ? 2.0 : 4.0);
     double high = 2.0 * low;
 
-    while (high < all_s && !fill_within(row, shape, high, end)) {
+    while (high < all_s && !fill_with_budget(row, shape, high, end)) {
         low = high;
         high *= 1.3;
     }
     for (int halving = 0; halving < 14; halving++) {
         const double middle = 0.5 * (low + high);
-        if (fill_within(row, shape, middle, end))
+        if (fill_with_budget(row, shape, middle, end))
             high = middle;
         else
             low = middle;
     }
-    return fill_within(row, shape, high, end);
+    return fill_with_budget(row, shape, high, end);
 }
 
 // ---- level chunks --------------------------------------------------------------------------
@@ -147,7 +147,7 @@ typedef struct level {
     double rank_s[PLAIT_MAX_LAYERS];  /* [ranks] work so far */
 } level;
 
-static void give(level *to, int chunk, double work_s)
+static void add_work(level *to, int chunk, double work_s)
 {
     to->chunk_s[chunk] += work_s;
     to->rank_s[to->row->rank[chunk]] += work_s;
@@ -172,38 +172,22 @@ static bool goes_before(const level *at, int chunk, int other, int near)
     return by_rank != 0 ? by_rank < 0 : abs(chunk - near) < abs(other - near);
 }
 
-static int next_chunk(const level *at, int near)
-{
-    int best = 0;
-
-    for (int c = 1; c < at->row->chunks; c++)
-        if (goes_before(at, c, best, near))
-            best = c;
-    return best;
-}
-
-/* Assigns the embedding, modules and loss. Returns the number of layers left to assign. */
-static int start(const layout_items *row, level *at)
-{
-    const int layers = row->model->layers;
-
-    *at = (level){.row = row, .layer_s = layout_chunk_sums(row, 1, 1 + layers).work_s / layers};
-    give(at, 0, layout_chunk_sums(row, 0, 1).work_s);
-    give(at, row->chunks - 1, layout_chunk_sums(row, 1 + layers, row->items).work_s);
-    return layers;
-}
-
 static void layout_level(const layout_items *row, int near, int *end)
 {
-    level at;
-    const int layers = start(row, &at);
+    const int layers = row->model->layers;
+    level at = {.row = row, .layer_s = layout_chunk_sums(row, 1, 1 + layers).work_s / layers};
 
+    add_work(&at, 0, layout_chunk_sums(row, 0, 1).work_s);
+    add_work(&at, row->chunks - 1, layout_chunk_sums(row, 1 + layers, row->items).work_s);
     for (int c = 0; c < row->chunks; c++)
         end[c] = 0;
     for (int i = 0; i < layers; i++) {
-        const int chunk = next_chunk(&at, near);
+        int chunk = 0;
+        for (int c = 1; c < row->chunks; c++)
+            if (goes_before(&at, c, chunk, near))
+                chunk = c;
         end[chunk]++;
-        give(&at, chunk, at.layer_s);
+        add_work(&at, chunk, at.layer_s);
     }
     end[0]++;
     for (int c = 1; c < row->chunks; c++)

@@ -27,30 +27,6 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
 
 // ---- a point -------------------------------------------------------------------------------
 
-/*
- * Returns whether a choice is legal at the point; for instance, pairing microbatches excludes some.
- */
-static bool may_have(const per_stage_problem *q, const plait_degrees *d, const plait_choice *choice)
-{
-    plait_degrees probe = *d;
-
-    probe.recompute = choice->recompute;
-    probe.offload_acts = choice->offload_acts;
-    return plan_recompute_legal(q->problem, &probe, &no_reason);
-}
-
-/*
- * Returns the sets (bits) that a stage may offload: the point's own, or any set among the choices.
- */
-static unsigned sets_of(const per_stage_problem *q, const plait_degrees *d)
-{
-    unsigned sets = 1u << d->offload_acts;
-
-    for (int c = 0; c < q->choices && q->problem->runtime->can.offload_by == PLAIT_BY_STAGE; c++)
-        sets |= 1u << q->choice[c].offload_acts;
-    return sets;
-}
-
 bool per_stage_may_choose(const per_stage_problem *q, const plait_degrees *d)
 {
     return q->problem->runtime->can.recompute_by > PLAIT_BY_PLAN &&
@@ -61,18 +37,23 @@ plait_status per_stage_at(const per_stage_problem *q, const plait_degrees *d, pl
                           per_stage_point *out, plait_error *err)
 {
     const plait_layer_cost never = {HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL, HUGE_VAL};
+    const bool by_stage = q->problem->runtime->can.offload_by == PLAIT_BY_STAGE;
     const int kinds = q->problem->model->kinds;
     plait_layer_cost *const cost =
         plait_arena_alloc(arena, (size_t)kinds * (size_t)q->choices, sizeof *cost);
 
     PLAIT_TRY(plait_check_allocated(cost, err));
+    *out = (per_stage_point){q, d, cost, 1u << d->offload_acts, false};
     for (int c = 0; c < q->choices; c++) {
-        const bool may = may_have(q, d, &q->choice[c]);
+        plait_degrees probe = *d;
+        probe.recompute = q->choice[c].recompute;
+        probe.offload_acts = q->choice[c].offload_acts;
+        const bool legal = plan_recompute_legal(q->problem, &probe, &no_reason);
         for (int k = 0; k < kinds; k++)
             cost[k * q->choices + c] =
-                may ? plait_layer_cost_of(q->table, d, k, q->choice[c]) : never;
+                legal ? plait_layer_cost_of(q->table, d, k, q->choice[c]) : never;
+        out->sets |= by_stage ? 1u << q->choice[c].offload_acts : 0u;
     }
-    *out = (per_stage_point){q, d, cost, sets_of(q, d), false};
     return PLAIT_OK;
 }
 
@@ -297,66 +278,45 @@ plait_status per_stage_solve(const per_stage_problem *q, const plait_degrees *d,
 
 // ---- plans: counts of choices back to layers -----------------------------------------------
 
-static int group_of(const per_stage_stage *stage, int kind, int chunk)
-{
-    int g = 0;
-
-    while (stage->group[g].kind != kind ||
-           (stage->group[g].chunk >= 0 && stage->group[g].chunk != chunk))
-        g++;
-    return g;
-}
-
-/* Takes one of the remaining choices of a group, full recomputation first. Returns its index. */
-static int take_choice(const per_stage_problem *q, int *left)
-{
-    int next = -1;
-
-    for (int c = 0; c < q->choices; c++)
-        if (left[c] > 0 && (next < 0 || q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL))
-            next = c;
-    left[next]--;
-    return next;
-}
-
 /*
  * Assigns choices to layers: first to the first layer of each chunk, then to the second, and so on,
- * so that the chunks of a group get equal parts of its counts.
+ * so that the chunks of a group get equal parts of its counts; full recomputation first.
  */
-static void assign_choices(const per_stage_problem *q, const per_stage_stage *from, int *left,
-                           const plait_stage *stage, plait_recompute *recompute)
+static plait_status plan_stage(const per_stage_problem *q, const per_stage_stage *from,
+                               plait_arena *arena, plait_stage *out, plait_error *err)
 {
     const unsigned char *const kinds = q->problem->model->layer_kind;
+    const size_t counts = (size_t)from->groups * (size_t)q->choices;
+    plait_recompute *const recompute =
+        plait_arena_alloc(arena, (size_t)out->layers, sizeof *recompute);
+    int *const left = plait_arena_alloc(arena, counts, sizeof *left);
     bool more = true;
 
+    PLAIT_TRY(plait_check_allocated(recompute && left, err));
+    memcpy(left, from->count, counts * sizeof *left);
     for (int depth = 0; more; depth++) {
         more = false;
-        for (int v = 0, before = 0; v < stage->chunks; v++) {
-            const plait_chunk *const chunk = &stage->chunk[v];
+        for (int v = 0, before = 0; v < out->chunks; v++) {
+            const plait_chunk *const chunk = &out->chunk[v];
             const int layer = chunk->first + depth;
+            int g = 0, next = -1;
 
             if (layer < chunk->last) {
-                const int g = group_of(from, kinds[layer], v);
-                recompute[before + depth] =
-                    q->choice[take_choice(q, left + g * q->choices)].recompute;
+                while (from->group[g].kind != kinds[layer] ||
+                       (from->group[g].chunk >= 0 && from->group[g].chunk != v))
+                    g++;
+                int *const of_group = left + g * q->choices;
+                for (int c = 0; c < q->choices; c++)
+                    if (of_group[c] > 0 &&
+                        (next < 0 || q->choice[c].recompute.kind == PLAIT_RECOMPUTE_FULL))
+                        next = c;
+                of_group[next]--;
+                recompute[before + depth] = q->choice[next].recompute;
                 more = true;
             }
             before += chunk->last - chunk->first;
         }
     }
-}
-
-static plait_status plan_stage(const per_stage_problem *q, const per_stage_stage *from,
-                               plait_arena *arena, plait_stage *out, plait_error *err)
-{
-    const size_t counts = (size_t)from->groups * (size_t)q->choices;
-    plait_recompute *const recompute =
-        plait_arena_alloc(arena, (size_t)out->layers, sizeof *recompute);
-    int *const left = plait_arena_alloc(arena, counts, sizeof *left);
-
-    PLAIT_TRY(plait_check_allocated(recompute && left, err));
-    memcpy(left, from->count, counts * sizeof *left);
-    assign_choices(q, from, left, out, recompute);
     out->degrees.offload_acts = from->offload_acts;
     if (from->kept) {
         out->degrees.offload = PLAIT_OFFLOAD_NONE;

@@ -35,25 +35,6 @@ static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
     return count;
 }
 
-/*
- * Makes a group for each kind of layers, and for each chunk if chunks are in flight for different
- * times.
- */
-static void list_groups(const stage_work *work, const plait_stage_base *base,
-                        per_stage_group *group, int *groups)
-{
-    const int chunks = base->uneven ? work->point->degrees->vpp : 1;
-
-    *groups = 0;
-    for (int k = 0; k < work->point->input->problem->model->kinds; k++)
-        for (int v = 0; v < chunks; v++) {
-            const int layers = base->uneven ? count_kind(work, work->chunk[v], k) : base->layers[k];
-            if (layers > 0)
-                group[(*groups)++] =
-                    (per_stage_group){k, base->uneven ? v : -1, layers, work->in_flight[v]};
-        }
-}
-
 /* Returns the base of the stage if it, including modules for further tokens, offloads `set`. */
 static plait_stage_base base_with(const stage_work *work, unsigned char set)
 {
@@ -175,21 +156,6 @@ typedef struct stage_choice {
     int rest;                  /* choice of the other layers */
 } stage_choice;
 
-static int leading_of(const stage_work *work, const per_stage_group *group, int leading)
-{
-    int count = 0;
-
-    for (int v = 0; v < work->point->degrees->vpp; v++) {
-        plait_chunk part = work->chunk[v];
-        if (group->chunk >= 0 && group->chunk != v)
-            continue;
-        if (leading < part.last - part.first)
-            part.last = part.first + leading;
-        count += count_kind(work, part, group->kind);
-    }
-    return count;
-}
-
 static void count_choice(const stage_work *work, const per_stage_stage *stage,
                          const stage_choice *one, int *count)
 {
@@ -197,9 +163,18 @@ static void count_choice(const stage_work *work, const per_stage_stage *stage,
 
     memset(count, 0, (size_t)(stage->groups * choices) * sizeof *count);
     for (int g = 0; g < stage->groups; g++) {
-        const int leading = leading_of(work, &stage->group[g], one->full_recompute_layers);
+        const per_stage_group *const group = &stage->group[g];
+        int leading = 0;
+        for (int v = 0; v < work->point->degrees->vpp; v++) {
+            plait_chunk part = work->chunk[v];
+            if (group->chunk >= 0 && group->chunk != v)
+                continue;
+            if (one->full_recompute_layers < part.last - part.first)
+                part.last = part.first + one->full_recompute_layers;
+            leading += count_kind(work, part, group->kind);
+        }
         count[g * choices + one->full] += leading;
-        count[g * choices + one->rest] += stage->group[g].layers - leading;
+        count[g * choices + one->rest] += group->layers - leading;
     }
 }
 
@@ -273,7 +248,15 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
     *out = (per_stage_stage){
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->base = base_with(&work, point->degrees->offload_acts);
-    list_groups(&work, &out->base, group, &out->groups);
+    // A group for each kind of layers, and for each chunk if chunks are in flight for different times.
+    for (int k = 0; k < model->kinds; k++)
+        for (int v = 0; v < (out->base.uneven ? (int)chunks : 1); v++) {
+            const int layers =
+                out->base.uneven ? count_kind(&work, chunk[v], k) : out->base.layers[k];
+            if (layers > 0)
+                group[out->groups++] =
+                    (per_stage_group){k, out->base.uneven ? v : -1, layers, work.in_flight[v]};
+        }
     return point->input->problem->runtime->can.recompute_by == PLAIT_BY_LAYER
                ? choose_layers(&work, out, err)
                : choose_one(&work, out, err);

@@ -82,59 +82,46 @@ static double round_of(const stage_price *price)
 
 // ---- the first answer ----------------------------------------------------------------------
 
-/* Computes the step of this assignment of layers, without sends. */
-static plait_status time_of(dp_context *w, const int *layers, double *time_s, plait_error *err)
-{
-    pipeline_label label = {.chain = plait_chain_begin()};
-    int first = 0;
-
-    for (int s = 0; s < w->stages; first += layers[s++]) {
-        stage_price price;
-        PLAIT_TRY(price_stage(w, s, first, first + layers[s], 0, &price, err));
-        pipeline_pass(&w->problem, &(pipeline_option){price.time, price.tail, 0, NULL}, &label);
-    }
-    *time_s = label.chain.whole_s + pipeline_tail_s(&label.tail);
-    return PLAIT_OK;
-}
-
-/* Computes the least time of the slowest of stages 0 to s, if they hold the first `u` layers. */
-static plait_status even_cell(dp_context *w, int s, int u, double *slowest, int *layers,
-                              plait_error *err)
-{
-    const int all = w->layers + 1;
-    double best_s = HUGE_VAL;
-
-    for (int n = s == 0 ? u : 0; n <= u; n++) {
-        stage_price price;
-        PLAIT_TRY(price_stage(w, s, u - n, u, 0, &price, err));
-        if (round_of(&price) >= best_s)
-            break; // more layers take longer
-        const double before_s = s == 0 ? 0.0 : slowest[(s - 1) * all + u - n];
-        if (fmax(before_s, round_of(&price)) < best_s) {
-            best_s = fmax(before_s, round_of(&price));
-            layers[s * all + u] = n;
-        }
-    }
-    slowest[s * all + u] = best_s;
-    return PLAIT_OK;
-}
-
-/* Finds the assignment that minimises the slowest stage. *fits is false if none fits. */
+/*
+ * Finds the assignment that minimises the slowest stage, and its step without sends: with n layers
+ * of the first u in stage s, slowest(s, u) is the least of max(slowest(s - 1, u - n), stage s).
+ * *fits is false if none fits.
+ */
 static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *err)
 {
-    const size_t cells = (size_t)w->stages * (size_t)(w->layers + 1);
+    const int all = w->layers + 1;
+    const size_t cells = (size_t)w->stages * (size_t)all;
     double *const slowest = plait_arena_alloc(w->arena, cells, sizeof *slowest);
     int *const layers = plait_arena_alloc(w->arena, cells, sizeof *layers);
+    pipeline_label label = {.chain = plait_chain_begin()};
+    stage_price price;
 
     PLAIT_TRY(plait_check_allocated(slowest && layers, err));
     for (int s = 0; s < w->stages; s++)
-        for (int u = s == w->stages - 1 ? w->layers : 0; u <= w->layers; u++)
-            PLAIT_TRY(even_cell(w, s, u, slowest, layers, err));
+        for (int u = s == w->stages - 1 ? w->layers : 0; u <= w->layers; u++) {
+            double best_s = HUGE_VAL;
+            for (int n = s == 0 ? u : 0; n <= u; n++) {
+                PLAIT_TRY(price_stage(w, s, u - n, u, 0, &price, err));
+                if (round_of(&price) >= best_s)
+                    break; // more layers take longer
+                const double before_s = s == 0 ? 0.0 : slowest[(s - 1) * all + u - n];
+                if (fmax(before_s, round_of(&price)) < best_s) {
+                    best_s = fmax(before_s, round_of(&price));
+                    layers[s * all + u] = n;
+                }
+            }
+            slowest[s * all + u] = best_s;
+        }
     *fits = slowest[cells - 1] < HUGE_VAL;
     for (int s = w->stages - 1, u = w->layers; *fits && s >= 0; s--) {
-        out[s] = layers[s * (w->layers + 1) + u];
+        out[s] = layers[s * all + u];
         u -= out[s];
     }
+    for (int s = 0, first = 0; *fits && s < w->stages; first += out[s++]) {
+        PLAIT_TRY(price_stage(w, s, first, first + out[s], 0, &price, err));
+        pipeline_pass(&w->problem, &(pipeline_option){price.time, price.tail, 0, NULL}, &label);
+    }
+    w->best_s = label.chain.whole_s + pipeline_tail_s(&label.tail);
     return PLAIT_OK;
 }
 
@@ -168,27 +155,20 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
     return (pipeline_rest){.slowest_s = stages > 0 ? left_s / stages : 0.0, .work_s = left_s};
 }
 
-/* Returns f + b of all layers, each with its fastest choice. */
-static double fastest_layers_s(const per_stage_point *point)
-{
-    const plait_model *const model = point->input->problem->model;
-    double sum_s = 0.0;
-
-    for (int i = 0; i < model->layers; i++) {
-        const plait_layer_cost *const cost =
-            &point->cost[model->layer_kind[i] * point->input->choices];
-        double fastest = HUGE_VAL;
-        for (int c = 0; c < point->input->choices; c++)
-            fastest = fmin(fastest, cost[c].forward_s + cost[c].backward_s);
-        sum_s += fastest;
-    }
-    return sum_s;
-}
-
+/* Sums f + b of all layers, each with its fastest choice, and allocates the prices. */
 static plait_status begin(dp_context *w, plait_error *err)
 {
-    w->fastest_s = fastest_layers_s(w->point);
-    w->range = pipeline_ranges(w->point->input->problem->model, w->arena, &w->ranges);
+    const per_stage_problem *const q = w->point->input;
+    const plait_model *const model = q->problem->model;
+
+    for (int i = 0; i < model->layers; i++) {
+        const plait_layer_cost *const cost = &w->point->cost[model->layer_kind[i] * q->choices];
+        double fastest = HUGE_VAL;
+        for (int c = 0; c < q->choices; c++)
+            fastest = fmin(fastest, cost[c].forward_s + cost[c].backward_s);
+        w->fastest_s += fastest;
+    }
+    w->range = pipeline_ranges(model, w->arena, &w->ranges);
     const size_t prices = (size_t)(w->homes * w->stages) * (size_t)w->ranges;
     w->price = plait_arena_alloc(w->arena, prices, sizeof *w->price);
     PLAIT_TRY(plait_check_allocated(w->range && w->price, err));
@@ -248,7 +228,6 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
     PLAIT_TRY(begin(&w, err));
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
     if (out->fits) {
-        PLAIT_TRY(time_of(&w, layers, &w.best_s, err));
         PLAIT_TRY(improve(&w, layers, err));
         out->time_s = w.best_s;
     }

@@ -104,28 +104,19 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     }
 }
 
-/*
- * Returns whether the task has budget left for the points of a pipeline. If not, the bound of the
- * pipeline bounds all of its points.
- */
-static bool has_budget(const search_run *run, search_found *found, double bound_s)
-{
-    const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
-
-    if (found->floors < MOST_BOUNDS / tasks + 1)
-        return true;
-    found->open.floor_s = fmin(found->open.floor_s, bound_s);
-    return false;
-}
-
 static bool may_be_better(const search_run *run, plait_price bound)
 {
     return bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run);
 }
 
+/*
+ * A task without budget left adds no points; the bound of the pipeline then bounds all of its
+ * points.
+ */
 static void list_row(const search_run *run, search_worker *worker, int64_t row, refine_list *list,
                      search_found *found)
 {
+    const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
     space_pipeline p;
 
     if (search_row_floor(run, worker, &run->space->row[row]) > run->capacity_bytes)
@@ -137,8 +128,12 @@ static void list_row(const search_run *run, search_worker *worker, int64_t row, 
             !space_kinds_of(&worker->cursor, i, &p) || !space_shards_of(&worker->cursor, i, &p))
             continue;
         const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (!may_be_better(run, bound) || !has_budget(run, found, bound.step_s))
+        if (!may_be_better(run, bound))
             continue;
+        if (found->floors >= MOST_BOUNDS / tasks + 1) {
+            found->open.floor_s = fmin(found->open.floor_s, bound.step_s);
+            continue;
+        }
         for (int kind = 0; kind < p.kinds; kind++)
             list_kind(run, worker, &p, kind, list, found);
     }
@@ -208,7 +203,7 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     at->steps->solve(run, worker, at->steps->context, &at->open.point[i], at->limit_s, out);
 }
 
-static bool settle(const search_run *run, int64_t first, int64_t end, void *context)
+static bool keep_best(const search_run *run, int64_t first, int64_t end, void *context)
 {
     refine_state *const at = context;
 
@@ -236,7 +231,7 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
     plan_space space = *run->space;
     search_run listing = *run;
     search_found found;
-    int64_t settled;
+    int64_t done;
 
     PLAIT_TRY(plait_check_allocated(at, err));
     space.layouts = steps->layouts;
@@ -252,11 +247,11 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
     if (at->open.count > 0)
         qsort(at->open.point, (size_t)at->open.count, sizeof *at->open.point, by_estimate);
     PLAIT_TRY(
-        search_blocks(&listing, at->open.count, BLOCK, solve_point, settle, at, &settled, err));
+        search_blocks(&listing, at->open.count, BLOCK, solve_point, keep_best, at, &done, err));
     if (at->failed)
         return plait_fail_nomem(err);
     double left_s = fmin(at->floor_s, at->open.floor_s); // lower bound of points without a proof
-    for (int64_t i = settled; i < at->open.count; i++)
+    for (int64_t i = done; i < at->open.count; i++)
         left_s = fmin(left_s, at->open.point[i].floor_s);
     *out = (plait_refinement){
         .any = at->any,

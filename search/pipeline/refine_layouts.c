@@ -40,30 +40,15 @@ static void take_less(const search_run *run, const plait_rank_loads *other, plai
     least->after_s = fmin(least->after_s, other->after_s);
 }
 
-/* Returns loads with the least state and tail of any shard of a group. */
-static plait_rank_loads least_of_shards(const search_run *run, search_worker *worker,
-                                        const refine_group *group, plait_degrees d)
-{
-    plait_rank_loads least = {0};
-
-    for (int s = 0; s < group->shards; s++) {
-        space_apply_shard(run->space, &group->shard[s], &d);
-        const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &d);
-        if (s == 0)
-            least = loads;
-        take_less(run, &loads, &least);
-    }
-    return least;
-}
-
 /*
- * Marks in worker->use the choices with which some layout may win with any shard. Returns false if
- * no choice can win.
+ * Marks in worker->use the choices with which some layout may win with any shard: with the least
+ * state and tail of all shards. Returns false if no choice can win.
  */
 static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
                         int choices)
 {
     const double best_s = refine_best_s(run);
+    plait_rank_loads of_shards = {0};
     plait_degrees d = group->degrees;
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
@@ -72,7 +57,14 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
     bound.after_s = 0.0;
     if (layout_lower_bound_s(&group->shape, &bound, HUGE_VAL, best_s) >= best_s)
         return false;
-    const plait_rank_loads of_shards = least_of_shards(run, worker, group, d);
+    for (int s = 0; s < group->shards; s++) {
+        plait_degrees own = d;
+        space_apply_shard(run->space, &group->shard[s], &own);
+        const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &own);
+        if (s == 0)
+            of_shards = loads;
+        take_less(run, &loads, &of_shards);
+    }
     for (int c = 0; c < choices; c++) {
         space_apply_choice(run->space, c, &d);
         bound = bound_loads(worker, d);

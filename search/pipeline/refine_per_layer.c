@@ -23,14 +23,6 @@ static const double ROUNDING = 1e-9;
 
 // ---- shardings and choices -----------------------------------------------------------------
 
-static bool has_sharding(const per_layer_problem *q, plait_cut sharding)
-{
-    for (int c = 0; c < q->shardings; c++)
-        if (cut_same(q->sharding[c], sharding))
-            return true;
-    return false;
-}
-
 /*
  * Returns the input of the search: each tp of the space with each ZeRO stage, and the choices
  * without offload, which are stored in `choice`.
@@ -46,7 +38,10 @@ static per_layer_problem problem_of(const search_run *run,
         for (int z = 0; z < run->space->zero.count; z++) {
             const plait_cut one = {.tp = (short)run->space->row[r].tp,
                                    .zero = (unsigned char)run->space->zero.value[z]};
-            if (q.shardings < PER_LAYER_SHARDINGS && !has_sharding(&q, one))
+            int c = 0;
+            while (c < q.shardings && !cut_same(q.sharding[c], one))
+                c++;
+            if (c == q.shardings && c < PER_LAYER_SHARDINGS)
                 q.sharding[q.shardings++] = one;
         }
     for (int i = 0; i < all->count && q.choices < PER_LAYER_CHOICES; i++)
@@ -74,15 +69,6 @@ static void take_least(plait_layer_load *least, const plait_layer_load *of)
     least->live_bytes = 0.0;
 }
 
-/* Returns whether layers of the point may have this tp. */
-static bool tp_is_legal(const plait_problem *problem, const plait_degrees *d, int tp)
-{
-    if (d->tp * d->dp % tp != 0 || d->mbs * tp % d->tp != 0)
-        return false;
-    const plait_degrees own = plait_degrees_cut(d, (plait_cut){.tp = (short)tp, .zero = d->zero});
-    return plan_layers_legal(problem, &own, &no_reason);
-}
-
 /* Lowers `least` to the loads of a tp, over ZeRO 0 and 3 and no or full recomputation. */
 static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
                              plait_rank_loads *least)
@@ -107,55 +93,36 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
     }
 }
 
-/* Returns loads with the least of all shardings for layers, and the point's tp for the ends. */
-static plait_rank_loads least_loads(const per_layer_listing *at, const plait_degrees *base)
+/*
+ * Returns the lower bound of a point: the loads have the least of all shardings for layers, and the
+ * point's tp for the ends.
+ */
+static double bound_of(const per_layer_listing *at, const plait_degrees *d)
 {
     const per_layer_problem *const q = at->input;
-    plait_rank_loads least = plait_degrees_rank_loads(at->worker->table, base);
-
-    take_least_of_tp(at, base, base->tp, &least);
-    for (int c = 0; c < q->shardings; c++) {
-        const int tp = q->sharding[c].tp;
-        const bool taken = tp == base->tp || (c > 0 && tp == q->sharding[c - 1].tp);
-        if (!taken && tp_is_legal(at->run->problem, base, tp))
-            take_least_of_tp(at, base, tp, &least);
-    }
-    return least;
-}
-
-/* Cached lower bound of the points with one number format. */
-typedef struct cached_bound {
-    bool valid;
-    plait_state_bytes state;
-    double step_s;
-} cached_bound;
-
-static double bound_of(const per_layer_listing *at, const plait_degrees *d, cached_bound *cached,
-                       search_found *found)
-{
-    const plait_state_bytes state = plait_state_of(at->run->problem, d);
+    plait_rank_loads least = plait_degrees_rank_loads(at->worker->table, d);
     layout_shape shape;
 
-    if (cached->valid && memcmp(&state, &cached->state, sizeof state) == 0)
-        return cached->step_s;
-    const plait_rank_loads least = least_loads(at, d);
+    take_least_of_tp(at, d, d->tp, &least);
+    for (int c = 0; c < q->shardings; c++) {
+        const int tp = q->sharding[c].tp;
+        const plait_degrees own = plait_degrees_cut(d, (plait_cut){(short)tp, d->zero});
+        if (tp != d->tp && (c == 0 || tp != q->sharding[c - 1].tp) && d->tp * d->dp % tp == 0 &&
+            d->mbs * tp % d->tp == 0 && plan_layers_legal(at->run->problem, &own, &no_reason))
+            take_least_of_tp(at, d, tp, &least);
+    }
     layout_shape_init(&shape, at->run->problem->model, d, least.microbatches);
-    found->floors++;
-    *cached = (cached_bound){
-        .valid = true,
-        .state = state,
-        .step_s =
-            layout_lower_bound_s(&shape, &least, at->run->capacity_bytes, refine_best_s(at->run)),
-    };
-    return cached->step_s;
+    return layout_lower_bound_s(&shape, &least, at->run->capacity_bytes, refine_best_s(at->run));
 }
 
+/* Lists the points of one schedule; those with one number format share a bound. */
 static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, int kind,
                           search_found *found)
 {
     open_point point = {.degrees = p->degrees};
     plait_degrees *const d = &point.degrees;
-    cached_bound cached = {0};
+    plait_state_bytes bounded; // format of point.floor_s, valid if `any`
+    bool any = false;
 
     d->schedule = p->kind[kind].schedule;
     d->order = p->kind[kind].order;
@@ -167,26 +134,15 @@ static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, 
         space_apply_shard(at->run->space, &p->kind[kind].shard[s], d);
         if (!per_layer_applies(at->run->problem, d))
             continue;
-        point.floor_s = point.guess_s = bound_of(at, d, &cached, found);
+        const plait_state_bytes state = plait_state_of(at->run->problem, d);
+        if (!any || memcmp(&state, &bounded, sizeof state) != 0) {
+            point.floor_s = point.guess_s = bound_of(at, d);
+            found->floors++;
+            bounded = state;
+            any = true;
+        }
         if (point.floor_s < refine_best_s(at->run) && !open_add(&found->open, &point))
             found->failed = true;
-    }
-}
-
-static void list_row(const per_layer_listing *at, int64_t row, search_found *found)
-{
-    const int64_t tasks = (at->run->space->rows + at->run->batch_rows - 1) / at->run->batch_rows;
-    space_pipeline p;
-
-    for (int i = 0; i < at->run->space->divisors.count; i++) {
-        if (!space_pipeline_at(&at->worker->cursor, row, i, &p))
-            continue;
-        if (found->floors > MOST_BOUNDS / tasks) {
-            found->open.floor_s = 0.0; // the points left out have no bound
-            return;
-        }
-        for (int kind = 0; kind < p.kinds; kind++)
-            list_pipeline(at, &p, kind, found);
     }
 }
 
@@ -194,12 +150,23 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
                        search_found *found)
 {
     const int64_t first = batch * run->batch_rows;
+    const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
     plait_recompute choices[PER_LAYER_CHOICES];
     const per_layer_problem problem = problem_of(run, choices);
     const per_layer_listing at = {run, worker, &problem};
+    space_pipeline p;
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
-        list_row(&at, r, found);
+        for (int i = 0; i < run->space->divisors.count; i++) {
+            if (!space_pipeline_at(&worker->cursor, r, i, &p))
+                continue;
+            if (found->floors > MOST_BOUNDS / tasks) {
+                found->open.floor_s = 0.0; // the points left out have no bound
+                break;
+            }
+            for (int kind = 0; kind < p.kinds; kind++)
+                list_pipeline(&at, &p, kind, found);
+        }
     found->failed = found->failed || worker->cursor.failed;
 }
 
