@@ -230,24 +230,6 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     cost->stages = rows->plan->stages;
 }
 
-static bool host_overflows(const plait_memory *memory)
-{
-    return memory->host_capacity_bytes > 0.0 && memory->host_bytes > memory->host_capacity_bytes;
-}
-
-static void judge_host(plait_cost *cost)
-{
-    const plait_memory *memory = &cost->memory;
-
-    cost->verdict = PLAIT_OUT_OF_MEMORY;
-    cost->missing_bytes = memory->host_bytes - memory->host_capacity_bytes;
-    snprintf(
-        cost->why, sizeof cost->why,
-        "offloading needs %.1f GiB of host memory per node, which has %.1f GiB: %.1f GiB too much",
-        memory->host_bytes / PLAIT_GIB, memory->host_capacity_bytes / PLAIT_GIB,
-        cost->missing_bytes / PLAIT_GIB);
-}
-
 /*
  * The verdict is FITS if the fullest stage fits at the accepted risk, TIGHT if it fits at a risk of
  * one half, else OUT_OF_MEMORY. (C.85)
@@ -261,8 +243,15 @@ void cost_judge(const plait_problem *problem, plait_cost *cost)
     cost->verdict = memory->peak_bytes <= memory->capacity_bytes ? PLAIT_FITS
                     : memory->peak_bytes <= device               ? PLAIT_TIGHT
                                                                  : PLAIT_OUT_OF_MEMORY;
-    if (cost->verdict < PLAIT_OUT_OF_MEMORY && host_overflows(memory)) {
-        judge_host(cost);
+    if (cost->verdict < PLAIT_OUT_OF_MEMORY && memory->host_capacity_bytes > 0.0 &&
+        memory->host_bytes > memory->host_capacity_bytes) {
+        cost->verdict = PLAIT_OUT_OF_MEMORY;
+        cost->missing_bytes = memory->host_bytes - memory->host_capacity_bytes;
+        snprintf(cost->why, sizeof cost->why,
+                 "offloading needs %.1f GiB of host memory per node, which has %.1f GiB: %.1f GiB "
+                 "too much",
+                 memory->host_bytes / PLAIT_GIB, memory->host_capacity_bytes / PLAIT_GIB,
+                 cost->missing_bytes / PLAIT_GIB);
         return;
     }
     if (cost->verdict == PLAIT_FITS)

@@ -24,28 +24,6 @@ typedef struct plan_prices {
     plait_rank_actions *actions;
 } plan_prices;
 
-/* Sets the sends between chunks, and adds their exposed part to the actions. */
-static void add_sends(const plait_problem *problem, double send_s, int stages,
-                      plait_sim_stage *stage)
-{
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-    const double exposed_s = overlap->p2p ? 0.5 * overlap->p2p_exposed * send_s : 0.0;
-
-    for (int s = 0; s < stages; s++) {
-        stage[s].forward_s += exposed_s;
-        stage[s].input_s += exposed_s;
-        stage[s].send_s = send_s;
-    }
-}
-
-static plait_status fail_unspelled(const plait_pipeline_shape *shape, plait_error *err)
-{
-    return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                      "expected a schedule with a known order of actions, found %s with %d "
-                      "microbatches on %d stages",
-                      plait_schedule_name[shape->schedule], shape->microbatches, shape->ranks);
-}
-
 // ---- times of chunks and ranks -------------------------------------------------------------
 
 static plan_prices *new_prices(const plait_problem *problem, const plait_plan *plan,
@@ -97,14 +75,6 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     return PLAIT_OK;
 }
 
-static void add_exchange(const layer_price *price, double count, plait_sim_exchange *out)
-{
-    out->forward_dispatch_s += count * price->forward_sent_s[0];
-    out->forward_combine_s += count * price->forward_sent_s[1];
-    out->backward_dispatch_s += count * price->backward_sent_s[0];
-    out->backward_combine_s += count * price->backward_sent_s[1];
-}
-
 /*
  * Computes, for each chunk of a rank, the reduction of its gradients and the exchange of its
  * experts' tokens.
@@ -121,9 +91,14 @@ static void sum_chunks(plan_prices *p, int r)
         p->reduce_s[s] =
             stage_sync_of(p->problem, &p->plan->degrees, &p->pricer->routes, &load).reduce_s;
         p->exchange[s] = (plait_sim_exchange){0};
-        for (int i = 0; i < parts.count; i++)
-            add_exchange(&p->pricer->row.price[parts.part[i].row], parts.part[i].count,
-                         &p->exchange[s]);
+        for (int i = 0; i < parts.count; i++) {
+            const layer_price *price = &p->pricer->row.price[parts.part[i].row];
+            const double count = parts.part[i].count;
+            p->exchange[s].forward_dispatch_s += count * price->forward_sent_s[0];
+            p->exchange[s].forward_combine_s += count * price->forward_sent_s[1];
+            p->exchange[s].backward_dispatch_s += count * price->backward_sent_s[0];
+            p->exchange[s].backward_combine_s += count * price->backward_sent_s[1];
+        }
     }
 }
 
@@ -167,21 +142,18 @@ static plait_status price_chunks(plan_prices *p, const plait_cost *cost, plait_a
     const bool fuses = boundary.known && cost->fused[boundary.rule].fate == PLAIT_FUSED;
 
     PLAIT_TRY(pipeline_chunks(&rows, p->plan, fuses ? &boundary : NULL, arena, p->stage, err));
-    add_sends(p->problem, fuses ? boundary.send_s : pipeline_send_s(p->problem, d, rows.row),
-              p->stages, p->stage);
+    const plait_overlaps *overlap = &p->problem->runtime->overlap;
+    const double send_s = fuses ? boundary.send_s : pipeline_send_s(p->problem, d, rows.row);
+    const double exposed_s = overlap->p2p ? 0.5 * overlap->p2p_exposed * send_s : 0.0;
+    for (int s = 0; s < p->stages; s++) {
+        p->stage[s].forward_s += exposed_s;
+        p->stage[s].input_s += exposed_s;
+        p->stage[s].send_s = send_s;
+    }
     return share_gradients(p, arena, err);
 }
 
 // ---- the step ------------------------------------------------------------------------------
-
-static double longest_s(const double *s, int count)
-{
-    double longest = 0.0;
-
-    for (int i = 0; i < count; i++)
-        longest = larger(longest, s[i]);
-    return longest;
-}
 
 /* Simulates the pipeline without gradients, then with its reductions, optimizer and gathers. */
 static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out, plait_error *err)
@@ -216,7 +188,9 @@ static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out,
     PLAIT_TRY(plait_simulate(&sim, arena, &out->pipeline, err));
     PLAIT_TRY(timeline_follow(&tail, arena, out, err));
     out->pipeline_s = tail.no_barrier ? alone.rank_s : alone.pipeline_s;
-    out->optimizer_s = longest_s(p->optimizer_s, p->shape.ranks);
+    out->optimizer_s = 0.0;
+    for (int r = 0; r < p->shape.ranks; r++)
+        out->optimizer_s = larger(out->optimizer_s, p->optimizer_s[r]);
     out->sync_s = larger(0.0, out->step_s - out->pipeline_s - out->optimizer_s);
     return PLAIT_OK;
 }
@@ -245,7 +219,10 @@ plait_status plait_plan_simulate(const plait_problem *problem, const plait_plan 
                           "expected the same tp and ZeRO stage in all layers, found different "
                           "ones: such plans have a price but no timeline");
     if (!plait_schedule_has_actions(&shape))
-        return fail_unspelled(&shape, err);
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected a schedule with a known order of actions, found %s with %d "
+                          "microbatches on %d stages",
+                          plait_schedule_name[shape.schedule], shape.microbatches, shape.ranks);
     plan_prices *p = new_prices(problem, plan, arena);
     PLAIT_TRY(plait_check_allocated(p, err));
     out->exchange = p->exchange;

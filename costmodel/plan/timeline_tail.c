@@ -34,15 +34,6 @@ static void append(tail_walk *walk, plait_tail_kind kind, int rank, int stage, d
         walk->event[walk->out->tails++] = (plait_tail_event){kind, rank, stage, begin_s, end_s};
 }
 
-/* End of a bulk reduction inside an action: before the send, if sends block the rank. */
-static double inside_end_s(const plait_sim *sim, const plait_sim_event *event)
-{
-    const int stage = event->action.stage;
-    const bool sends = sim->sends_block && event->action.kind == PLAIT_ACTION_BACKWARD && stage > 0;
-
-    return event->end_s - (sends ? sim->stage[stage - 1].send_s : 0.0);
-}
-
 /*
  * Appends the reduction of the gradients that an action completes. The links are free from lane_s
  * on; returns the time at which they are free again.
@@ -57,7 +48,10 @@ static double reduce(tail_walk *walk, const plait_sim_event *event, double lane_
     if (take_s <= 0.0)
         return lane_s;
     if (parts->how == PLAIT_SYNC_BULK) {
-        end_s = inside_end_s(parts->sim, event);
+        // Inside its action: before the send, if sends block the rank.
+        const bool sends =
+            parts->sim->sends_block && event->action.kind == PLAIT_ACTION_BACKWARD && stage > 0;
+        end_s = event->end_s - (sends ? parts->sim->stage[stage - 1].send_s : 0.0);
         begin_s = end_s - take_s;
     } else if (parts->how == PLAIT_SYNC_BUCKETED) {
         begin_s = larger(lane_s, event->end_s - parts->window * (event->end_s - event->begin_s));

@@ -127,12 +127,6 @@ static plait_volume volume_of(const plait_problem *problem, const layer_row *row
     };
 }
 
-static void add_collective(const plait_problem *problem, const layer_row *row, const plait_op *op,
-                           double attention_s, double times, bool again, volume_list *list)
-{
-    add_volume(list, volume_of(problem, row, op, attention_s, times, again));
-}
-
 /* Adds the collectives of a part's forward and backward, and those that recomputation repeats. */
 static void add_part(const plait_problem *problem, const layer_row *row, const stage_part *part,
                      double microbatches, volume_list *list)
@@ -140,23 +134,22 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
     const double times = part->count * microbatches;
     const layer_price *price = &row->price[part->row];
     const plait_layer *layer = row_layer(problem->model, part->row);
-    plait_block block;
 
-    row_describe(problem, row, part->row, PLAIT_FORWARD, &block);
-    for (int i = 0; i < block.ops; i++) {
-        const plait_op *op = &block.op[i];
-        if (op->kind != PLAIT_OP_COLLECTIVE)
-            continue;
-        add_collective(problem, row, op, price->forward[LAYER_attention], times, false, list);
-        add_collective(problem, row, op, price->forward[LAYER_attention],
-                       times * recomputed_share(problem, layer, part->choice.recompute, op->part),
-                       true, list);
+    for (int back = 0; back <= 1; back++) {
+        const double attention_s = (back ? price->backward : price->forward)[LAYER_attention];
+        plait_block block;
+        row_describe(problem, row, part->row, back ? PLAIT_BACKWARD : PLAIT_FORWARD, &block);
+        for (int i = 0; i < block.ops; i++) {
+            const plait_op *op = &block.op[i];
+            if (op->kind != PLAIT_OP_COLLECTIVE)
+                continue;
+            add_volume(list, volume_of(problem, row, op, attention_s, times, false));
+            if (back)
+                continue;
+            const double share = recomputed_share(problem, layer, part->choice.recompute, op->part);
+            add_volume(list, volume_of(problem, row, op, attention_s, times * share, true));
+        }
     }
-    row_describe(problem, row, part->row, PLAIT_BACKWARD, &block);
-    for (int i = 0; i < block.ops; i++)
-        if (block.op[i].kind == PLAIT_OP_COLLECTIVE)
-            add_collective(problem, row, &block.op[i], price->backward[LAYER_attention], times,
-                           false, list);
 }
 
 /* Adds the sends of activations and of their gradients for which a rank waits. (C.64) */
@@ -391,29 +384,6 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     add_lines(&each, "gather", gather_s, list);
 }
 
-/*
- * Subtracts the time that pairs of microbatches hide from all exchanges of experts, in proportion.
- * (C.157)
- */
-static void hide_in_pairs(const plait_cost *cost, double paired_s, volume_list *list)
-{
-    const double term_s = cost->step.ep_comm_s;
-
-    for (int i = 0; i < list->count && paired_s > 0.0; i++)
-        if (strcmp(list->volume[i].term, term_name[LAYER_ep_comm]) == 0)
-            list->volume[i].exposed_s *= term_s / (term_s + paired_s);
-}
-
-/* C.311: all calls of a GPU between domains share one NIC, so their seconds add up. */
-static double network_s(const volume_list *list)
-{
-    double sum = 0.0;
-
-    for (int i = 0; i < list->count; i++)
-        sum += list->volume[i].between ? list->volume[i].seconds : 0.0;
-    return sum;
-}
-
 bool volumes_of(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                 const stage_parts *parts, const stage_load *load, const step_sum *sum,
                 const fused_boundary *boundary, plait_arena *arena, plait_cost *cost)
@@ -429,11 +399,17 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
             add_part(problem, row, &parts->part[i], parts->share * m, &list);
     if (boundary)
         change_boundaries(problem, d, row, load, m, boundary, &list);
-    hide_in_pairs(cost, sum->paired_s, &list);
+    // Exchanges of experts share the time that pairs of microbatches hide, in proportion. (C.157)
+    for (int i = 0; i < list.count && sum->paired_s > 0.0; i++)
+        if (strcmp(list.volume[i].term, term_name[LAYER_ep_comm]) == 0)
+            list.volume[i].exposed_s *=
+                cost->step.ep_comm_s / (cost->step.ep_comm_s + sum->paired_s);
     add_sends(problem, d, row, sum, boundary, &list);
     add_replicas(problem, d, load, sum, cost->step.gather_s, &list);
     cost->volumes = list.count;
     cost->volume = list.volume;
-    cost->network_s = network_s(&list);
+    cost->network_s = 0.0; // all calls of a GPU between domains share one NIC (C.311)
+    for (int i = 0; i < list.count; i++)
+        cost->network_s += list.volume[i].between ? list.volume[i].seconds : 0.0;
     return !list.failed;
 }

@@ -18,11 +18,6 @@ typedef struct rank_floor {
     double bytes;   /* tensors, without fragmentation and driver context */
 } rank_floor;
 
-static rank_floor larger_of(rank_floor a, rank_floor b)
-{
-    return (rank_floor){larger(a.seconds, b.seconds), larger(a.bytes, b.bytes)};
-}
-
 static plait_price price_of_rank(const plait_table *table, const plait_degrees *d, rank_floor rank)
 {
     const plait_residents *keep = &table->problem.runtime->keep;
@@ -54,14 +49,6 @@ static stage_load load_of_layers(const layer_row *row, int kind, double layers)
 
 // ---- after the row is priced -----------------------------------------------------------------
 
-/* Upper bound on the time that fused boundaries save over all layers. */
-static double most_fused_s(const plait_table *table)
-{
-    const double boundaries = table->problem.model->layers + 1.0; // upper bound, with the ends
-
-    return boundaries * table->row.boundary_s;
-}
-
 static double hidden_s(const stage_load *load)
 {
     return load->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD];
@@ -81,7 +68,8 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     table_select_layers(table, d);
     table_select_min_memory(table, PLAIT_EP_OVERLAP_NONE);
     const stage_load *whole = &table->min_memory_whole;
-    const double fused_s = most_fused_s(table);
+    // Upper bound on the time that fused boundaries save over all layers and the ends.
+    const double fused_s = (problem->model->layers + 1.0) * table->row.boundary_s;
     rank_floor most = {
         .seconds =
             larger(0.0, whole->forward_s + whole->backward_s - fused_s - hidden_s(whole)) / stages,
@@ -96,12 +84,11 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
         const double layers = most_of_rank(table, part->count, d->pp);
         stage_load load = load_of_layers(&table->row, part->row, layers);
         stage_load_add(&load, layers, &table->min_memory_time[part->row]);
-        most = larger_of(
-            most,
-            (rank_floor){.seconds = load.forward_s + load.backward_s - fused_s - hidden_s(&load),
-                         .bytes = min_memory_state_bytes(problem, &table->row, &most_sharded,
-                                                         &bytes, &load) +
-                                  load.saved_bytes});
+        most.seconds =
+            larger(most.seconds, load.forward_s + load.backward_s - fused_s - hidden_s(&load));
+        most.bytes = larger(
+            most.bytes, min_memory_state_bytes(problem, &table->row, &most_sharded, &bytes, &load) +
+                            load.saved_bytes);
     }
     plait_price price = price_of_rank(table, d, most);
     const double m = plait_degrees_microbatches(d, problem->job.gbs);

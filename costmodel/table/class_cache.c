@@ -6,7 +6,7 @@
  * The lists are arrays of the table and point into each other: the used part of each is copied, and
  * later copied back to the same place.
  */
-#include "costmodel/table/class_cache.h"
+#include "costmodel/table/table_private.h"
 
 #include <string.h>
 

@@ -39,7 +39,7 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
 }
 
 /* Fills the terms that depend on the choice. */
-static void take_times(const part_maker *maker, const stage_load *load, plait_layer_load *out)
+static void fill_times(const part_maker *maker, const stage_load *load, plait_layer_load *out)
 {
     const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
     const double loss = maker->rows.problem->runtime->keep.fragmentation;
@@ -55,17 +55,8 @@ static plait_layer_load part_of(const part_maker *maker, const stage_load *load)
     const stage_load nothing = {.count = 1};
     plait_layer_load out = {.state_bytes = rank_bytes(maker, load) - rank_bytes(maker, &nothing)};
 
-    take_times(maker, load, &out);
+    fill_times(maker, load, &out);
     return out;
-}
-
-static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
-                         plait_layer_load *out)
-{
-    stage_load load = {.count = 1};
-
-    add_row(maker, r, recompute, &load);
-    take_times(maker, &load, out);
 }
 
 static plait_layer_load part_of_row(const part_maker *maker, int r, plait_recompute recompute)
@@ -76,11 +67,14 @@ static plait_layer_load part_of_row(const part_maker *maker, int r, plait_recomp
     return part_of(maker, &load);
 }
 
-/* Adds the copy of the embedding table that a tied head or a prediction module reads. */
-static void add_table(const part_maker *maker, bool needed, stage_load *load)
+/* Replaces the terms that depend on the choice. */
+static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
+                         plait_layer_load *out)
 {
-    if (needed)
-        stage_load_add_weights(load, 1.0, &maker->rows.row->price[ROW_TABLE]);
+    stage_load load = {.count = 1};
+
+    add_row(maker, r, recompute, &load);
+    fill_times(maker, &load, out);
 }
 
 /* Are the first and the last chunk on one rank? */
@@ -90,32 +84,6 @@ static bool ends_meet(const plait_degrees *d)
 
     return plait_schedule_rank(schedule, d->pp, 0) ==
            plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
-}
-
-/*
- * Cost of a multi-token-prediction module. It reads the embedding table, which a tied head has
- * already.
- */
-static plait_layer_load module_part(const part_maker *maker, plait_recompute recompute)
-{
-    stage_load load = {.count = 1};
-
-    add_row(maker, ROW_MTP, recompute, &load);
-    add_table(maker, !maker->rows.problem->model->tied && !ends_meet(maker->rows.degrees), &load);
-    return part_of(maker, &load);
-}
-
-/* Cost of the loss, with the logits of multi-token-prediction modules. */
-static plait_layer_load loss_part(const part_maker *maker)
-{
-    const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    stage_load load = {.count = 1, .loss = true};
-
-    add_row(maker, ROW_HEAD, none, &load);
-    for (int m = 0; m < maker->rows.problem->model->mtp_layers; m++)
-        add_row(maker, ROW_MTP_HEAD, none, &load);
-    add_table(maker, maker->rows.problem->model->tied && !ends_meet(maker->rows.degrees), &load);
-    return part_of(maker, &load);
 }
 
 /* Time of sends, and of the mean rank's optimizer step, a lower bound on the longest one. */
@@ -134,22 +102,18 @@ static double after_s(const part_maker *maker, const plait_rank_loads *out)
            sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
 }
 
-/* Number of pairs, divided by the number of microbatches. (C.157) */
-static double pairs_of(const plait_degrees *d, int microbatches)
+/* A pair is counted for each microbatch that it shares. (C.157) */
+static part_maker part_maker_of(const plait_table *table, const plait_degrees *d,
+                                const cached_rank_loads *known)
 {
-    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE
-               ? 0.0
-               : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp, microbatches) /
-                     microbatches;
-}
+    const int microbatches = known->out.microbatches;
+    const double pairs =
+        d->ep_overlap == PLAIT_EP_OVERLAP_NONE
+            ? 0.0
+            : plait_schedule_pairs((plait_schedule)d->schedule, d->pp, d->vpp, microbatches) /
+                  microbatches;
 
-static part_maker maker_of(const plait_table *table, const plait_degrees *d,
-                           const cached_rank_loads *known)
-{
-    return (part_maker){
-        {&table->problem, d, &table->row, &known->gather, &known->routes},
-        pairs_of(d, known->out.microbatches),
-    };
+    return (part_maker){{&table->problem, d, &table->row, &known->gather, &known->routes}, pairs};
 }
 
 /* Do two points differ in their choice at most? Comparing bytes is the fast path. */
@@ -185,25 +149,25 @@ static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached
         .fused_s = table->row.boundary_s,
     };
     plait_rank_loads *out = &known->out;
-    const part_maker maker = maker_of(table, d, known);
+    const part_maker maker = part_maker_of(table, d, known);
     for (int k = 0; k < table->kinds; k++)
         out->layer[k] = part_of_row(&maker, k, none);
     out->embedding = part_of_row(&maker, ROW_EMBEDDING, none);
-    out->loss = loss_part(&maker);
-    if (table->problem.model->mtp_layers > 0)
-        out->module = module_part(&maker, none);
+    // A tied head, or else a module, reads a copy of the embedding table, unless the ends meet.
+    const plait_model *const model = table->problem.model;
+    stage_load loss = {.count = 1, .loss = true}, module = {.count = 1};
+    add_row(&maker, ROW_HEAD, none, &loss);
+    for (int m = 0; m < model->mtp_layers; m++)
+        add_row(&maker, ROW_MTP_HEAD, none, &loss);
+    if (model->mtp_layers > 0)
+        add_row(&maker, ROW_MTP, none, &module);
+    if (!ends_meet(d))
+        stage_load_add_weights(model->tied ? &loss : &module, 1.0, &table->row.price[ROW_TABLE]);
+    out->loss = part_of(&maker, &loss);
+    if (model->mtp_layers > 0)
+        out->module = part_of(&maker, &module);
     out->rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
     out->after_s = after_s(&maker, out);
-}
-
-/* Copies only the kinds that the model has, of PLAIT_MAX_LAYER_KINDS. */
-static void copy_cached(const plait_table *table, const plait_rank_loads *known,
-                        plait_rank_loads *out)
-{
-    const size_t ends = offsetof(plait_rank_loads, leading);
-
-    memcpy(out->layer, known->layer, (size_t)table->kinds * sizeof *out->layer);
-    memcpy((char *)out + ends, (const char *)known + ends, sizeof *out - ends);
 }
 
 plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degrees *d)
@@ -217,8 +181,11 @@ plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degree
     if (!known->known || !same_but_choice(&known->of, d))
         fill_cached_loads(table, d, known);
     plait_rank_loads out;
-    copy_cached(table, &known->out, &out);
-    const part_maker maker = maker_of(table, d, known);
+    // Copies only the kinds that the model has, of PLAIT_MAX_LAYER_KINDS.
+    const size_t ends = offsetof(plait_rank_loads, leading);
+    memcpy(out.layer, known->out.layer, (size_t)table->kinds * sizeof *out.layer);
+    memcpy((char *)&out + ends, (const char *)&known->out + ends, sizeof out - ends);
+    const part_maker maker = part_maker_of(table, d, known);
     all.layers = 0;
     out.leading = some ? d->recompute.layers / d->vpp : -1;
     for (int k = 0; k < table->kinds; k++) {

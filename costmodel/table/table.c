@@ -13,7 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "costmodel/table/class_cache.h"
 #include "costmodel/plan/cost_parts.h"
 #include "costmodel/layer/layer_ops.h"
 #include "plan/problem_check.h"

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "costmodel/table/class_cache.h"
 #include "plan/split.h"
 #include "costmodel/table/table_private.h"
 

@@ -168,6 +168,23 @@ struct plait_table {
     double computed_s[ROW_PRICES]; /* seconds of one layer, by row */
 };
 
+// class_cache.c
+/** Returns a cache, which stores nothing before class_cache_grow; NULL when out of memory. */
+class_cache *class_cache_new(plait_arena *arena);
+
+/** Lets the cache store classes in `arena`, which must not be rewound. */
+void class_cache_grow(class_cache *cache, plait_arena *arena);
+
+/** Fills the table's classes and runs from the cache; false: not cached. */
+bool class_cache_get(const class_cache *cache, const plait_degrees *degrees, plait_table *table);
+
+/**
+ * Stores the table's classes and runs if the cache has space. Layouts are not stored, since none
+ * repeats.
+ */
+void class_cache_put(class_cache *cache, const plait_degrees *degrees, const plait_table *table);
+
+// table_classes.c
 /** Fills the chunks of a point; empty chunks for a layout without text. */
 void table_assign_layers(const plait_table *table, const plait_degrees *d,
                          plait_chunk chunk[PLAIT_MAX_LAYERS]);
@@ -175,9 +192,11 @@ void table_assign_layers(const plait_table *table, const plait_degrees *d,
 /** Assigns the layers of a point to chunks and finds the classes of ranks. Allocates nothing. */
 void table_classify(plait_table *table, const plait_degrees *d);
 
+// bound.c
 /** Fills `whole` and `replicas`, once a table. */
 void table_make_whole(plait_table *table);
 
+// table.c
 /** Updates the row of layers if the point's keys differ from the last ones. */
 void table_select_layers(plait_table *table, const plait_degrees *d);
 
