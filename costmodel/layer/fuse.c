@@ -1,15 +1,11 @@
 /*
- * fuse.c - fusion of collectives of adjacent parallelisms: all rules, and those inside a layer
- *
- *     after attention         all-reduce -> each rank takes its tokens -> experts    TP+EP, TP+SP
- *     after shared experts    all-reduce -> each rank adds those of its tokens       TP+SP
- *
- * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own
- * tokens alone, the result of the gather is discarded; norm and router, which read one token at a
- * time, then run before it. fuse_boundary.c has the rules between stages.
+ * fuse.c - fusion of collectives of adjacent parallelisms: all rules, those inside a layer (C.142),
+ * and those of sends between two chunks of a pipeline (C.143)
  */
 #include "costmodel/layer/fuse.h"
+#include "base/numbers.h"
 #include "plait/lowlevel/fuse.h"
+#include "plait/lowlevel/schedule.h"
 #include "plait/runtime.h"
 
 // ---- what each rule sends ------------------------------------------------------------------
@@ -71,58 +67,35 @@ double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int 
     return sent;
 }
 
-// ---- inside a layer ------------------------------------------------------------------------
-
-/*
- * C.20: without sp, each tensor rank sends its own share of the tokens to the experts if etp = 1.
+/* ---- inside a layer (C.142) ----
+ *
+ *     after attention         all-reduce -> each rank takes its tokens -> experts    TP+EP, TP+SP
+ *     after shared experts    all-reduce -> each rank adds those of its tokens       TP+SP
+ *
+ * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own
+ * tokens alone, the result of the gather is discarded; norm and router, which read one token at a
+ * time, then run before it.
  */
-static bool deals_tokens(const plait_layer *layer, const plait_shard *shard)
-{
-    return layer->ffn == PLAIT_FFN_MOE && !layer->parallel_residual && !layer->opaque &&
-           shard->tp > 1 && !shard->sp && shard->etp == 1;
-}
 
 /*
+ * The all-reduce of a forward pass that becomes a reduce-scatter, and its rule; NULL: there is none.
+ * Without sp, each tensor rank sends its own share of the tokens to the experts if etp = 1 (C.20).
  * Shared experts read all tokens on every rank, so attention's sums must be complete before them.
  */
-static bool sends_to_experts(const plait_layer *layer, const plait_shard *shard)
+static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard,
+                              plait_block *block, plait_fusion_rule *rule)
 {
-    return deals_tokens(layer, shard) && layer->moe.shared_width == 0 && shard->ep > 1;
-}
+    const bool shared = layer->moe.shared_width > 0;
+    const plait_part part = shared ? PLAIT_PART_shared : PLAIT_PART_attn_out;
 
-static bool keeps_its_tokens(const plait_layer *layer, const plait_shard *shard)
-{
-    return deals_tokens(layer, shard) && layer->moe.shared_width == 0 && shard->ep == 1;
-}
-
-static bool adds_shared_experts(const plait_layer *layer, const plait_shard *shard)
-{
-    return deals_tokens(layer, shard) && layer->moe.shared_width > 0;
-}
-
-/* C.142: the all-reduce after this part becomes a reduce-scatter in the forward pass. */
-static const struct {
-    plait_fusion_rule rule;
-    plait_part part;
-    bool (*holds)(const plait_layer *layer, const plait_shard *shard);
-} layer_rules[] = {
-    {PLAIT_FUSE_TP_EP, PLAIT_PART_attn_out, sends_to_experts},
-    {PLAIT_FUSE_TP_SP, PLAIT_PART_attn_out, keeps_its_tokens},
-    {PLAIT_FUSE_TP_SP, PLAIT_PART_shared, adds_shared_experts},
-};
-
-enum { LAYER_RULES = sizeof layer_rules / sizeof *layer_rules };
-
-/* The all-reduce that a rule replaces; NULL: this layer has none. */
-static plait_op *reduced_by(int rule, const plait_layer *layer, const plait_shard *shard,
-                            plait_block *block)
-{
-    if (!layer_rules[rule].holds(layer, shard))
+    if (layer->ffn != PLAIT_FFN_MOE || layer->parallel_residual || layer->opaque ||
+        shard->tp == 1 || shard->sp || shard->etp > 1)
         return NULL;
+    *rule = !shared && shard->ep > 1 ? PLAIT_FUSE_TP_EP : PLAIT_FUSE_TP_SP;
     for (int i = 0; i < block->ops; i++) {
         plait_op *op = &block->op[i];
-        if (op->kind == PLAIT_OP_COLLECTIVE && op->part == layer_rules[rule].part &&
-            op->axis == PLAIT_AXIS_TP && op->collective == PLAIT_ALL_REDUCE)
+        if (op->kind == PLAIT_OP_COLLECTIVE && op->part == part && op->axis == PLAIT_AXIS_TP &&
+            op->collective == PLAIT_ALL_REDUCE)
             return op;
     }
     return NULL;
@@ -138,74 +111,302 @@ static plait_op scattered(const plait_op *reduce)
 
 unsigned fuse_choose(const plait_problem *problem, const layer_row *row, int kind)
 {
-    const plait_layer *layer = &problem->model->kind[kind];
-    unsigned rules = 0;
+    plait_fusion_rule rule;
     plait_block block;
 
     row_describe(problem, row, kind, PLAIT_FORWARD, &block);
-    for (int r = 0; r < LAYER_RULES; r++) {
-        const plait_op *reduce = reduced_by(r, layer, &row->shard, &block);
-        if (!reduce)
-            continue;
-        const plait_op scatter = scattered(reduce);
-        if (collective_time_of(problem, row, &scatter, 0.0).exposed_s <
-            collective_time_of(problem, row, reduce, 0.0).exposed_s)
-            rules |= 1u << layer_rules[r].rule;
-    }
-    return rules;
+    const plait_op *reduce = fused_reduce(&problem->model->kind[kind], &row->shard, &block, &rule);
+    if (!reduce)
+        return 0;
+    const plait_op scatter = scattered(reduce);
+    return collective_time_of(problem, row, &scatter, 0.0).exposed_s <
+                   collective_time_of(problem, row, reduce, 0.0).exposed_s
+               ? 1u << rule
+               : 0;
 }
 
 void fuse_block(const plait_layer *layer, const plait_shard *shard, plait_pass_kind pass,
                 unsigned rules, plait_block *block)
 {
-    for (int r = 0; r < LAYER_RULES && pass == PLAIT_FORWARD; r++) {
-        plait_op *reduce =
-            rules >> layer_rules[r].rule & 1u ? reduced_by(r, layer, shard, block) : NULL;
-        if (reduce)
-            *reduce = scattered(reduce);
-    }
-}
+    plait_fusion_rule rule;
+    plait_op *reduce = pass == PLAIT_FORWARD ? fused_reduce(layer, shard, block, &rule) : NULL;
 
-// ---- report --------------------------------------------------------------------------------
-
-static void report_rule(const plait_problem *problem, const layer_row *row, int kind, int rule,
-                        double calls, plait_fused fused[PLAIT_FUSION_RULES])
-{
-    const plait_layer *layer = &problem->model->kind[kind];
-    plait_fused *out = &fused[layer_rules[rule].rule];
-    plait_block block;
-
-    plait_block_describe(problem->model, layer, &row->shard,
-                         pass_of(problem, &row->key, PLAIT_FORWARD), &block);
-    const plait_op *reduce = reduced_by(rule, layer, &row->shard, &block);
-    if (!reduce)
-        return;
-    const plait_op scatter = scattered(reduce);
-    out->fate = row->fused[kind] >> layer_rules[rule].rule & 1u ? PLAIT_FUSED : PLAIT_DECLINED;
-    out->calls += calls;
-    out->before_bytes +=
-        calls * plait_collective_sent_bytes(PLAIT_ALL_REDUCE, row->shard.tp, reduce->bytes);
-    out->after_bytes +=
-        calls * plait_collective_sent_bytes(PLAIT_REDUCE_SCATTER, row->shard.tp, reduce->bytes);
-    out->before_s += calls * collective_time_of(problem, row, reduce, 0.0).seconds;
-    out->after_s += calls * collective_time_of(problem, row, &scatter, 0.0).seconds;
-}
-
-/* Rules that sp applies already: sums are scattered, and experts receive tokens from the shards. */
-static void report_already(const layer_row *row, const plait_layer *layer,
-                           plait_fused fused[PLAIT_FUSION_RULES])
-{
-    if (!row->shard.sp)
-        return;
-    fused[PLAIT_FUSE_TP_SP].fate = PLAIT_FUSED_ALREADY;
-    if (layer->ffn == PLAIT_FFN_MOE && row->shard.ep > 1 && row->shard.etp == 1)
-        fused[PLAIT_FUSE_SP_EP_SP].fate = PLAIT_FUSED_ALREADY;
+    if (reduce && rules >> rule & 1u)
+        *reduce = scattered(reduce);
 }
 
 void fuse_layer_report(const plait_problem *problem, const layer_row *row, int kind, double times,
                        plait_fused fused[PLAIT_FUSION_RULES])
 {
-    report_already(row, &problem->model->kind[kind], fused);
-    for (int r = 0; r < LAYER_RULES; r++)
-        report_rule(problem, row, kind, r, times, fused);
+    const plait_layer *layer = &problem->model->kind[kind];
+    const plait_shard *shard = &row->shard;
+    plait_fusion_rule rule;
+    plait_block block;
+
+    // Rules that sp applies already: sums are scattered, and experts receive tokens from shards.
+    if (shard->sp) {
+        fused[PLAIT_FUSE_TP_SP].fate = PLAIT_FUSED_ALREADY;
+        if (layer->ffn == PLAIT_FFN_MOE && shard->ep > 1 && shard->etp == 1)
+            fused[PLAIT_FUSE_SP_EP_SP].fate = PLAIT_FUSED_ALREADY;
+    }
+    plait_block_describe(problem->model, layer, shard, pass_of(problem, &row->key, PLAIT_FORWARD),
+                         &block);
+    const plait_op *reduce = fused_reduce(layer, shard, &block, &rule);
+    if (!reduce)
+        return;
+    const plait_op scatter = scattered(reduce);
+    plait_fused *out = &fused[rule];
+    out->fate = row->fused[kind] >> rule & 1u ? PLAIT_FUSED : PLAIT_DECLINED;
+    out->calls += times;
+    out->before_bytes +=
+        times * plait_collective_sent_bytes(PLAIT_ALL_REDUCE, shard->tp, reduce->bytes);
+    out->after_bytes +=
+        times * plait_collective_sent_bytes(PLAIT_REDUCE_SCATTER, shard->tp, reduce->bytes);
+    out->before_s += times * collective_time_of(problem, row, reduce, 0.0).seconds;
+    out->after_s += times * collective_time_of(problem, row, &scatter, 0.0).seconds;
+}
+
+/* ---- between two chunks (C.143) ----
+ *
+ *     TP+PP  all-reduce, send             -> reduce-scatter, send of a share, all-gather
+ *     SP+PP  send of a share, all-gather  -> many-to-many scatter
+ *     PP+EP  send, dispatch               -> many-to-many scatter
+ *
+ * and the same in the backward pass, from the chunk after the boundary to the one before it. A rule
+ * changes the time of the chunks on both sides and of the send between them. It is applied if it is
+ * faster by itself and the step is shorter: how much of it a step exposes depends on the schedule,
+ * so the step is summed both ways (costmodel/stage/fused_step.c).
+ */
+
+double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
+{
+    if (d->pp == 1)
+        return 0.0;
+    const plait_route route = plait_route_of(problem->cluster, plait_group_of(d, PLAIT_AXIS_PP));
+    return plait_p2p_s(&route, network_of(problem), row->p2p_bytes) +
+           problem->runtime->factor.p2p_s;
+}
+
+/* Experts first: if they follow a boundary, no tensor-parallel product does. */
+static const plait_fusion_rule boundary_rules[] = {PLAIT_FUSE_PP_EP, PLAIT_FUSE_TP_PP,
+                                                   PLAIT_FUSE_SP_PP};
+
+enum { BOUNDARY_RULES = sizeof boundary_rules / sizeof *boundary_rules };
+
+static bool shards_for(plait_fusion_rule rule, const plait_shard *shard)
+{
+    return rule == PLAIT_FUSE_PP_EP ? shard->ep > 1
+                                    : shard->tp > 1 && shard->sp == (rule == PLAIT_FUSE_SP_PP);
+}
+
+/* TP+PP: the last layer before a boundary ends in a sum over the tensor ranks. */
+static bool ends_for(plait_fusion_rule rule, const plait_layer *layer)
+{
+    return rule != PLAIT_FUSE_TP_PP ||
+           (!layer->opaque && (layer->ffn == PLAIT_FFN_MLP ||
+                               (layer->ffn == PLAIT_FFN_NONE && layer->mixer != PLAIT_MIXER_NONE)));
+}
+
+/* The first layer after a boundary begins with experts, or with a tensor-parallel product. */
+static bool begins_for(plait_fusion_rule rule, const plait_layer *layer)
+{
+    if (rule == PLAIT_FUSE_PP_EP)
+        return !layer->opaque && layer->mixer == PLAIT_MIXER_NONE && layer->ffn == PLAIT_FFN_MOE;
+    return !layer->opaque && (layer->mixer != PLAIT_MIXER_NONE || layer->ffn == PLAIT_FFN_MLP);
+}
+
+/*
+ * Does a rule hold at every boundary? A boundary between two chunks of one rank has no send. PP+EP
+ * needs the same kind of layer after every boundary.
+ */
+static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
+                             const plait_degrees *d, const plait_chunk *chunk)
+{
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+
+    if (plait_schedule_replicas(schedule) > 1)
+        return false;
+    for (int c = 1; c < d->pp * d->vpp; c++) {
+        if (chunk[c - 1].first == chunk[c - 1].last || chunk[c].first == chunk[c].last ||
+            plait_schedule_rank(schedule, d->pp, c - 1) == plait_schedule_rank(schedule, d->pp, c))
+            return false;
+        const int first = model->layer_kind[chunk[c].first];
+        if (!ends_for(rule, &model->kind[model->layer_kind[chunk[c - 1].last - 1]]) ||
+            !begins_for(rule, &model->kind[first]) ||
+            (rule == PLAIT_FUSE_PP_EP && first != model->layer_kind[chunk[1].first]))
+            return false;
+    }
+    return true;
+}
+
+static void change(const plait_problem *problem, const layer_row *row, fused_boundary *out,
+                   plait_op op, bool behind, bool backward, double times)
+{
+    double *saved = backward ? (behind ? &out->backward_behind_s : &out->backward_before_s)
+                             : (behind ? &out->forward_behind_s : &out->forward_before_s);
+
+    out->change[out->changes++] = (boundary_change){op, behind, backward, times};
+    *saved -= times * collective_time_of(problem, row, &op, 0.0).exposed_s;
+}
+
+/* @param kind  of the first layer after the boundary */
+static void change_by_rule(const plait_problem *problem, const layer_row *row,
+                           plait_fusion_rule rule, int kind, fused_boundary *out)
+{
+    const plait_pass pass = pass_of(problem, &row->key, PLAIT_FORWARD);
+    plait_op reduce = {
+        // around tensor-parallel products, as C.12 counts it
+        .kind = PLAIT_OP_COLLECTIVE,
+        .collective = PLAIT_ALL_REDUCE,
+        .axis = PLAIT_AXIS_TP,
+        .overlap = PLAIT_OVERLAP_TP,
+        .bytes = 2.0 * pass.sequences * pass.query_tokens / row->key.cp * problem->model->hidden,
+        .count = 1.0,
+    };
+    const plait_op scatter = scattered(&reduce);
+    plait_op gather = reduce;
+    plait_block block;
+
+    gather.collective = PLAIT_ALL_GATHER;
+    out->op = rule == PLAIT_FUSE_TP_PP ? PLAIT_P2P : PLAIT_M2MS;
+    if (rule == PLAIT_FUSE_TP_PP)
+        out->bytes = reduce.bytes / row->key.tp;
+    if (rule == PLAIT_FUSE_SP_PP) {
+        out->bytes = gather.bytes;
+        change(problem, row, out, gather, true, false, -1.0);
+        change(problem, row, out, scatter, true, true, -1.0);
+        return;
+    }
+    for (int back = 0; back < 2; back++) {
+        // Sums are scattered before the send and gathered after it; some software already scatters
+        // its sends.
+        if (rule == PLAIT_FUSE_TP_PP) {
+            change(problem, row, out, reduce, back, back, -1.0);
+            change(problem, row, out, scatter, back, back, 1.0);
+            if (!problem->runtime->overlap.p2p_scatter)
+                change(problem, row, out, gather, !back, back, 1.0);
+            continue;
+        }
+        row_describe(problem, row, kind, back ? PLAIT_BACKWARD : PLAIT_FORWARD, &block);
+        for (int i = 0; i < block.ops; i++) {
+            const plait_op *op = &block.op[i];
+            if (op->kind != PLAIT_OP_COLLECTIVE || op->axis != PLAIT_AXIS_EP ||
+                op->part != PLAIT_PART_dispatch)
+                continue;
+            change(problem, row, out, *op, true, back, -1.0);
+            out->bytes = op->bytes;
+            out->imbalance = op->imbalance;
+        }
+    }
+}
+
+/*
+ * The ranks of a fused send: those of one chunk and of the next if all of them take part, else the
+ * stages.
+ */
+static plait_route send_route(const plait_problem *problem, const plait_degrees *d,
+                              const fused_boundary *boundary)
+{
+    const plait_group_shape stages = plait_group_of(d, PLAIT_AXIS_PP);
+    plait_group_shape both =
+        plait_group_of(d, boundary->rule == PLAIT_FUSE_PP_EP ? PLAIT_AXIS_EP : PLAIT_AXIS_TP);
+
+    if (boundary->op != PLAIT_M2MS)
+        return plait_route_of(problem->cluster, stages);
+    both.ranks *= 2;
+    both.run[both.runs].size = 2;
+    both.run[both.runs++].stride = stages.run[0].stride;
+    return plait_route_of(problem->cluster, both);
+}
+
+/* One microbatch forward and backward: two sends, and the collectives that the rule changes. */
+static plait_fused pair_of(const plait_problem *problem, const plait_degrees *d,
+                           const layer_row *row, const fused_boundary *boundary)
+{
+    plait_fused out = {
+        .calls = 2.0,
+        .before_bytes = 2.0 * row->p2p_bytes,
+        .after_bytes = 2.0 * boundary->bytes,
+        .before_s = 2.0 * pipeline_send_s(problem, d, row),
+        .after_s = 2.0 * boundary->send_s,
+    };
+
+    for (int i = 0; i < boundary->changes; i++) {
+        const plait_op *op = &boundary->change[i].op;
+        const bool gone = boundary->change[i].times < 0.0;
+        *(gone ? &out.before_bytes : &out.after_bytes) +=
+            plait_collective_sent_bytes(op->collective, row->route[op->axis].ranks, op->bytes);
+        *(gone ? &out.before_s : &out.after_s) += collective_time_of(problem, row, op, 0.0).seconds;
+    }
+    return out;
+}
+
+fused_boundary fused_boundary_of(const plait_problem *problem, const plait_degrees *d,
+                                 const layer_row *row, const plait_chunk *chunk)
+{
+    fused_boundary out = {0};
+
+    if (d->fusion == PLAIT_FUSION_NONE || d->pp == 1)
+        return out;
+    for (int r = 0; r < BOUNDARY_RULES && !out.known; r++) {
+        if (!shards_for(boundary_rules[r], &row->shard) ||
+            !holds_everywhere(boundary_rules[r], problem->model, d, chunk))
+            continue;
+        out.known = true;
+        out.rule = boundary_rules[r];
+        change_by_rule(problem, row, out.rule, problem->model->layer_kind[chunk[1].first], &out);
+        const plait_route route = send_route(problem, d, &out);
+        out.ranks = route.ranks;
+        out.send_s = larger(1.0, out.imbalance) *
+                         plait_collective_s(&route, network_of(problem), out.op, out.bytes) +
+                     problem->runtime->factor.p2p_s;
+        out.pair = pair_of(problem, d, row, &out);
+        out.faster = out.pair.after_s < out.pair.before_s;
+    }
+    return out;
+}
+
+fused_boundary fused_boundary_of_plan(const plait_problem *problem, const plait_plan *plan,
+                                      const layer_row *row)
+{
+    const plait_degrees *d = &plan->degrees;
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+
+    if (d->fusion == PLAIT_FUSION_NONE)
+        return (fused_boundary){0};
+    for (int c = 0; c < d->pp * d->vpp; c++)
+        chunk[c] = *plait_plan_chunk(plan, c);
+    return fused_boundary_of(problem, d, row, chunk);
+}
+
+double fused_boundary_most_s(const plait_problem *problem, const layer_row *row)
+{
+    double most = 0.0;
+
+    for (int r = 0; r < BOUNDARY_RULES; r++)
+        for (int k = 0; k < problem->model->kinds && shards_for(boundary_rules[r], &row->shard);
+             k++) {
+            fused_boundary one = {0};
+            if (!begins_for(boundary_rules[r], &problem->model->kind[k]))
+                continue;
+            change_by_rule(problem, row, boundary_rules[r], k, &one);
+            most = larger(most, one.forward_before_s + one.forward_behind_s +
+                                    one.backward_before_s + one.backward_behind_s);
+        }
+    return most;
+}
+
+plait_fused fused_boundary_report(const plait_problem *problem, const plait_degrees *d,
+                                  const fused_boundary *boundary, bool chosen)
+{
+    const double pairs = (double)plait_degrees_microbatches(d, problem->job.gbs) * d->vpp;
+
+    return (plait_fused){
+        .fate = chosen ? PLAIT_FUSED : PLAIT_DECLINED,
+        .calls = pairs * boundary->pair.calls,
+        .before_bytes = pairs * boundary->pair.before_bytes,
+        .after_bytes = pairs * boundary->pair.after_bytes,
+        .before_s = pairs * boundary->pair.before_s,
+        .after_s = pairs * boundary->pair.after_s,
+    };
 }

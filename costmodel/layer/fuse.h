@@ -43,7 +43,6 @@ typedef struct fused_boundary {
     plait_fused pair;       /* one microbatch forward and backward, hidden or exposed */
 } fused_boundary;
 
-// fuse_boundary.c
 /** @param chunk  [pp vpp], in pipeline order */
 fused_boundary fused_boundary_of(const plait_problem *problem, const plait_degrees *degrees,
                                  const layer_row *row, const plait_chunk *chunk);
