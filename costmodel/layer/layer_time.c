@@ -29,7 +29,7 @@ static double gather_exposed_s(const plait_problem *problem, double comm_s, doub
 }
 
 /* The share of an entry that two masks select: 1, 1/2 or 0. */
-static double mask_share(unsigned whole, unsigned half, unsigned entry)
+static inline double mask_share(unsigned whole, unsigned half, unsigned entry)
 {
     return whole >> entry & 1u ? 1.0 : half >> entry & 1u ? 0.5 : 0.0;
 }
@@ -131,14 +131,16 @@ typedef struct layer_waits {
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_choice choice, double away_bytes)
 {
-    const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
     const bool full = choice.recompute.kind == PLAIT_RECOMPUTE_FULL;
     const rerun again = rerun_of(price, choice.recompute);
     const double alone_s = price->forward_gpu_s + price->backward_gpu_s;
     const double left = gather->paired_s > 0.0 ? 1.0 - gather->paired_s / alone_s : 1.0;
     const double forward_s = left * price->forward_gpu_s;
     const double backward_s = left * price->backward_gpu_s + again.seconds;
-    const double acts_s = away_bytes > 0.0 ? away_bytes / gpu->host_bytes_per_s : 0.0;
+    const double acts_s =
+        away_bytes > 0.0
+            ? away_bytes / plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s
+            : 0.0;
     const double up_again_s = gather->up_again_s + (full ? gather->up_rerun_s : 0.0);
     const double forward_carried_s =
         gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
