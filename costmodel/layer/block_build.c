@@ -153,20 +153,12 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
                : bytes + 0.5 * (per_element + HALF_BYTES) * (op->batch * op->k * op->n);
 }
 
-/* The largest power of two, at most 8, that divides `elements`. */
-static int alignment_of(double elements)
-{
-    const int rest = (int)fmod(elements, 8.0);
-
-    return rest == 0 ? 8 : rest & -rest;
-}
-
 double block_misaligned(double a, double b)
 {
-    const int of_a = alignment_of(a), of_b = alignment_of(b);
-    const int least = of_a < of_b ? of_a : of_b;
+    const int rest = (int)fmod(a, 8.0) | (int)fmod(b, 8.0);
+    const int least = rest & -rest; // largest power of two that divides both; 0: 8 or more
 
-    return least == 8 ? 0.0 : least == 4 ? 0.5 : least == 2 ? 1.0 : 1.5;
+    return least == 0 ? 0.0 : least == 4 ? 0.5 : least == 2 ? 1.0 : 1.5;
 }
 
 /*

@@ -199,14 +199,6 @@ static bool shards_for(plait_fusion_rule rule, const plait_shard *shard)
                                     : shard->tp > 1 && shard->sp == (rule == PLAIT_FUSE_SP_PP);
 }
 
-/* TP+PP: the last layer before a boundary ends in a sum over the tensor ranks. */
-static bool ends_for(plait_fusion_rule rule, const plait_layer *layer)
-{
-    return rule != PLAIT_FUSE_TP_PP ||
-           (!layer->opaque && (layer->ffn == PLAIT_FFN_MLP ||
-                               (layer->ffn == PLAIT_FFN_NONE && layer->mixer != PLAIT_MIXER_NONE)));
-}
-
 /* The first layer after a boundary begins with experts, or with a tensor-parallel product. */
 static bool begins_for(plait_fusion_rule rule, const plait_layer *layer)
 {
@@ -216,8 +208,8 @@ static bool begins_for(plait_fusion_rule rule, const plait_layer *layer)
 }
 
 /*
- * Does a rule hold at every boundary? A boundary between two chunks of one rank has no send. PP+EP
- * needs the same kind of layer after every boundary.
+ * Does a rule hold at every boundary? A boundary between two chunks of one rank has no send. TP+PP
+ * needs a sum over the tensor ranks before every boundary, PP+EP the same kind of layer after it.
  */
 static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
                              const plait_degrees *d, const plait_chunk *chunk)
@@ -230,9 +222,12 @@ static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
         if (chunk[c - 1].first == chunk[c - 1].last || chunk[c].first == chunk[c].last ||
             plait_schedule_rank(schedule, d->pp, c - 1) == plait_schedule_rank(schedule, d->pp, c))
             return false;
+        const plait_layer *last = &model->kind[model->layer_kind[chunk[c - 1].last - 1]];
         const int first = model->layer_kind[chunk[c].first];
-        if (!ends_for(rule, &model->kind[model->layer_kind[chunk[c - 1].last - 1]]) ||
-            !begins_for(rule, &model->kind[first]) ||
+        const bool sums =
+            !last->opaque && (last->ffn == PLAIT_FFN_MLP ||
+                              (last->ffn == PLAIT_FFN_NONE && last->mixer != PLAIT_MIXER_NONE));
+        if ((rule == PLAIT_FUSE_TP_PP && !sums) || !begins_for(rule, &model->kind[first]) ||
             (rule == PLAIT_FUSE_PP_EP && first != model->layer_kind[chunk[1].first]))
             return false;
     }

@@ -69,33 +69,6 @@ static double waves(double w, double quantised)
 }
 
 /*
- * Tc of C.30, the cheapest tile (rows x columns) and split s of k:
- *
- *     waves x 2 rows columns (k / s + k0) / (peak of one SM x emax x rate of the tile)
- *     + with s > 1: 4 bytes of each of the s partial sums, at twice the HBM rate (they stay in L2)
- */
-static double gemm_compute_s(const plait_accelerator *gpu, const plait_gemm_fit *fit,
-                             const plait_gemm *g)
-{
-    const double sm_rate = gpu->peak_flops_per_s[g->precision] / gpu->sms * fit->emax;
-    const double group_rate[] = {1.0, fit->r128, fit->r64, fit->r32};
-    double best = HUGE_VAL;
-
-    for (int t = 0; t < TILES; t++) {
-        const double rate = sm_rate * group_rate[tile_group[t]];
-        const double tiles = g->batch * ceil(g->m / tile_rows[t]) * ceil(g->n / tile_columns[t]);
-        const double area = 2.0 * tile_rows[t] * tile_columns[t] / rate;
-        for (double split = 1.0; split <= most_splits; split *= 2.0) {
-            double s = waves(tiles * split / gpu->sms, fit->q) * area * (g->k / split + fit->k0);
-            if (split > 1.0)
-                s += 4.0 * g->batch * g->m * g->n * split / (2.0 * gpu->hbm_bytes_per_s);
-            best = smaller(best, s);
-        }
-    }
-    return best;
-}
-
-/*
  * Tm of C.30: both inputs are read and the output is written once, at the share eb of the HBM rate.
  * An output that the product accumulates into is read as well. (C.301)
  */
@@ -120,20 +93,37 @@ static double join(double a, double b, double p)
 
 /*
  * C.30: t0 + (Tc^p + Tm^p)^(1/p), plus, for fp8 products, cq passes that quantise the input: each
- * reads 2 bytes per element and writes 1. Without these passes t0 is that of bf16.
+ * reads 2 bytes per element and writes 1. Without these passes t0 is that of bf16. Tc is that of the
+ * cheapest tile (rows x columns) and split s of k:
+ *
+ *     waves x 2 rows columns (k / s + k0) / (peak of one SM x emax x rate of the tile)
+ *     + with s > 1: 4 bytes of each of the s partial sums, at twice the HBM rate (they stay in L2)
  */
 double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
     if ((unsigned)g.precision >= PLAIT_PRECISIONS)
         return (double)NAN;
     const plait_gemm_fit *fit = &gpu->gemm[g.precision];
-    const double compute_s = gemm_compute_s(gpu, fit, &g);
+    const double sm_rate = gpu->peak_flops_per_s[g.precision] / gpu->sms * fit->emax;
+    const double group_rate[] = {1.0, fit->r128, fit->r64, fit->r32};
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
     const double quantise_s =
         g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
     const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // t0 includes quantisation
     const double t0_s = apart ? gpu->gemm[plain_precision(gpu, g.precision)].t0_s : fit->t0_s;
+    double compute_s = HUGE_VAL;
 
+    for (int t = 0; t < TILES; t++) {
+        const double rate = sm_rate * group_rate[tile_group[t]];
+        const double tiles = g.batch * ceil(g.m / tile_rows[t]) * ceil(g.n / tile_columns[t]);
+        const double area = 2.0 * tile_rows[t] * tile_columns[t] / rate;
+        for (double split = 1.0; split <= most_splits; split *= 2.0) {
+            double s = waves(tiles * split / gpu->sms, fit->q) * area * (g.k / split + fit->k0);
+            if (split > 1.0)
+                s += 4.0 * g.batch * g.m * g.n * split / (2.0 * gpu->hbm_bytes_per_s);
+            compute_s = smaller(compute_s, s);
+        }
+    }
     return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
 }
 

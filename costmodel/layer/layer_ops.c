@@ -20,28 +20,6 @@ const plait_route *op_route(const layer_row *row, const plait_op *op)
     return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
 }
 
-/*
- * The exposed seconds of a collective (C.60, C.61, C.62). Tensor-parallel overlap needs the shared
- * memory of the scale-up domain, so beyond the domain everything is exposed. A ring overlaps the
- * attention over the blocks that have already arrived.
- */
-static double exposed_s(const plait_problem *problem, const plait_op *op, bool leaves_domain,
-                        double seconds, double attention_s)
-{
-    const plait_overlaps *overlap = &problem->runtime->overlap;
-
-    switch (op->overlap) {
-    case PLAIT_OVERLAP_TP:
-        return (leaves_domain ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * seconds;
-    case PLAIT_OVERLAP_EP:
-        return overlap->ep_exposed * seconds;
-    case PLAIT_OVERLAP_CP_RING:
-        return larger(0.0, seconds - attention_s * op->count / (op->count + 1.0));
-    default:
-        return seconds;
-    }
-}
-
 /* The factor by which uneven routing makes all ranks wait for the fullest. (C.20) */
 static double waited_for(const plait_op *op)
 {
@@ -62,17 +40,29 @@ double exchange_s(const plait_problem *problem, const plait_route *route, const 
                                                        op->experts, op->node_copies);
 }
 
-/* An expert all-to-all waits for the fullest rank. */
+/*
+ * C.60, C.61, C.62: tensor-parallel overlap needs the shared memory of the scale-up domain, so
+ * beyond the domain everything is exposed. A ring overlaps the attention over the blocks that have
+ * already arrived.
+ */
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
 {
+    const plait_overlaps *overlap = &problem->runtime->overlap;
     const plait_route *const route = op_route(row, op);
-    const double seconds = op->count * exchange_s(problem, route, op);
+    const double s = op->count * exchange_s(problem, route, op);
 
-    return (collective_time){
-        .seconds = seconds,
-        .exposed_s = exposed_s(problem, op, route->levels > 1, seconds, attention_s),
-    };
+    switch (op->overlap) {
+    case PLAIT_OVERLAP_TP:
+        return (collective_time){
+            s, (route->levels > 1 ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * s};
+    case PLAIT_OVERLAP_EP:
+        return (collective_time){s, overlap->ep_exposed * s};
+    case PLAIT_OVERLAP_CP_RING:
+        return (collective_time){s, larger(0.0, s - attention_s * op->count / (op->count + 1.0))};
+    default:
+        return (collective_time){s, s};
+    }
 }
 
 layer_term term_of(const plait_op *op)
@@ -241,36 +231,6 @@ double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
         s += half_of(problem, row, kind, (block_half)half, &room)->computed_s;
     }
     return s;
-}
-
-// ---- sums ----------------------------------------------------------------------------------
-
-void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
-                     double part_s[PLAIT_PARTS])
-{
-    for (int i = 0; i < pass->ops; i++) {
-        const priced_op *op = &pass->op[i];
-        if (op->travels != travels)
-            continue;
-        terms[op->term] += op->s;
-        part_s[op->part] += op->s;
-    }
-}
-
-void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s)
-{
-    double *const by_role[] = {[LAYER_FRONT] = &sum->front,
-                               [LAYER_EXPERTS] = &sum->experts,
-                               [LAYER_DISPATCH] = &sum->dispatch,
-                               [LAYER_COMBINE] = &sum->combine};
-
-    for (int i = 0; i < pass->ops; i++) {
-        const priced_op *op = &pass->op[i];
-        *by_role[op->role] += op->s;
-        if (op->expert_weights)
-            sum->weights += op->s;
-        *weight_s += op->weight_s;
-    }
 }
 
 /* ---- the forward of one microbatch, overlapped with the backward of another ----

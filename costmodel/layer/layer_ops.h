@@ -63,13 +63,6 @@ typedef struct priced_room {
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
-/** Adds the seconds of collectives (`travels`) or else of kernels, by term and by part. (C.36) */
-void priced_pass_add(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
-                     double part_s[PLAIT_PARTS]);
-
-/** Adds seconds by role in a pair of microbatches, and the weight gradients without waiting. */
-void priced_pass_sort(const priced_pass *pass, layer_pass *sum, double *weight_s);
-
 /**
  * Time that a forward saves if it overlaps another microbatch's backward. (C.156)
  *

@@ -196,6 +196,36 @@ static double dispatcher_sms(int dispatcher)
     return sms[dispatcher];
 }
 
+/* Adds the seconds of collectives (`travels`) or else of kernels, by term and by part. (C.36) */
+static void add_pass(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
+                     double part_s[PLAIT_PARTS])
+{
+    for (int i = 0; i < pass->ops; i++) {
+        const priced_op *op = &pass->op[i];
+        if (op->travels != travels)
+            continue;
+        terms[op->term] += op->s;
+        part_s[op->part] += op->s;
+    }
+}
+
+/* Adds seconds by role in a pair of microbatches, and the weight gradients without waiting. */
+static void add_roles(const priced_pass *pass, layer_pass *sum, double *weight_s)
+{
+    double *const by_role[] = {[LAYER_FRONT] = &sum->front,
+                               [LAYER_EXPERTS] = &sum->experts,
+                               [LAYER_DISPATCH] = &sum->dispatch,
+                               [LAYER_COMBINE] = &sum->combine};
+
+    for (int i = 0; i < pass->ops; i++) {
+        const priced_op *op = &pass->op[i];
+        *by_role[op->role] += op->s;
+        if (op->expert_weights)
+            sum->weights += op->s;
+        *weight_s += op->weight_s;
+    }
+}
+
 static void price_row(const plait_problem *problem, layer_row *row, int r)
 {
     const plait_layer *layer = row_layer(problem->model, r);
@@ -214,12 +244,12 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     // Both passes by term, by part, and by role in a pair of microbatches
     for (int travels = 0; travels < 2; travels++)
         for (int i = 0; i < blocks; i++) {
-            priced_pass_add(&block[i]->backward, travels, out->backward, unused);
-            priced_pass_add(&block[i]->forward, travels, out->forward, out->part_s);
+            add_pass(&block[i]->backward, travels, out->backward, unused);
+            add_pass(&block[i]->forward, travels, out->forward, out->part_s);
         }
     for (int i = 0; i < blocks; i++) {
-        priced_pass_sort(&block[i]->backward, &backward, &out->weight_s);
-        priced_pass_sort(&block[i]->forward, &forward, &unused_s);
+        add_roles(&block[i]->backward, &backward, &out->weight_s);
+        add_roles(&block[i]->forward, &forward, &unused_s);
     }
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
@@ -239,19 +269,10 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
         out->input_bytes /= layer->norms;
 }
 
-/* Uses the cached price of a part without experts, or prices the part and caches it. */
-static void price_part(const plait_problem *problem, layer_row *row, int r, layer_price *parts,
-                       bool cached)
+/* The part after r of those that are priced: each kind of layer, the embedding, the head. */
+static int next_part(const plait_model *model, int r)
 {
-    const bool shared = parts && price_ignores_experts(problem->model, r);
-
-    if (shared && cached) {
-        row->price[r] = parts[r];
-        return;
-    }
-    price_row(problem, row, r);
-    if (shared)
-        parts[r] = row->price[r];
+    return r + 1 == model->kinds ? ROW_EMBEDDING : r + 1;
 }
 
 /*
@@ -308,10 +329,17 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
             row->fused[k] = (unsigned char)fuse_choose(problem, row, k);
         row->boundary_s = fused_boundary_most_s(problem, row);
     }
-    for (int k = 0; k < model->kinds; k++)
-        price_part(problem, row, k, parts, cached);
-    price_part(problem, row, ROW_EMBEDDING, parts, cached);
-    price_part(problem, row, ROW_HEAD, parts, cached);
+    for (int r = 0; r <= ROW_HEAD; r = next_part(model, r)) {
+        const bool shared = parts && price_ignores_experts(model, r);
+
+        if (shared && cached) {
+            row->price[r] = parts[r];
+            continue;
+        }
+        price_row(problem, row, r);
+        if (shared)
+            parts[r] = row->price[r];
+    }
     derive_ends(model, row);
     // A pipeline sends the hidden state, 1 / tp of it under sp or scatter-gather. (C.64)
     row->p2p_bytes =
@@ -325,22 +353,16 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
     }
 }
 
-static void weigh(const plait_problem *problem, layer_row *row, int r)
+void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row)
 {
     plait_block block;
 
-    row_describe(problem, row, r, PLAIT_FORWARD, &block);
-    row->price[r] = (layer_price){.weights = block.weights, .gathered = block.weights};
-}
-
-void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row)
-{
     layer_row_take(problem, key, row);
     memset(row->fused, 0, sizeof row->fused);
-    for (int k = 0; k < problem->model->kinds; k++)
-        weigh(problem, row, k);
-    weigh(problem, row, ROW_EMBEDDING);
-    weigh(problem, row, ROW_HEAD);
+    for (int r = 0; r <= ROW_HEAD; r = next_part(problem->model, r)) {
+        row_describe(problem, row, r, PLAIT_FORWARD, &block);
+        row->price[r] = (layer_price){.weights = block.weights, .gathered = block.weights};
+    }
     derive_ends(problem->model, row);
 }
 

@@ -244,10 +244,17 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
-/* With `pairs`, F B F B .. B becomes F (F B) (F B) .. B B, in place. */
+/* With `pairs`, F B F B .. B becomes F (F B) (F B) .. B B, if the schedule has pairs. */
 static plait_status list_actions(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
                                  plait_rank_actions *out, plait_error *err)
 {
+    if (!plait_schedule_has_actions(shape))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "schedule",
+                          "expected a pipeline whose actions can be listed, found %d ranks, %d "
+                          "chunks and %d microbatches",
+                          shape->ranks, shape->chunks, shape->microbatches);
+    pairs = pairs && kinds[shape->schedule]->copies == 1 &&
+            plait_schedule_has_pairs(shape->schedule, shape->ranks, shape->chunks);
     for (int rank = 0; rank < shape->ranks; rank++) {
         const int64_t count = count_of_rank(shape, rank);
         action_list list = {.capacity = (int)count};
@@ -272,29 +279,14 @@ static plait_status list_actions(const plait_pipeline_shape *shape, bool pairs, 
     return PLAIT_OK;
 }
 
-static plait_status check_shape(const plait_pipeline_shape *shape, plait_error *err)
-{
-    return plait_schedule_has_actions(shape)
-               ? PLAIT_OK
-               : plait_fail(err, PLAIT_ERROR_RANGE, "schedule",
-                            "expected a pipeline whose actions can be listed, found %d ranks, %d "
-                            "chunks and %d microbatches",
-                            shape->ranks, shape->chunks, shape->microbatches);
-}
-
 plait_status plait_schedule_actions(const plait_pipeline_shape *shape, plait_arena *arena,
                                     plait_rank_actions *out, plait_error *err)
 {
-    PLAIT_TRY(check_shape(shape, err));
     return list_actions(shape, false, arena, out, err);
 }
 
 plait_status plait_schedule_paired_actions(const plait_pipeline_shape *shape, plait_arena *arena,
                                            plait_rank_actions *out, plait_error *err)
 {
-    PLAIT_TRY(check_shape(shape, err));
-    const bool pairs = kinds[shape->schedule]->copies == 1 &&
-                       plait_schedule_has_pairs(shape->schedule, shape->ranks, shape->chunks);
-
-    return list_actions(shape, pairs, arena, out, err);
+    return list_actions(shape, true, arena, out, err);
 }

@@ -36,16 +36,6 @@ typedef struct chain_ends {
     double down_s, up_s;            /* B and F of the last chunk on the ranks after */
 } chain_ends;
 
-/* Microbatches of a group; p if the shape has no group. */
-static int group_of(const plait_pipeline_load *load)
-{
-    const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, load->ranks, load->chunks,
-                                        load->microbatches};
-    const int group = plait_schedule_group(&shape);
-
-    return group > 0 ? group : load->ranks;
-}
-
 /* The longest chain through the rank `at` of a run of equal ranks, whose first rank is `first`. */
 static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
                          chain_ends ends, int group, int at)
@@ -78,7 +68,10 @@ static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *
  */
 static double pipeline_s(const plait_pipeline_load *load)
 {
-    const int group = group_of(load);
+    const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, load->ranks, load->chunks,
+                                        load->microbatches};
+    const int exact_group = plait_schedule_group(&shape); // 0: the shape has no groups
+    const int group = exact_group > 0 ? exact_group : load->ranks;
     chain_ends ends = {0};
     double s = 0.0;
 

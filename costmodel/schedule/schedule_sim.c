@@ -17,7 +17,7 @@
 /* Upper bound on seconds and bytes of an action, so that sums over all actions stay finite. */
 #define MOST 1e30
 
-static plait_status check_stages(const plait_sim *sim, plait_error *err)
+static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_error *err)
 {
 #define NUMBER(member) NUMBER_RANGE(, member, NON_NEGATIVE, 0.0, MOST, 1.0)
 #define RANGED_TYPE plait_sim_stage
@@ -26,37 +26,7 @@ static plait_status check_stages(const plait_sim *sim, plait_error *err)
             NUMBER(weight_bytes) NUMBER(reduce_s) NUMBER(paired_s)};
 #undef RANGED_TYPE
 #undef NUMBER
-
-    for (int s = 0; s < sim->stages; s++)
-        PLAIT_TRY(
-            numbers_check(NULL, &sim->stage[s], numbers, sizeof numbers / sizeof *numbers, err));
-    if (!(sim->pair_share >= 0.0 && sim->pair_share <= MOST))
-        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
-                          "expected a pair_share of 0 or more, found %g", sim->pair_share);
-    return PLAIT_OK;
-}
-
-static plait_status check_actions(const plait_sim *sim, int rank, plait_error *err)
-{
     char text[48];
-
-    for (int i = 0; i < sim->actions[rank].count; i++) {
-        const plait_action *action = &sim->actions[rank].action[i];
-        const bool known = (unsigned)action->kind < PLAIT_ACTION_KINDS;
-        if (!known || action->stage < 0 || action->stage >= sim->stages || action->microbatch < 0 ||
-            action->microbatch >= sim->microbatches)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, NULL,
-                "rank %d: expected an action of %d stages and %d microbatches, found %s", rank,
-                sim->stages, sim->microbatches,
-                known ? plait_action_text(action, text, sizeof text) : "an unknown kind of action");
-    }
-    return PLAIT_OK;
-}
-
-static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_error *err)
-{
-    int64_t count = 0;
 
     if (sim->ranks < 1 || sim->stages < 1 || sim->microbatches < 1 || sim->ranks > PLAIT_MAX_GPUS)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
@@ -65,14 +35,30 @@ static plait_status check_sim(const plait_sim *sim, int64_t *actions, plait_erro
     if (!sim->actions || !sim->stage)
         return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
                           "expected lists of actions and stages, found NULL");
-    PLAIT_TRY(check_stages(sim, err));
-    for (int r = 0; r < sim->ranks; r++) {
-        count += sim->actions[r].count;
-        PLAIT_TRY(check_actions(sim, r, err));
+    for (int s = 0; s < sim->stages; s++)
+        PLAIT_TRY(
+            numbers_check(NULL, &sim->stage[s], numbers, sizeof numbers / sizeof *numbers, err));
+    if (!(sim->pair_share >= 0.0 && sim->pair_share <= MOST))
+        return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
+                          "expected a pair_share of 0 or more, found %g", sim->pair_share);
+    *actions = 0;
+    for (int rank = 0; rank < sim->ranks; rank++) {
+        *actions += sim->actions[rank].count;
+        for (int i = 0; i < sim->actions[rank].count; i++) {
+            const plait_action *action = &sim->actions[rank].action[i];
+            const bool known = (unsigned)action->kind < PLAIT_ACTION_KINDS;
+            if (!known || action->stage < 0 || action->stage >= sim->stages ||
+                action->microbatch < 0 || action->microbatch >= sim->microbatches)
+                return plait_fail(
+                    err, PLAIT_ERROR_RANGE, NULL,
+                    "rank %d: expected an action of %d stages and %d microbatches, found %s", rank,
+                    sim->stages, sim->microbatches,
+                    known ? plait_action_text(action, text, sizeof text)
+                          : "an unknown kind of action");
+        }
     }
-    if (count >= INT_MAX || (int64_t)sim->stages * sim->microbatches >= INT_MAX)
+    if (*actions >= INT_MAX || (int64_t)sim->stages * sim->microbatches >= INT_MAX)
         return plait_fail_nomem(err);
-    *actions = count;
     return PLAIT_OK;
 }
 
@@ -338,21 +324,6 @@ plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_
 
 // ---- events --------------------------------------------------------------------------------
 
-/* Bytes that a rank frees at the end of an action, or holds more (negative). */
-static double freed_bytes(const plait_sim_stage *stage, plait_action_kind kind)
-{
-    switch (kind) {
-    case PLAIT_ACTION_FORWARD:
-        return -stage->held_bytes;
-    case PLAIT_ACTION_BACKWARD:
-        return stage->held_bytes;
-    case PLAIT_ACTION_INPUT:
-        return stage->held_bytes - stage->weight_bytes;
-    default:
-        return stage->weight_bytes;
-    }
-}
-
 /* @param event_of  [steps] the event of each step */
 static void record_rank(const sim_state *state, int rank, const int *event_of,
                         plait_sim_event *event, plait_sim_rank *sum)
@@ -372,7 +343,14 @@ static void record_rank(const sim_state *state, int rank, const int *event_of,
             const plait_action action = state->sim->actions[rank].action[done];
             event[sum->first + done] = (plait_sim_event){action, rank, after, begin_s, free_s};
             event[sum->first + done].action.paired = turn.count == 2;
-            held -= freed_bytes(&state->sim->stage[action.stage], action.kind);
+            const plait_sim_stage *stage = &state->sim->stage[action.stage];
+            if (action.kind == PLAIT_ACTION_FORWARD)
+                held += stage->held_bytes;
+            else if (action.kind == PLAIT_ACTION_BACKWARD)
+                held -= stage->held_bytes;
+            else
+                held -= action.kind == PLAIT_ACTION_INPUT ? stage->held_bytes - stage->weight_bytes
+                                                          : stage->weight_bytes;
             sum->peak_bytes = larger(sum->peak_bytes, held);
         }
     }

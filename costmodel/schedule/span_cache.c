@@ -9,12 +9,11 @@
  * These dependencies follow from the shape alone. So a shape is simulated once (schedule_sim.c),
  * and for other stage times only the sums are computed, at some nanoseconds per action.
  */
-#include "costmodel/schedule/span_cache.h"
+#include "costmodel/schedule/schedule_sim.h"
 
 #include <string.h>
 
 #include "base/numbers.h"
-#include "costmodel/schedule/schedule_sim.h"
 
 /*
  * Limits of shapes and of their actions, 24 MiB in all. Shapes beyond them are simulated each time.

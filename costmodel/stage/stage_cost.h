@@ -19,7 +19,7 @@
 
 #include "base/numbers.h"
 #include "costmodel/layer/fuse.h"
-#include "costmodel/schedule/span_cache.h"
+#include "costmodel/schedule/schedule_sim.h"
 #include "plait/lowlevel/schedule.h"
 #include "plait/lowlevel/simulate.h"
 #include "costmodel/api.h"

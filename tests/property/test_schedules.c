@@ -10,7 +10,7 @@
 #include "support/few_draws.h"
 #include "support/must.h"
 #include "plait/lowlevel/simulate.h"
-#include "costmodel/schedule/span_cache.h"
+#include "costmodel/schedule/schedule_sim.h"
 
 // ---- random shapes -------------------------------------------------------------------------
 
