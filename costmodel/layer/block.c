@@ -20,7 +20,7 @@ const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
 
 // ---- the layer -----------------------------------------------------------------------------
 
-static void draw_mixer(block_draft *draft)
+static void add_mixer(block_draft *draft)
 {
     switch (draft->layer->mixer) {
     case PLAIT_MIXER_ATTENTION:
@@ -41,7 +41,7 @@ static void draw_mixer(block_draft *draft)
     }
 }
 
-static void draw_ffn(block_draft *draft)
+static void add_ffn(block_draft *draft)
 {
     if (draft->layer->ffn == PLAIT_FFN_MLP)
         block_mlp(draft, draft->layer->mlp, false);
@@ -67,14 +67,14 @@ static void add_ffn_norm(block_draft *draft)
 }
 
 /* x + mixer(norm(x)), without the norm if the layer has none */
-static void draw_mixer_half(block_draft *draft, int norms)
+static void add_mixer_half(block_draft *draft, int norms)
 {
     const block_stream input = draft->at;
 
     if (norms > 0)
         add_mixer_norm(draft);
     block_tp_enter(draft, PLAIT_PART_qkv);
-    draw_mixer(draft);
+    add_mixer(draft);
     block_tp_leave(draft, PLAIT_PART_attn_out);
     block_residual_add(draft, input);
 }
@@ -83,7 +83,7 @@ static void draw_mixer_half(block_draft *draft, int norms)
  * x + ffn(norm(x)). A layer with experts has collectives of its own instead of those around
  * tensor-parallel products.
  */
-static void draw_ffn_half(block_draft *draft, int norms)
+static void add_ffn_half(block_draft *draft, int norms)
 {
     const bool moe = draft->layer->ffn == PLAIT_FFN_MOE;
     const block_stream input = draft->at;
@@ -92,14 +92,14 @@ static void draw_ffn_half(block_draft *draft, int norms)
         add_ffn_norm(draft);
     if (!moe)
         block_tp_enter(draft, PLAIT_PART_fc1);
-    draw_ffn(draft);
+    add_ffn(draft);
     if (!moe)
         block_tp_leave(draft, PLAIT_PART_fc2);
     block_residual_add(draft, input);
 }
 
 /* Adds the layer's norms other than those before its halves. */
-static void draw_norms(block_draft *draft, int norms)
+static void add_norms(block_draft *draft, int norms)
 {
     while (norms-- > 0)
         block_norm_add(draft, BLOCK_NORM_ALONE);
@@ -131,23 +131,23 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
             add_mixer_norm(&draft);
         const block_stream normed = draft.at;
         block_tp_enter(&draft, PLAIT_PART_qkv);
-        draw_mixer(&draft);
+        add_mixer(&draft);
         const block_stream mixed = draft.at;
         draft.at = norms > 1 ? input : normed;
         if (norms > 1)
             add_ffn_norm(&draft);
-        draw_ffn(&draft);
+        add_ffn(&draft);
         block_tp_leave(&draft, PLAIT_PART_fc2);
         block_join(&draft, mixed);
         block_residual_add(&draft, input);
-        draw_norms(&draft, norms - 2);
+        add_norms(&draft, norms - 2);
         return;
     }
     if (layer->mixer != PLAIT_MIXER_NONE)
-        draw_mixer_half(&draft, norms--);
+        add_mixer_half(&draft, norms--);
     if (layer->ffn != PLAIT_FFN_NONE)
-        draw_ffn_half(&draft, norms--);
-    draw_norms(&draft, norms);
+        add_ffn_half(&draft, norms--);
+    add_norms(&draft, norms);
 }
 
 bool block_halves(const plait_layer *layer)
@@ -162,11 +162,11 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
     block_draft draft = block_draft_of(model, layer, shard, pass, out);
 
     if (half == BLOCK_MIXER) {
-        draw_mixer_half(&draft, layer->norms);
+        add_mixer_half(&draft, layer->norms);
         return;
     }
-    draw_ffn_half(&draft, layer->norms - 1);
-    draw_norms(&draft, layer->norms - 2);
+    add_ffn_half(&draft, layer->norms - 1);
+    add_norms(&draft, layer->norms - 2);
 }
 
 // ---- the ends of the model -----------------------------------------------------------------

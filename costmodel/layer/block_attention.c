@@ -28,7 +28,7 @@ static double pairs(double queries, double reach)
  * If only the last q tokens are queries (the keys of the others are cached), their pairs are those
  * of all s queries less those of the first s - q.
  */
-double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal)
+static double mean_keys(const plait_pass *pass, double window, double chunk, bool causal)
 {
     const double context = pass->context_tokens;
     const double before = context - pass->query_tokens;
@@ -42,6 +42,17 @@ double block_mean_keys(const plait_pass *pass, double window, double chunk, bool
     return before > 0.0 ? (pairs(context, reach) - pairs(before, reach)) / pass->query_tokens
                         : pairs(context, reach) / context;
 }
+
+/* The core attention of one rank. */
+typedef struct core_attention {
+    double heads;    /* query heads on this rank */
+    double kv_heads; /* key-value heads on this rank */
+    double qk_dim, v_dim;
+    double kv_width; /* elements per token that context parallelism exchanges */
+    double cached;   /* elements per token that serving reads from the cache */
+    double keys;     /* mean number of keys that a query attends to */
+    bool causal;
+} core_attention;
 
 // ---- context parallelism (C.16) ------------------------------------------------------------
 
@@ -61,7 +72,7 @@ static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_cla
  *                 sequences of 1 / cp of the heads
  *     both        all-to-all among cp_inner ranks, a ring across their groups
  */
-static void exchange(block_draft *draft, const block_core *core)
+static void exchange_context(block_draft *draft, const core_attention *core)
 {
     const plait_shard *shard = draft->shard;
     const plait_cp_comm comm = shard->cp_comm;
@@ -99,7 +110,7 @@ static void exchange(block_draft *draft, const block_core *core)
  * sequences and 1 / cp of the heads; with both, s n / cp tokens and 1 / n of the heads, n =
  * cp_inner. The kernel keeps one log-sum-exp for each token and head.
  */
-static void draw_fused(block_draft *draft, const block_core *core)
+static void add_fused_core(block_draft *draft, const core_attention *core)
 {
     const plait_shard *shard = draft->shard;
     const plait_pass *pass = &draft->pass;
@@ -174,7 +185,7 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
  * Two batched products with passes over the scores between them. A fused scale-mask-softmax reads
  * and writes each score once; eager PyTorch runs scale, mask, cast, softmax and cast. (C.15)
  */
-static void draw_unfused(block_draft *draft, const block_core *core)
+static void add_unfused_core(block_draft *draft, const core_attention *core)
 {
     const bool fused_softmax = draft->shard->attention == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
                                draft->shard->runtime->kernels.fused_softmax;
@@ -200,14 +211,14 @@ static void draw_unfused(block_draft *draft, const block_core *core)
 }
 
 /* The output of the core attention is kept for the backward pass. */
-void block_core_add(block_draft *draft, block_core core)
+static void add_core(block_draft *draft, core_attention core)
 {
     block_place(draft, PLAIT_DIM_HEADS, draft->tokens * core.heads * core.v_dim);
-    exchange(draft, &core);
+    exchange_context(draft, &core);
     if (draft->shard->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL)
-        draw_unfused(draft, &core);
+        add_unfused_core(draft, &core);
     else
-        draw_fused(draft, &core);
+        add_fused_core(draft, &core);
     block_keep(draft, PLAIT_TENSOR_core_out, draft->tokens * core.heads * core.v_dim);
 }
 
@@ -257,18 +268,17 @@ void block_attention(block_draft *draft)
         draft->out->weights.dense += 2.0 * a->head_dim;
     if (a->sinks)
         draft->out->weights.dense += heads;
-    block_core_add(draft,
-                   (block_core){
-                       .heads = heads,
-                       .kv_heads = kv_heads,
-                       .qk_dim = a->head_dim,
-                       .v_dim = a->head_dim,
-                       .kv_width = 2.0 * kv_width,
-                       .cached = kv_width + key_width,
-                       .keys = block_mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask),
-                       .causal = !a->full_mask && !is_limited(a->window, context) &&
-                                 !is_limited(a->chunk, context),
-                   });
+    add_core(draft, (core_attention){
+                        .heads = heads,
+                        .kv_heads = kv_heads,
+                        .qk_dim = a->head_dim,
+                        .v_dim = a->head_dim,
+                        .kv_width = 2.0 * kv_width,
+                        .cached = kv_width + key_width,
+                        .keys = mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask),
+                        .causal = !a->full_mask && !is_limited(a->window, context) &&
+                                  !is_limited(a->chunk, context),
+                    });
     if (a->gate)
         block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width,
                          block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
@@ -292,13 +302,13 @@ static double index_key_bytes(const plait_mla *a)
  *
  * @param latent  the input of the indexer's queries
  */
-static void draw_indexer(block_draft *draft, const plait_mla *a, block_stream latent,
-                         block_stream input)
+static void add_indexer(block_draft *draft, const plait_mla *a, block_stream latent,
+                        block_stream input)
 {
     const double tokens = draft->tokens;
     const double hidden = draft->model->hidden;
     const double width = (double)a->index_heads * a->index_dim;
-    const double keys = block_mean_keys(&draft->pass, 0.0, 0.0, true);
+    const double keys = mean_keys(&draft->pass, 0.0, 0.0, true);
     const double key_bytes =
         draft->serving ? draft->pass.sequences * draft->pass.context_tokens * index_key_bytes(a)
                        : 0.0;
@@ -345,7 +355,7 @@ void block_mla(block_draft *draft)
     const block_stream input = draft->at;
     const bool absorbed = draft->pass.kind == PLAIT_DECODE;
     block_stream latent = input;
-    double keys = block_mean_keys(&draft->pass, 0.0, 0.0, true);
+    double keys = mean_keys(&draft->pass, 0.0, 0.0, true);
 
     if (a->q_rank > 0) {
         block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, a->q_rank, PLAIT_DIM_WHOLE, false);
@@ -375,7 +385,7 @@ void block_mla(block_draft *draft)
     const block_stream projected = draft->at;
 
     if (a->index_topk > 0) {
-        draw_indexer(draft, a, latent, input);
+        add_indexer(draft, a, latent, input);
         keys = smaller(keys, a->index_topk);
     }
     draft->at = projected;
@@ -383,16 +393,16 @@ void block_mla(block_draft *draft)
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, tokens * 2.0 * heads * qk_dim);
     draft->out->cache = (plait_cache){.width = latent_width, .index = index_key_bytes(a)};
-    block_core_add(draft, (block_core){
-                              .heads = heads,
-                              .kv_heads = absorbed ? 1.0 : heads,
-                              .qk_dim = absorbed ? latent_width : qk_dim,
-                              .v_dim = absorbed ? a->kv_rank : a->v_dim,
-                              .kv_width = absorbed ? 0.0 : heads * (qk_dim + a->v_dim),
-                              .cached = latent_width,
-                              .keys = keys,
-                              .causal = !absorbed && a->index_topk == 0,
-                          });
+    add_core(draft, (core_attention){
+                        .heads = heads,
+                        .kv_heads = absorbed ? 1.0 : heads,
+                        .qk_dim = absorbed ? latent_width : qk_dim,
+                        .v_dim = absorbed ? a->kv_rank : a->v_dim,
+                        .kv_width = absorbed ? 0.0 : heads * (qk_dim + a->v_dim),
+                        .cached = latent_width,
+                        .keys = keys,
+                        .causal = !absorbed && a->index_topk == 0,
+                    });
     block_product_add(draft, PLAIT_PART_attn_out, tokens, heads * a->v_dim, hidden,
                       PLAIT_DIM_HIDDEN, false);
 }

@@ -55,8 +55,11 @@ bool block_quantises_once(const plait_shard *shard)
     return shard->precision >= PLAIT_FP8 && shard->runtime->keep.quantised_inputs;
 }
 
-/* torchao also gathers tensors with one scale in fp8, but not tensors with a scale for each row. */
-bool block_gathers_narrow(const plait_shard *shard)
+/*
+ * Does sequence parallelism gather the inputs of fp8 and fp4 products in that format (C.303)?
+ * torchao also gathers tensors with one scale in fp8, but not tensors with a scale for each row.
+ */
+static bool gathers_narrow(const plait_shard *shard)
 {
     const plait_kernel_set *kernels = &shard->runtime->kernels;
 
@@ -147,7 +150,7 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
         return 0.0;
     const double per_element = narrowing_bytes(shard);
     const double bytes = per_element * op->batch * op->m * op->k /
-                         (gathered && block_gathers_narrow(shard) ? shard->tp : 1);
+                         (gathered && gathers_narrow(shard) ? shard->tp : 1);
     return block_quantises_once(shard)
                ? bytes
                : bytes + 0.5 * (per_element + HALF_BYTES) * (op->batch * op->k * op->n);
@@ -364,7 +367,7 @@ static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
     const double copies = draft->forward || shard->precision == PLAIT_FP8 ? 1.0 : 2.0;
     double bytes = HALF_BYTES;
 
-    if (op == PLAIT_ALL_GATHER && block_gathers_narrow(shard) && part != PLAIT_PART_head &&
+    if (op == PLAIT_ALL_GATHER && gathers_narrow(shard) && part != PLAIT_PART_head &&
         part != PLAIT_PART_embedding)
         bytes = smaller(HALF_BYTES, copies * plait_quantised_bytes(shard->precision));
     block_collective_add(draft, part, op, PLAIT_AXIS_TP, PLAIT_OVERLAP_TP,

@@ -140,25 +140,6 @@ void block_residual_add(block_draft *draft, block_stream skipped);
 /** Does the software quantise each input of fp8 and fp4 products once, and keep that copy? */
 bool block_quantises_once(const plait_shard *shard);
 
-/** Does sequence parallelism gather the inputs of fp8 and fp4 products in that format? (C.303) */
-bool block_gathers_narrow(const plait_shard *shard);
-
-/** Mean number of keys that the queries of a pass attend to. (C.13) */
-double block_mean_keys(const plait_pass *pass, double window, double chunk, bool causal);
-
-/** The core attention of one rank. */
-typedef struct block_core {
-    double heads;    /* query heads on this rank */
-    double kv_heads; /* key-value heads on this rank */
-    double qk_dim, v_dim;
-    double kv_width; /* elements per token that context parallelism exchanges */
-    double cached;   /* elements per token that serving reads from the cache */
-    double keys;     /* mean number of keys that a query attends to */
-    bool causal;
-} block_core;
-/** Add the kernels of the core attention and its context-parallel exchange. */
-void block_core_add(block_draft *draft, block_core core);
-
 /* Each adds one mixer or one feed-forward part. */
 void block_attention(block_draft *draft);
 void block_mla(block_draft *draft);

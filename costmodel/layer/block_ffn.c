@@ -151,7 +151,7 @@ static double attention_ranks(const plait_shard *shard)
  * one all-reduce sums the results. If ranks have different tokens, they gather all tokens and
  * scatter the sums.
  */
-static void exchange(block_draft *draft, plait_part part)
+static void exchange_tokens(block_draft *draft, plait_part part)
 {
     const plait_shard *shard = draft->shard;
     const double ranks = attention_ranks(shard);
@@ -188,7 +188,7 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
  * Grouped products over `rows` rows, divided evenly among the experts of the rank; they wait for
  * the fullest rank. Memory-bound operations of experts are fused, except for their bias.
  */
-static void draw_experts(block_draft *draft, const plait_moe *moe, double rows)
+static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
     const plait_shard *shard = draft->shard;
     const double experts = block_share(moe->experts, shard->ep);
@@ -274,11 +274,11 @@ void block_moe(block_draft *draft)
     draft->at = tokens;
     block_join(draft, routed);
     block_memory_add(draft, PLAIT_PART_dispatch, rows * hidden, permute);
-    exchange(draft, PLAIT_PART_dispatch);
+    exchange_tokens(draft, PLAIT_PART_dispatch);
     gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows);
-    draw_experts(draft, moe, rows);
+    add_experts(draft, moe, rows);
     gather_expert_tp(draft, PLAIT_PART_combine, shared_rows);
-    exchange(draft, PLAIT_PART_combine);
+    exchange_tokens(draft, PLAIT_PART_combine);
     block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * hidden);
     block_pass_add(draft, PLAIT_PART_combine, rows * hidden, permute);
     if (moe->shared_width > 0) {

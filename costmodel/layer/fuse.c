@@ -101,7 +101,7 @@ static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard
     return NULL;
 }
 
-static plait_op scattered(const plait_op *reduce)
+static plait_op scatter_of(const plait_op *reduce)
 {
     plait_op op = *reduce;
 
@@ -118,7 +118,7 @@ unsigned fuse_choose(const plait_problem *problem, const layer_row *row, int kin
     const plait_op *reduce = fused_reduce(&problem->model->kind[kind], &row->shard, &block, &rule);
     if (!reduce)
         return 0;
-    const plait_op scatter = scattered(reduce);
+    const plait_op scatter = scatter_of(reduce);
     return collective_time_of(problem, row, &scatter, 0.0).exposed_s <
                    collective_time_of(problem, row, reduce, 0.0).exposed_s
                ? 1u << rule
@@ -132,7 +132,7 @@ void fuse_block(const plait_layer *layer, const plait_shard *shard, plait_pass_k
     plait_op *reduce = pass == PLAIT_FORWARD ? fused_reduce(layer, shard, block, &rule) : NULL;
 
     if (reduce && rules >> rule & 1u)
-        *reduce = scattered(reduce);
+        *reduce = scatter_of(reduce);
 }
 
 void fuse_layer_report(const plait_problem *problem, const layer_row *row, int kind, double times,
@@ -154,7 +154,7 @@ void fuse_layer_report(const plait_problem *problem, const layer_row *row, int k
     const plait_op *reduce = fused_reduce(layer, shard, &block, &rule);
     if (!reduce)
         return;
-    const plait_op scatter = scattered(reduce);
+    const plait_op scatter = scatter_of(reduce);
     plait_fused *out = &fused[rule];
     out->fate = row->fused[kind] >> rule & 1u ? PLAIT_FUSED : PLAIT_DECLINED;
     out->calls += times;
@@ -234,8 +234,8 @@ static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
     return true;
 }
 
-static void change(const plait_problem *problem, const layer_row *row, fused_boundary *out,
-                   plait_op op, bool behind, bool backward, double times)
+static void add_change(const plait_problem *problem, const layer_row *row, fused_boundary *out,
+                       plait_op op, bool behind, bool backward, double times)
 {
     double *saved = backward ? (behind ? &out->backward_behind_s : &out->backward_before_s)
                              : (behind ? &out->forward_behind_s : &out->forward_before_s);
@@ -245,8 +245,8 @@ static void change(const plait_problem *problem, const layer_row *row, fused_bou
 }
 
 /* @param kind  of the first layer after the boundary */
-static void change_by_rule(const plait_problem *problem, const layer_row *row,
-                           plait_fusion_rule rule, int kind, fused_boundary *out)
+static void add_changes(const plait_problem *problem, const layer_row *row, plait_fusion_rule rule,
+                        int kind, fused_boundary *out)
 {
     const plait_pass pass = pass_of(problem, &row->key, PLAIT_FORWARD);
     plait_op reduce = {
@@ -258,7 +258,7 @@ static void change_by_rule(const plait_problem *problem, const layer_row *row,
         .bytes = 2.0 * pass.sequences * pass.query_tokens / row->key.cp * problem->model->hidden,
         .count = 1.0,
     };
-    const plait_op scatter = scattered(&reduce);
+    const plait_op scatter = scatter_of(&reduce);
     plait_op gather = reduce;
     plait_block block;
 
@@ -268,18 +268,18 @@ static void change_by_rule(const plait_problem *problem, const layer_row *row,
         out->bytes = reduce.bytes / row->key.tp;
     if (rule == PLAIT_FUSE_SP_PP) {
         out->bytes = gather.bytes;
-        change(problem, row, out, gather, true, false, -1.0);
-        change(problem, row, out, scatter, true, true, -1.0);
+        add_change(problem, row, out, gather, true, false, -1.0);
+        add_change(problem, row, out, scatter, true, true, -1.0);
         return;
     }
     for (int back = 0; back < 2; back++) {
         // Sums are scattered before the send and gathered after it; some software already scatters
         // its sends.
         if (rule == PLAIT_FUSE_TP_PP) {
-            change(problem, row, out, reduce, back, back, -1.0);
-            change(problem, row, out, scatter, back, back, 1.0);
+            add_change(problem, row, out, reduce, back, back, -1.0);
+            add_change(problem, row, out, scatter, back, back, 1.0);
             if (!problem->runtime->overlap.p2p_scatter)
-                change(problem, row, out, gather, !back, back, 1.0);
+                add_change(problem, row, out, gather, !back, back, 1.0);
             continue;
         }
         row_describe(problem, row, kind, back ? PLAIT_BACKWARD : PLAIT_FORWARD, &block);
@@ -288,7 +288,7 @@ static void change_by_rule(const plait_problem *problem, const layer_row *row,
             if (op->kind != PLAIT_OP_COLLECTIVE || op->axis != PLAIT_AXIS_EP ||
                 op->part != PLAIT_PART_dispatch)
                 continue;
-            change(problem, row, out, *op, true, back, -1.0);
+            add_change(problem, row, out, *op, true, back, -1.0);
             out->bytes = op->bytes;
             out->imbalance = op->imbalance;
         }
@@ -314,28 +314,6 @@ static plait_route send_route(const plait_problem *problem, const plait_degrees 
     return plait_route_of(problem->cluster, both);
 }
 
-/* One microbatch forward and backward: two sends, and the collectives that the rule changes. */
-static plait_fused pair_of(const plait_problem *problem, const plait_degrees *d,
-                           const layer_row *row, const fused_boundary *boundary)
-{
-    plait_fused out = {
-        .calls = 2.0,
-        .before_bytes = 2.0 * row->p2p_bytes,
-        .after_bytes = 2.0 * boundary->bytes,
-        .before_s = 2.0 * pipeline_send_s(problem, d, row),
-        .after_s = 2.0 * boundary->send_s,
-    };
-
-    for (int i = 0; i < boundary->changes; i++) {
-        const plait_op *op = &boundary->change[i].op;
-        const bool gone = boundary->change[i].times < 0.0;
-        *(gone ? &out.before_bytes : &out.after_bytes) +=
-            plait_collective_sent_bytes(op->collective, row->route[op->axis].ranks, op->bytes);
-        *(gone ? &out.before_s : &out.after_s) += collective_time_of(problem, row, op, 0.0).seconds;
-    }
-    return out;
-}
-
 fused_boundary fused_boundary_of(const plait_problem *problem, const plait_degrees *d,
                                  const layer_row *row, const plait_chunk *chunk)
 {
@@ -349,13 +327,28 @@ fused_boundary fused_boundary_of(const plait_problem *problem, const plait_degre
             continue;
         out.known = true;
         out.rule = boundary_rules[r];
-        change_by_rule(problem, row, out.rule, problem->model->layer_kind[chunk[1].first], &out);
+        add_changes(problem, row, out.rule, problem->model->layer_kind[chunk[1].first], &out);
         const plait_route route = send_route(problem, d, &out);
         out.ranks = route.ranks;
         out.send_s = larger(1.0, out.imbalance) *
                          plait_collective_s(&route, network_of(problem), out.op, out.bytes) +
                      problem->runtime->factor.p2p_s;
-        out.pair = pair_of(problem, d, row, &out);
+        // One microbatch forward and backward: two sends, and the collectives that the rule changes
+        out.pair = (plait_fused){
+            .calls = 2.0,
+            .before_bytes = 2.0 * row->p2p_bytes,
+            .after_bytes = 2.0 * out.bytes,
+            .before_s = 2.0 * pipeline_send_s(problem, d, row),
+            .after_s = 2.0 * out.send_s,
+        };
+        for (int i = 0; i < out.changes; i++) {
+            const plait_op *op = &out.change[i].op;
+            const bool gone = out.change[i].times < 0.0;
+            *(gone ? &out.pair.before_bytes : &out.pair.after_bytes) +=
+                plait_collective_sent_bytes(op->collective, row->route[op->axis].ranks, op->bytes);
+            *(gone ? &out.pair.before_s : &out.pair.after_s) +=
+                collective_time_of(problem, row, op, 0.0).seconds;
+        }
         out.faster = out.pair.after_s < out.pair.before_s;
     }
     return out;
@@ -384,7 +377,7 @@ double fused_boundary_most_s(const plait_problem *problem, const layer_row *row)
             fused_boundary one = {0};
             if (!begins_for(boundary_rules[r], &problem->model->kind[k]))
                 continue;
-            change_by_rule(problem, row, boundary_rules[r], k, &one);
+            add_changes(problem, row, boundary_rules[r], k, &one);
             most = larger(most, one.forward_before_s + one.forward_behind_s +
                                     one.backward_before_s + one.backward_behind_s);
         }

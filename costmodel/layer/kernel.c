@@ -83,7 +83,7 @@ static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait
 }
 
 /* (a^p + b^p)^(1/p), without overflow for tiny or huge values. */
-static double join(double a, double b, double p)
+static double p_norm(double a, double b, double p)
 {
     const double high = larger(a, b);
     const double low = smaller(a, b);
@@ -124,7 +124,7 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
             compute_s = smaller(compute_s, s);
         }
     }
-    return t0_s + join(compute_s, memory_s, fit->p) + quantise_s;
+    return t0_s + p_norm(compute_s, memory_s, fit->p) + quantise_s;
 }
 
 /* Exponents p of the p-norms of C.31 and C.32; that of C.30 is fitted. */
@@ -156,7 +156,7 @@ double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
             smaller(compute_s, w * 2.0 * rows * columns * (g.k + fit->k0) * slower / sm_rate);
         rate = smaller(1.0, rate / fit->rs);
     }
-    return fit->t0_s / 2.0 + join(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
+    return fit->t0_s / 2.0 + p_norm(compute_s, gemm_memory_s(gpu, fit->eb, &g), grouped_join);
 }
 
 /* C.300: products on concurrent streams of one device take as long as one after the other. */
@@ -191,7 +191,7 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
     const double compute_s = work.flops * ramp * waves(w, fit->q) / w / (plain_peak(gpu) * e);
     const double memory_s = work.bytes / (hbm_share * gpu->hbm_bytes_per_s);
 
-    return fit->t0_s + join(compute_s, memory_s, attention_join);
+    return fit->t0_s + p_norm(compute_s, memory_s, attention_join);
 }
 
 /* C.361: a second kernel joins the results of split keys; t0 includes its launch. */

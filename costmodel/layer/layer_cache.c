@@ -122,12 +122,6 @@ double cached_op_s(layer_cache *cache, const plait_kernel_context *context, cons
 
 // ---- parts without experts -----------------------------------------------------------------
 
-bool price_ignores_experts(const plait_model *model, int r)
-{
-    return r == ROW_EMBEDDING || r == ROW_HEAD ||
-           (r < model->kinds && model->kind[r].ffn != PLAIT_FFN_MOE);
-}
-
 layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *cached)
 {
     const int words[] = {key->tp,        key->cp,     key->mbs,       key->sp,         key->cp_comm,
@@ -148,10 +142,11 @@ layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *
 // ---- halves of layers ----------------------------------------------------------------------
 
 half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
-                            block_half half)
+                            block_half half, const priced_block **block)
 {
     const bool mixer = half == BLOCK_MIXER;
 
+    *block = NULL;
     if (!layer_cache_has_halves(cache))
         return NULL;
     const bool experts = !mixer && cache->model->kind[kind].ffn == PLAIT_FFN_MOE;
@@ -179,12 +174,8 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
     half_slot *const place = mixer ? &cache->mixer[hash % MIXERS] : &cache->ffn[hash % FFNS];
     place->valid = place->valid && memcmp(&place->key, &of, sizeof of) == 0;
     place->key = of;
+    *block = place->valid ? place->block : NULL;
     return place;
-}
-
-const priced_block *cached_half(const half_slot *place)
-{
-    return place->valid ? place->block : NULL;
 }
 
 void cache_half(layer_cache *cache, half_slot *place, const priced_block *block)

@@ -194,12 +194,13 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
 static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
                                    block_half half, priced_room *room)
 {
-    half_slot *const place = layer_cache_slot(row->cache, &row->key, problem->job.seq, kind, half);
-    const priced_block *const cached = place ? cached_half(place) : NULL;
+    const priced_block *cached;
+    half_slot *const place =
+        layer_cache_slot(row->cache, &row->key, problem->job.seq, kind, half, &cached);
 
     if (cached)
         return cached;
-    layer_row_place(problem, row);
+    layer_row_place_groups(problem, row);
     price_half(problem, row, kind, half, room);
     if (place)
         cache_half(row->cache, place, &room->block);

@@ -91,14 +91,10 @@ bool layer_cache_has_halves(const layer_cache *cache);
 double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op);
 
 /**
- * Is a part's price independent of experts' degrees: a kind of layer without experts, or an end?
- */
-bool price_ignores_experts(const plait_model *model, int r);
-
-/**
  * Prices by ROW_... of a row that differs at most in experts' degrees.
  *
- * @param cached  out: the prices are filled; else the caller fills those of price_ignores_experts
+ * @param cached  out: the prices are filled; else the caller fills those of the ends and of kinds
+ *                without experts
  * @return        NULL: the model has no such parts
  */
 layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *cached);
@@ -109,14 +105,12 @@ typedef struct half_slot half_slot;
 /**
  * The entry of half a layer, by the keys that its price depends on.
  *
- * @param seq  tokens of a sequence
- * @return     NULL: the cache stores no halves
+ * @param seq    tokens of a sequence
+ * @param block  out: the cached half; NULL: not cached
+ * @return       NULL: the cache stores no halves
  */
 half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
-                            block_half half);
-
-/** The cached half; NULL: not cached. */
-const priced_block *cached_half(const half_slot *place);
+                            block_half half, const priced_block **block);
 
 /** Stores a half if there is memory. */
 void cache_half(layer_cache *cache, half_slot *place, const priced_block *block);

@@ -69,7 +69,7 @@ static plait_route group_route(const plait_problem *problem, unsigned char place
  * rejects the plan. So a layer's price needs no other key. With a2a+p2p, neighbouring ranks exchange
  * heads, and ranks at the same place of each such group form a ring. (C.173)
  */
-void layer_row_place(const plait_problem *problem, layer_row *row)
+void layer_row_place_groups(const plait_problem *problem, layer_row *row)
 {
     const layer_key *const key = &row->key;
 
@@ -305,7 +305,7 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
 
-void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row)
+void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *row)
 {
     row->key = key;
     row->shard = shard_of(problem, &key);
@@ -319,8 +319,8 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
     bool cached = false;
     layer_price *const parts = layer_cache_prices(row->cache, &key, &cached);
 
-    layer_row_take(problem, key, row);
-    layer_row_place(problem, row);
+    layer_row_set_key(problem, key, row);
+    layer_row_place_groups(problem, row);
     // The rules inside layers, and a bound on the saving of rules between chunks
     memset(row->fused, 0, sizeof row->fused);
     row->boundary_s = 0.0;
@@ -330,7 +330,7 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
         row->boundary_s = fused_boundary_most_s(problem, row);
     }
     for (int r = 0; r <= ROW_HEAD; r = next_part(model, r)) {
-        const bool shared = parts && price_ignores_experts(model, r);
+        const bool shared = parts && (r >= model->kinds || model->kind[r].ffn != PLAIT_FFN_MOE);
 
         if (shared && cached) {
             row->price[r] = parts[r];
@@ -353,11 +353,11 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
     }
 }
 
-void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row)
+void layer_row_fill_weights(const plait_problem *problem, layer_key key, layer_row *row)
 {
     plait_block block;
 
-    layer_row_take(problem, key, row);
+    layer_row_set_key(problem, key, row);
     memset(row->fused, 0, sizeof row->fused);
     for (int r = 0; r <= ROW_HEAD; r = next_part(problem->model, r)) {
         row_describe(problem, row, r, PLAIT_FORWARD, &block);

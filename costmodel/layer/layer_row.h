@@ -147,11 +147,11 @@ typedef struct collective_time {
 // layer_price.c
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row);
 /** Sets the key of a row, and the fields that follow from it alone. */
-void layer_row_take(const plait_problem *problem, layer_key key, layer_row *row);
+void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *row);
 /** Fills the routes of a row's groups unless they are placed. */
-void layer_row_place(const plait_problem *problem, layer_row *row);
+void layer_row_place_groups(const plait_problem *problem, layer_row *row);
 /** Sets the key and the parameters of each part, without prices. */
-void layer_row_weigh(const plait_problem *problem, layer_key key, layer_row *row);
+void layer_row_fill_weights(const plait_problem *problem, layer_key key, layer_row *row);
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key);
 plait_network network_of(const plait_problem *problem);
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind);

@@ -208,8 +208,8 @@ double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return price->input_bytes;
     for (int t = 0; t < PLAIT_TENSORS; t++)
-        if (!(masks.tensors >> t & 1u))
-            bytes += price->saved_bytes[t] * (masks.half_tensors >> t & 1u ? 0.5 : 1.0);
+        bytes += price->saved_bytes[t] *
+                 (1.0 - mask_share(masks.tensors, masks.half_tensors, (unsigned)t));
     return bytes;
 }
 

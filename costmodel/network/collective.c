@@ -288,17 +288,6 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
  * With direct links between all pairs S uses the links to the other half. On a grid S passes at
  * least one link.
  */
-static double scatter_s(const plait_route *route, plait_network network, double bytes)
-{
-    const bool grid = plait_level_is_grid(&route->cluster->level[0]);
-    const bool pairs = !grid && route->cluster->level[0].kind != PLAIT_LEVEL_SWITCH;
-    const double n = route->ranks;
-    const double stays = route->levels > 1 ? route->joined[0] : pairs ? 0.5 * n : 1.0;
-    const double s = plait_collective_s(route, network, PLAIT_ALL_TO_ALL, bytes * n / (n - stays));
-
-    return grid && route->levels == 1 ? larger(s, plait_p2p_s(route, network, bytes)) : s;
-}
-
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes)
 {
@@ -306,8 +295,16 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
         return 0.0;
     if (op == PLAIT_P2P)
         return plait_p2p_s(route, network, bytes);
-    if (op == PLAIT_M2MS)
-        return scatter_s(route, network, bytes);
+    if (op == PLAIT_M2MS) {
+        const bool grid = plait_level_is_grid(&route->cluster->level[0]);
+        const bool pairs = !grid && route->cluster->level[0].kind != PLAIT_LEVEL_SWITCH;
+        const double n = route->ranks;
+        const double stays = route->levels > 1 ? route->joined[0] : pairs ? 0.5 * n : 1.0;
+        const double s =
+            plait_collective_s(route, network, PLAIT_ALL_TO_ALL, bytes * n / (n - stays));
+
+        return grid && route->levels == 1 ? larger(s, plait_p2p_s(route, network, bytes)) : s;
+    }
     if (op == PLAIT_BROADCAST) // NCCL's ring broadcast: the time of a send, pipelined
         op = PLAIT_ALL_GATHER;
     if (route->levels == 1)

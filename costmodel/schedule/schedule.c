@@ -76,11 +76,6 @@ static double forward_s(const plait_rank_run *run, bool is_v)
     return is_v ? run->first.forward_s + run->last.forward_s : run->all.forward_s;
 }
 
-static double backward_s(const plait_rank_run *run, bool is_v)
-{
-    return is_v ? run->first.backward_s + run->last.backward_s : run->all.backward_s;
-}
-
 /* Sums over all ranks of the pipeline, and over those before the current one. */
 typedef struct bound_sums {
     double forwards_s;      /* F of all chunks of all ranks */
@@ -103,7 +98,9 @@ static double rank_bound_s(const plait_pipeline_shape *shape, bool is_v,
     const double back_s =
         is_v ? sums->before_inputs_s : sums->inputs_s - sums->before_inputs_s - input_s(&run->last);
     const double wait_s = sums->forwards_s + back_s - meanwhile_s;
-    const double work_s = m * (forward_s(run, is_v) + backward_s(run, is_v));
+    const double backward_s =
+        is_v ? run->first.backward_s + run->last.backward_s : run->all.backward_s;
+    const double work_s = m * (forward_s(run, is_v) + backward_s);
 
     return work_s + larger(sums->before_s, wait_s) - (load->no_barrier ? sums->before_s : 0.0);
 }
@@ -179,8 +176,8 @@ void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int ran
 {
     const plait_pipeline_shape shape = {schedule, ranks, chunks, microbatches};
 
-    if (kinds[schedule]->held) {
-        kinds[schedule]->held(&shape, rank, weight, held);
+    if (kinds[schedule]->in_flight_chunks) {
+        kinds[schedule]->in_flight_chunks(&shape, rank, weight, held);
         return;
     }
     for (int v = 0; v < chunks; v++)

@@ -135,8 +135,8 @@ static int64_t visits_of(int64_t ranks, int chunk, int64_t n)
  * Fills `held` with the forwards of each chunk less its backwards, after j backwards and the next
  * forward. Returns the sum weighted by `weight`.
  */
-static double hold_after(const plait_pipeline_shape *shape, int64_t ahead, int64_t j,
-                         const double *weight, double *held)
+static double in_flight_after(const plait_pipeline_shape *shape, int64_t ahead, int64_t j,
+                              const double *weight, double *held)
 {
     const int chunks = shape->chunks;
     const int64_t ranks = shape->ranks, round = ranks * chunks;
@@ -158,7 +158,8 @@ static double hold_after(const plait_pipeline_shape *shape, int64_t ahead, int64
  * C.260: the held microbatches change linearly between visits at which forwards or backwards go on
  * to another chunk. So these visits, over one round of all chunks, are enough to find the maximum.
  */
-static void held(const plait_pipeline_shape *shape, int rank, const double *weight, double *out)
+static void in_flight_chunks(const plait_pipeline_shape *shape, int rank, const double *weight,
+                             double *out)
 {
     const int64_t ranks = shape->ranks;
     const int64_t ahead = 2 * (ranks - 1 - rank) + (shape->chunks - 1) * ranks;
@@ -169,14 +170,14 @@ static void held(const plait_pipeline_shape *shape, int rank, const double *weig
         const int64_t first = turn % 2 == 0 ? 0 : (ranks - (ahead + 1) % ranks) % ranks;
         const int64_t j = first + turn / 2 * ranks;
         const double sum = j < (int64_t)shape->chunks * shape->microbatches
-                               ? hold_after(shape, ahead, j, weight, out)
+                               ? in_flight_after(shape, ahead, j, weight, out)
                                : -1.0;
         if (sum > most) {
             most = sum;
             most_at = j;
         }
     }
-    hold_after(shape, ahead, most_at, weight, out);
+    in_flight_after(shape, ahead, most_at, weight, out);
 }
 
 /*
@@ -223,7 +224,7 @@ const schedule_kind schedule_interleaved = {
     .pipeline_s = pipeline_s,
     .exact = exact,
     .in_flight = in_flight,
-    .held = held,
+    .in_flight_chunks = in_flight_chunks,
     .pairs = pairs,
     .fill = fill,
 };

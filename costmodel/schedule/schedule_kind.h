@@ -43,7 +43,8 @@ typedef struct schedule_kind {
     /** Microbatches that a rank holds at its peak, in units of all its chunks; may exceed m. */
     double (*in_flight)(const plait_pipeline_shape *shape, int rank);
     /** As plait_schedule_in_flight_chunks; NULL: in_flight of each chunk. */
-    void (*held)(const plait_pipeline_shape *shape, int rank, const double *weight, double *held);
+    void (*in_flight_chunks)(const plait_pipeline_shape *shape, int rank, const double *weight,
+                             double *held);
     /** As plait_schedule_pairs; NULL: none. */
     double (*pairs)(const plait_pipeline_shape *shape);
     /** Number of backwards of one rank that are split in two; NULL: none, or all_split. */

@@ -43,6 +43,28 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
         action_append(out, PLAIT_ACTION_WEIGHT, rank, k);
 }
 
+/*
+ * C.77: gpipe's backwards begin after all forwards, so all microbatches are held at once. In 1f1b
+ * stage s runs p - s - 1 forwards ahead of its first backward. In zb-h1 microbatches without I and
+ * those that W still needs are p together, on every rank; in zb-h2 2(p - s) - 1 are without I, and
+ * W still needs 2 s.
+ */
+static double in_flight(const plait_pipeline_shape *shape, int rank)
+{
+    switch (shape->schedule) {
+    case PLAIT_GPIPE:
+        return shape->microbatches;
+    case PLAIT_1F1B:
+        return shape->ranks - rank;
+    case PLAIT_ZB_H1:
+        return shape->ranks;
+    case PLAIT_ZB_H2:
+        return 2.0 * shape->ranks - 1.0;
+    default: // naive
+        return 1.0;
+    }
+}
+
 /* ---- naive: model parallelism without pipeline ----
  *
  *     stage 0   F0 .. .. B0 F1 .. .. B1       p = 2: each device works 1/p of the time
@@ -59,18 +81,12 @@ static double naive_pipeline_s(const plait_pipeline_load *load)
     return load->microbatches * sum_s;
 }
 
-static double naive_in_flight(const plait_pipeline_shape *shape, int rank)
-{
-    (void)shape, (void)rank;
-    return 1.0;
-}
-
 const schedule_kind schedule_naive = {
     .chunks = 1,
     .copies = 1,
     .alone = true,
     .pipeline_s = naive_pipeline_s,
-    .in_flight = naive_in_flight,
+    .in_flight = in_flight,
     .fill = fill,
 };
 
@@ -97,18 +113,11 @@ static double gpipe_pipeline_s(const plait_pipeline_load *load)
     return sum_s + (load->microbatches - 1.0) * (forward_s + backward_s);
 }
 
-/* Backwards begin after all forwards, so all microbatches are held at once. (C.77) */
-static double gpipe_in_flight(const plait_pipeline_shape *shape, int rank)
-{
-    (void)rank;
-    return shape->microbatches;
-}
-
 const schedule_kind schedule_gpipe = {
     .chunks = 1,
     .copies = 1,
     .pipeline_s = gpipe_pipeline_s,
-    .in_flight = gpipe_in_flight,
+    .in_flight = in_flight,
     .fill = fill,
 };
 
@@ -180,7 +189,7 @@ void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chu
  * Along equal stages the sums change linearly, except where w reaches m - 1. So the first and the
  * last stage of a run and the two stages at that bend are enough.
  */
-static double one_f_one_b_pipeline_s(const plait_pipeline_load *load)
+static double chain_pipeline_s(const plait_pipeline_load *load)
 {
     const plait_chunk_time *only = &load->run[0].all;
     const int m = load->microbatches;
@@ -205,14 +214,8 @@ static double one_f_one_b_pipeline_s(const plait_pipeline_load *load)
     return walk.whole_s;
 }
 
-/* Stage s runs p - s - 1 forwards ahead of its first backward. (C.77) */
-static double one_f_one_b_in_flight(const plait_pipeline_shape *shape, int rank)
-{
-    return shape->ranks - rank;
-}
-
 /* With several stages too few forwards are ahead to pair two different microbatches. (C.157) */
-static double one_f_one_b_pairs(const plait_pipeline_shape *shape)
+static double pairs(const plait_pipeline_shape *shape)
 {
     return shape->ranks == 1 ? shape->microbatches - 1.0 : 0.0;
 }
@@ -221,54 +224,39 @@ const schedule_kind schedule_1f1b = {
     .chunks = 1,
     .copies = 1,
     .one_rank = true,
-    .pipeline_s = one_f_one_b_pipeline_s,
-    .in_flight = one_f_one_b_in_flight,
-    .pairs = one_f_one_b_pairs,
+    .pipeline_s = chain_pipeline_s,
+    .in_flight = in_flight,
+    .pairs = pairs,
     .fill = fill,
 };
 
 // ---- zb-h1 and zb-h2: 1f1b whose weight gradients fill the bubble --------------------------
 
-/* Stage s runs p - s - 1 forwards ahead, and one more before its first backward. */
-static warm_up zb_h1_ahead(const plait_pipeline_shape *shape, int rank)
+/*
+ * Stage s runs p - s - 1 forwards ahead, and one more before its first backward; in zb-h2 twice as
+ * many are ahead, so that no bubble is left to fill.
+ */
+static warm_up split_ahead(const plait_pipeline_shape *shape, int rank)
 {
-    return (warm_up){.first = shape->ranks - rank};
-}
+    const double after = shape->ranks - 1 - rank;
 
-/* Microbatches without I and those that W still needs are p together, on every rank. (C.77) */
-static double zb_h1_in_flight(const plait_pipeline_shape *shape, int rank)
-{
-    (void)rank;
-    return shape->ranks;
+    return (warm_up){.first = (shape->schedule == PLAIT_ZB_H2 ? 2.0 : 1.0) * after + 1.0};
 }
 
 const schedule_kind schedule_zb_h1 = {
     .chunks = 1,
     .copies = 1,
     .all_split = true,
-    .ahead = zb_h1_ahead,
-    .in_flight = zb_h1_in_flight,
+    .ahead = split_ahead,
+    .in_flight = in_flight,
     .fill = fill,
 };
-
-/* Twice as many forwards are ahead as in zb-h1, so that no bubble is left to fill. */
-static warm_up zb_h2_ahead(const plait_pipeline_shape *shape, int rank)
-{
-    return (warm_up){.first = 2.0 * (shape->ranks - 1 - rank) + 1.0};
-}
-
-/* 2(p - s) - 1 microbatches without I, and 2 s that W still needs. (C.77) */
-static double zb_h2_in_flight(const plait_pipeline_shape *shape, int rank)
-{
-    (void)rank;
-    return 2.0 * shape->ranks - 1.0;
-}
 
 const schedule_kind schedule_zb_h2 = {
     .chunks = 1,
     .copies = 1,
     .all_split = true,
-    .ahead = zb_h2_ahead,
-    .in_flight = zb_h2_in_flight,
+    .ahead = split_ahead,
+    .in_flight = in_flight,
     .fill = fill,
 };

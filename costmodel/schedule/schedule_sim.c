@@ -201,7 +201,7 @@ typedef struct ready_list {
     int count;
 } ready_list;
 
-static void wake(ready_list *ready, int rank_from_1)
+static void make_ready(ready_list *ready, int rank_from_1)
 {
     if (rank_from_1 == 0 || ready->listed[rank_from_1 - 1])
         return;
@@ -210,8 +210,8 @@ static void wake(ready_list *ready, int rank_from_1)
 }
 
 /* Stores the end of an action and resumes the rank that waits for it; false: it was done before. */
-static bool mark(const sim_state *state, int rank, const plait_action *action, double end_s,
-                 ready_list *ready)
+static bool store_end(const sim_state *state, int rank, const plait_action *action, double end_s,
+                      ready_list *ready)
 {
     bool *weight = &state->weight[cell_of(state->sim, action->stage, action->microbatch)];
 
@@ -229,7 +229,7 @@ static bool mark(const sim_state *state, int rank, const plait_action *action, d
     own->step = state->steps + 1;
     if (action->kind == PLAIT_ACTION_BACKWARD)
         *weight = true;
-    wake(ready, own->waiting);
+    make_ready(ready, own->waiting);
     return true;
 }
 
@@ -248,7 +248,7 @@ static plait_status run_rank(sim_state *state, int rank, ready_list *ready, plai
         const sim_end *from = turn.came.from;
         free_s = (from != NULL ? larger(free_s, turn.came.at_s) : free_s) + turn.take_s;
         for (int i = 0; i < turn.count; i++, done++) {
-            if (!mark(state, rank, &list->action[done], free_s, ready))
+            if (!store_end(state, rank, &list->action[done], free_s, ready))
                 return plait_fail(err, PLAIT_ERROR_RANGE, NULL,
                                   "rank %d: expected %s once, found it twice", rank,
                                   plait_action_text(&list->action[done], text, sizeof text));
@@ -283,7 +283,7 @@ plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out,
                                         out->order && ready.rank && ready.listed,
                                     err));
     for (int rank = sim->ranks; rank > 0; rank--)
-        wake(&ready, rank);
+        make_ready(&ready, rank);
     while (ready.count > 0) {
         const int rank = ready.rank[--ready.count];
         ready.listed[rank] = false;

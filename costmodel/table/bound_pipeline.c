@@ -109,7 +109,7 @@ static void weigh_layers(plait_table *table, layer_key key)
     key.attention = key.dispatcher = 0;
     if (layer_key_same(table->weighed, key))
         return;
-    layer_row_weigh(&table->problem, key, &table->light);
+    layer_row_fill_weights(&table->problem, key, &table->light);
     table->light_load = begin_load(&table->light, &table->whole);
     table->weighed = key;
 }
@@ -121,7 +121,7 @@ static void compute_layers(plait_table *table, layer_key key)
 
     if (layer_key_same(table->computed, key))
         return;
-    layer_row_take(&table->problem, key, &table->light);
+    layer_row_set_key(&table->problem, key, &table->light);
     for (int i = 0; i < table->whole.parts.count; i++) {
         const int row = table->whole.parts.part[i].row;
         const int kind = row == ROW_MTP ? model->mtp_kind : row;
