@@ -41,14 +41,6 @@ static intake intake_of(const plait_deployment *d, const plait_load *load)
     return in;
 }
 
-static double travel_s(const plait_deployment *d, const plait_load *load)
-{
-    if (d->transfer.bytes_per_s <= 0.0)
-        return 0.0;
-    return d->transfer.latency_s +
-           load->input * d->cache_token_bytes / (d->transfer.bytes_per_s * d->engine->handover);
-}
-
 /*
  * Seconds that a prompt waits for other prompts: the queue of the arrivals and, in a closed loop,
  * the simultaneous start of all users. (C.377)
@@ -125,7 +117,7 @@ plait_service serve_apart(const plait_deployment *d, const plait_load *load)
                        .ranks = (double)d->replicas * decode->workers *
                                 decode->table->worker.dp_attention,
                        .yield = serve_yield(load),
-                       .travel_s = travel_s(d, load)};
+                       .travel_s = serve_travel_s(d, load)};
     plait_service *s = &at.s;
 
     if (most < 1.0 || (!is_closed && load->rate >= at.in.capacity))

@@ -26,35 +26,26 @@ static double most_of_draws(double mean, double ranks)
 }
 
 /*
- * C.372: the attention ranks synchronise in the experts of each layer, so a step lasts as long as
- * the rank with the most prompts needs. Returns the factor by which this lengthens the prompts'
- * part. A rank has `mean` prompts per step. In a closed loop it has one prompt, with probability
+ * C.372: seconds that a prompt adds to the steps of an attention rank, including prompts of other
+ * ranks in the same steps. The ranks synchronise in the experts of each layer, so a step lasts as
+ * long as the rank with the most prompts needs. A rank has `mean` prompts per step. In a closed loop it has one prompt, with probability
  * `mean`, or none; with random arrivals it has any number.
  */
-static double held_up(const plait_pool *pool, const plait_load *load, serve_turn t,
-                      double sequences)
+static double prompt_share_s(const plait_pool *pool, const plait_load *load, serve_turn t,
+                             double sequences)
 {
     static const double crowd = 100.0; // above this mean the largest draw is close to the mean
     const double ranks = pool->table->worker.dp_attention;
     const double mean = sequences * t.yield * t.chunks / load->output;
 
     if (ranks <= 1.0 || pool->gather_steps > 0.0)
-        return 1.0;
+        return t.share_s;
     if (!(mean > 0.0))
-        return ranks;
+        return ranks * t.share_s;
     if (load->kind == PLAIT_LOAD_RATE)
-        return mean < crowd ? larger(most_of_draws(mean, ranks) / mean, 1.0) : 1.0;
+        return (mean < crowd ? larger(most_of_draws(mean, ranks) / mean, 1.0) : 1.0) * t.share_s;
     const double rho = smaller(mean, 1.0);
-    return (1.0 - pow(1.0 - rho, ranks)) / rho;
-}
-
-/*
- * Seconds that a prompt adds to the steps of an attention rank, including prompts of other ranks in
- * the same steps.
- */
-static double held_s(const plait_pool *pool, const plait_load *load, serve_turn t, double sequences)
-{
-    return held_up(pool, load, t, sequences) * t.share_s;
+    return (1.0 - pow(1.0 - rho, ranks)) / rho * t.share_s;
 }
 
 static double tpot_of(const plait_load *load, serve_turn t, double sequences, double held)
@@ -73,7 +64,7 @@ static double round_tokens(const plait_pool *pool, double fresh)
  * half of the steps between two checks. If the engine gathers prompts, the first one waits for the
  * whole window and later ones for half of it.
  */
-static double look_s(const plait_pool *pool, double step_s, double arrivals_per_s)
+static double admission_s(const plait_pool *pool, double step_s, double arrivals_per_s)
 {
     const double window_s = pool->gather_steps * step_s;
     const double others = arrivals_per_s * window_s;
@@ -90,25 +81,14 @@ static double own_s(serve_turn t, double held)
 
 /*
  * Seconds that a prompt delays the next one: the time that it adds to steps, and its share of their
- * token budget.
+ * token budget. When all steps are full, `decoding` sequences take their part of the budget first.
  */
-static double turn_s(const plait_pool *pool, const plait_load *load, serve_turn t, double held)
+static double prompt_delay_s(const plait_pool *pool, const plait_load *load, serve_turn t,
+                             double decoding, double held)
 {
     const double fresh = serve_fresh(load);
 
-    return held + t.step_s * fresh / round_tokens(pool, fresh);
-}
-
-/*
- * Seconds that a prompt delays the next one when all steps are full: decoding sequences take their
- * part of the token budget first.
- */
-static double full_turn_s(const plait_pool *pool, const plait_load *load, serve_turn t,
-                          double sequences, double held)
-{
-    const double fresh = serve_fresh(load);
-
-    return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - sequences, 1.0);
+    return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - decoding, 1.0);
 }
 
 /*
@@ -155,15 +135,15 @@ static double closed_gap(void *context, double sequences)
     const plait_pool *pool = &at->d->pool[0];
     const plait_engine *engine = at->d->engine;
     const serve_turn t = serve_turn_of(pool, engine, at->load, larger(sequences, 1.0));
-    const double held = held_s(pool, at->load, t, larger(sequences, 1.0));
+    const double held = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
     const double tpot = tpot_of(at->load, t, sequences, held);
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double others = 1.0 - 1.0 / larger(at->running, 1.0);
-    const double turn = turn_s(pool, at->load, t, held);
+    const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
     const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
     const double queue = rho / (2.0 * (1.0 - rho)) * turn + start_s(at, t, held, decoding) +
-                         look_s(pool, t.step_s, x * pool->table->worker.dp_attention);
+                         admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
     const double alone = engine->first_s + under_way + own_s(t, held);
     const double round = at->running * turn - decoding;
@@ -186,7 +166,7 @@ static double closed_gap(void *context, double sequences)
  * A round of all users takes at least as long as all of their prompts: TTFT >= c h - (out - 1)
  * TPOT.
  */
-static plait_service closed(const plait_deployment *d, const plait_load *load)
+static plait_service closed_loop(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
@@ -220,10 +200,10 @@ static double arriving_gap(void *context, double sequences)
     const plait_engine *engine = at->d->engine;
     const double x = at->share;
     const serve_turn t = serve_turn_of(pool, engine, at->load, larger(sequences, 1.0));
-    const double added = held_s(pool, at->load, t, larger(sequences, 1.0));
+    const double added = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
     const double busy = x * added;
-    const double held = turn_s(pool, at->load, t, added);
-    const double crowded = x * full_turn_s(pool, at->load, t, sequences, added);
+    const double held = prompt_delay_s(pool, at->load, t, 0.0, added);
+    const double crowded = x * prompt_delay_s(pool, at->load, t, sequences, added);
 
     if (busy >= 1.0 || crowded >= 1.0) {
         at->s = (plait_service){.utilisation = larger(busy, crowded)};
@@ -231,7 +211,7 @@ static double arriving_gap(void *context, double sequences)
     }
     const double tpot = t.step_s / t.yield / (1.0 - busy);
     const double queue = x * held / (2.0 * (1.0 - x * held)) * held +
-                         look_s(pool, t.step_s, x * pool->table->worker.dp_attention);
+                         admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double ttft = engine->first_s + t.step_s / 2.0 + own_s(t, added) + queue;
     at->s = serve_service(at->load, t, ttft, tpot);
     at->s.queue_s = queue;
@@ -244,7 +224,7 @@ static double arriving_gap(void *context, double sequences)
  * decode steps the rest. The queue of prompts is M/D/1: a prompt delays the next one by the time
  * that it adds to steps and by its share of their token budget.
  */
-static plait_service arriving(const plait_deployment *d, const plait_load *load)
+static plait_service random_arrivals(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
@@ -266,7 +246,7 @@ static plait_service arriving(const plait_deployment *d, const plait_load *load)
  * C.375: one batch that starts together, by a direct call instead of a server. Its prompts fill
  * steps, then all sequences decode. Requests that do not fit in the cache run in further waves.
  */
-static plait_service together(const plait_deployment *d, const plait_load *load)
+static plait_service one_batch(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
     const plait_engine *engine = d->engine;
@@ -304,7 +284,7 @@ static plait_service together(const plait_deployment *d, const plait_load *load)
  * C.376: all requests wait from the start, so as many run as fit, and prompts take their share of
  * each step.
  */
-static plait_service queued(const plait_deployment *d, const plait_load *load)
+static plait_service offline(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
     const plait_engine *engine = d->engine;
@@ -316,7 +296,7 @@ static plait_service queued(const plait_deployment *d, const plait_load *load)
     if (batch < 1.0)
         return s;
     const serve_turn t = serve_turn_of(pool, engine, load, batch);
-    const double tpot = tpot_of(load, t, batch, held_s(pool, load, t, batch));
+    const double tpot = tpot_of(load, t, batch, prompt_share_s(pool, load, t, batch));
     s = serve_service(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s, tpot);
     s.batch = batch * pool->table->worker.dp_attention;
     s.requests_per_s = batch * ranks / (load->output * tpot);
@@ -332,13 +312,13 @@ plait_service plait_serve(const plait_deployment *deployment, plait_load load)
     if (deployment->disaggregated)
         s = serve_apart(deployment, &load);
     else if (load.kind == PLAIT_LOAD_CLOSED)
-        s = closed(deployment, &load);
+        s = closed_loop(deployment, &load);
     else if (load.kind == PLAIT_LOAD_RATE)
-        s = arriving(deployment, &load);
+        s = random_arrivals(deployment, &load);
     else if (load.kind == PLAIT_LOAD_STATIC)
-        s = together(deployment, &load);
+        s = one_batch(deployment, &load);
     else
-        s = queued(deployment, &load);
+        s = offline(deployment, &load);
     if (!s.stable)
         return s;
     const plait_pool *decode = &deployment->pool[deployment->disaggregated];

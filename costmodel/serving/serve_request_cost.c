@@ -137,3 +137,11 @@ plait_service serve_service(const plait_load *load, serve_turn t, double ttft_s,
         .prompt_s = t.prompt_s,
     };
 }
+
+double serve_travel_s(const plait_deployment *d, const plait_load *load)
+{
+    if (d->transfer.bytes_per_s <= 0.0)
+        return 0.0;
+    return d->transfer.latency_s +
+           load->input * d->cache_token_bytes / (d->transfer.bytes_per_s * d->engine->handover);
+}

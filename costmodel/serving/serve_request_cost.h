@@ -49,6 +49,9 @@ double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const 
  */
 double serve_most_sequences(const plait_pool *pool, const plait_load *load);
 
+/** Seconds in which a prompt's cache travels to a decode worker; 0 at an unlimited rate. */
+double serve_travel_s(const plait_deployment *d, const plait_load *load);
+
 /** Returns a stable service with these times; the caller fills its rates. */
 plait_service serve_service(const plait_load *load, serve_turn turn, double ttft_s, double tpot_s);
 

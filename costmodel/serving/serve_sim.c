@@ -3,6 +3,7 @@
 
 #include "base/numbers.h"
 #include "base/random.h"
+#include "costmodel/serving/serve_request_cost.h"
 #include "costmodel/serving/serve_sim.h"
 #include "plan/serve_values.h"
 
@@ -19,14 +20,19 @@ static double draw_length(sim *s, double mean)
 
 // ---- pending events ------------------------------------------------------------------------
 
-static void happens(sim *s, double time, event_kind kind, int of)
+static void push_event(sim *s, double time, event_kind kind, int of)
 {
-    s->out_of_memory |= !event_push(&s->events, s->arena, time, kind, of);
+    const event e = {.time = time, .order = s->order++, .kind = kind, .of = of};
+
+    s->out_of_memory |= !event_push(&s->events, s->arena, e);
 }
 
-static void decodes_until(sim *s, rank *r, finish f)
+/* Request q decodes `tokens` tokens, one step for each yield. */
+static void start_decoding(sim *s, const worker *w, rank *r, int q, double tokens)
 {
-    s->out_of_memory |= !finish_push(&r->decoding, s->arena, f);
+    const event end = {.time = w->step + ceil(tokens / s->yield), .of = q};
+
+    s->out_of_memory |= !event_push(&r->decoding, s->arena, end);
 }
 
 // ---- requests ------------------------------------------------------------------------------
@@ -40,7 +46,7 @@ static void issue(sim *s, double time)
                    .input = draw_length(s, s->load.input),
                    .output = draw_length(s, s->load.output),
                    .next = NONE};
-    happens(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
+    push_event(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
 }
 
 static void issue_arrivals(sim *s)
@@ -146,28 +152,27 @@ static bool is_held_back(const sim *s, const worker *w)
  * Selects the prompts of one rank for the current step: in order, within the token budget, and only
  * if their caches fit.
  */
-static void take_prompts(sim *s, worker *w, int at, bool held_back)
+static void select_prompts(const sim *s, const worker *w, rank *r, bool held_back)
 {
-    rank *r = &w->ranks[at];
     double budget = round_of(w) - r->decoding.count;
     double room = r->room;
 
-    w->prompt[at] = w->prompts[at] = w->before[at] = 0.0;
+    r->prompt = r->prompts = r->before = 0.0;
     if (!w->prefills || held_back)
         return;
     for (int q = r->head; q != NONE && budget >= 1.0; q = s->requests[q].next) {
         const request *one = &s->requests[q];
         const double done = q == r->head ? r->done : 0.0;
         const double cached = one->input + one->made - fresh_of(s, one);
-        const double others = r->decoding.count + w->prompts[at];
+        const double others = r->decoding.count + r->prompts;
         if (done == 0.0 && others > 0.0 && (room_of(s, one) > room || others + 1.0 > cap_of(w)))
             break;
         const double left = fresh_of(s, one) - done;
         const double taken = smaller(left, budget);
         room -= room_of(s, one);
-        w->before[at] += cached + done;
-        w->prompts[at] += 1.0;
-        w->prompt[at] += taken;
+        r->before += cached + done;
+        r->prompts += 1.0;
+        r->prompt += taken;
         budget -= taken;
         if (taken < left)
             break;
@@ -175,7 +180,7 @@ static void take_prompts(sim *s, worker *w, int at, bool held_back)
 }
 
 /* On a decode worker, requests whose caches have arrived start as soon as they fit. */
-static void join(sim *s, worker *w, rank *r)
+static void start_arrived(sim *s, worker *w, rank *r)
 {
     while (r->head != NONE) {
         const int q = r->head;
@@ -186,7 +191,7 @@ static void join(sim *s, worker *w, rank *r)
         r->head = one->next;
         r->room -= room_of(s, one);
         r->contexts += one->input;
-        decodes_until(s, r, (finish){w->step + ceil(larger(one->output - 1.0, 1.0) / s->yield), q});
+        start_decoding(s, w, r, q, larger(one->output - 1.0, 1.0));
     }
 }
 
@@ -219,25 +224,25 @@ static void start_step(sim *s, worker *w)
     const bool held_back = is_held_back(s, w);
     double contexts = 0.0, decoding = 0.0;
 
-    for (int r = 0; r < w->count; r++) {
+    for (rank *r = w->ranks; r < w->ranks + w->count; r++) {
         if (!w->prefills)
-            join(s, w, &w->ranks[r]);
-        take_prompts(s, w, r, held_back);
-        step.sequences = larger(step.sequences, w->ranks[r].decoding.count);
-        if (w->prompt[r] > step.prompt) {
-            step.prompt = w->prompt[r];
-            step.prompts = w->prompts[r];
-            step.before = w->before[r] / w->prompts[r];
+            start_arrived(s, w, r);
+        select_prompts(s, w, r, held_back);
+        step.sequences = larger(step.sequences, r->decoding.count);
+        if (r->prompt > step.prompt) {
+            step.prompt = r->prompt;
+            step.prompts = r->prompts;
+            step.before = r->before / r->prompts;
         }
-        contexts += w->ranks[r].contexts;
-        decoding += w->ranks[r].decoding.count;
+        contexts += r->contexts;
+        decoding += r->decoding.count;
     }
     w->busy = step.sequences > 0.0 || step.prompt > 0.0;
     if (!w->busy)
         return;
     step.context = decoding > 0.0 ? contexts / decoding : 1.0;
     s->steps += 1.0;
-    happens(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
+    push_event(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
 }
 
 static void complete(sim *s, worker *w, rank *r, int q)
@@ -260,7 +265,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (one->made > 0.0) { // a restarted request: the user already has its first tokens
         r->room -= room_of(s, one);
         r->contexts += one->input + one->made;
-        decodes_until(s, r, (finish){w->step + ceil((one->output - one->made) / s->yield), q});
+        start_decoding(s, w, r, q, one->output - one->made);
         return;
     }
     one->first = s->now;
@@ -268,7 +273,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
         r->running--;
         w->load--;
         one->first = s->now + s->travel_s; // the user receives it from the decode worker
-        happens(s, s->now + s->travel_s, ARRIVES_DECODE, q);
+        push_event(s, s->now + s->travel_s, ARRIVES_DECODE, q);
         return;
     }
     r->room -= room_of(s, one);
@@ -279,13 +284,12 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
         complete(s, w, r, q);
         return;
     }
-    decodes_until(s, r, (finish){w->step + ceil((one->output - 1.0) / s->yield), q});
+    start_decoding(s, w, r, q, one->output - 1.0);
 }
 
-static void end_prompts(sim *s, worker *w, int at)
+static void end_prompts(sim *s, worker *w, rank *r)
 {
-    rank *r = &w->ranks[at];
-    double left = w->prompt[at];
+    double left = r->prompt;
 
     while (left > 0.0 && r->head != NONE) {
         const int q = r->head;
@@ -308,17 +312,17 @@ static void preempt_newest(sim *s, const worker *w, rank *r)
     int newest = 0;
 
     for (int i = 1; i < r->decoding.count; i++)
-        if (r->decoding.of[i].request > r->decoding.of[newest].request)
+        if (r->decoding.of[i].of > r->decoding.of[newest].of)
             newest = i;
-    const finish f = finish_take(&r->decoding, newest);
-    request *q = &s->requests[f.request];
-    const double made = q->output - (f.step - w->step) * s->yield;
+    const event end = event_take(&r->decoding, newest);
+    request *q = &s->requests[end.of];
+    const double made = q->output - (end.time - w->step) * s->yield;
     q->made = smaller(larger(made, 1.0), q->output - 1.0);
     r->contexts = larger(r->contexts - q->input - q->made, r->decoding.count);
     q->next = r->head;
     if (r->head == NONE)
-        r->tail = f.request;
-    r->head = f.request;
+        r->tail = end.of;
+    r->head = end.of;
     s->preempted++;
 }
 
@@ -328,22 +332,20 @@ static void end_step(sim *s, worker *w)
     for (int i = 0; i < w->count; i++) {
         rank *r = &w->ranks[i];
         r->contexts += r->decoding.count * s->yield;
-        while (r->decoding.count > 0 && r->decoding.of[0].step <= w->step) {
-            const int q = finish_take(&r->decoding, 0).request;
+        while (r->decoding.count > 0 && r->decoding.of[0].time <= w->step) {
+            const int q = event_take(&r->decoding, 0).of;
             r->room += room_of(s, &s->requests[q]);
             r->contexts -= s->requests[q].input + s->requests[q].output;
             complete(s, w, r, q);
         }
         r->contexts = r->decoding.count > 0 ? larger(r->contexts, r->decoding.count) : 0.0;
-        end_prompts(s, w, i);
+        end_prompts(s, w, r);
         if (s->preempts) {
-            // After a step has extended the caches, preempt the newest sequences until the others
-            // fit
             const double all = w->pool->kv_tokens > 0.0 ? w->pool->kv_tokens : 1e18;
 
             if (r->decoding.count > 0 && r->contexts + r->done > all)
                 r->done = 0.0; // a prompt in progress is the newest request
-            while (r->decoding.count > 1 && r->contexts > all)
+            while (r->decoding.count > 1 && r->contexts > all) // the step has extended the caches
                 preempt_newest(s, w, r);
             r->room = all - r->contexts;
         }
@@ -370,11 +372,8 @@ static bool fill_workers(sim *s)
                       .count = (int)ranks,
                       .prefills = !decodes,
                       .decodes = decodes || !d->disaggregated,
-                      .ranks = plait_arena_alloc(s->arena, ranks, sizeof *w->ranks),
-                      .prompt = plait_arena_alloc(s->arena, ranks, sizeof *w->prompt),
-                      .prompts = plait_arena_alloc(s->arena, ranks, sizeof *w->prompts),
-                      .before = plait_arena_alloc(s->arena, ranks, sizeof *w->before)};
-        if (w->ranks == NULL || w->prompt == NULL || w->prompts == NULL || w->before == NULL)
+                      .ranks = plait_arena_alloc(s->arena, ranks, sizeof *w->ranks)};
+        if (w->ranks == NULL)
             return false;
         for (size_t r = 0; r < ranks; r++)
             w->ranks[r] = (rank){.head = NONE,
@@ -384,7 +383,7 @@ static bool fill_workers(sim *s)
     return s->workers != NULL;
 }
 
-static void happen(sim *s, event e)
+static void process(sim *s, event e)
 {
     s->now = e.time;
     if (e.kind == STEP_ENDS) {
@@ -423,23 +422,17 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
                                   plait_serve_sim_result *out, plait_error *err)
 {
     sim s = {.d = deployment, .load = load, .draws = draws, .arena = arena, .state = draws.seed};
-    double chance = 1.0;
 
     PLAIT_TRY(serve_check_simulation(deployment, &load, &draws, err));
     *out = (plait_serve_sim_result){0};
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
     PLAIT_TRY(plait_check_allocated(s.requests && fill_workers(&s), err));
     s.preempts = deployment->engine->kind != PLAIT_ENGINE_TRTLLM && !deployment->disaggregated;
-    s.yield = 1.0;
-    for (int i = 0; i < load.draft; i++)
-        s.yield += chance *= load.accept;
-    if (deployment->disaggregated && deployment->transfer.bytes_per_s > 0.0)
-        s.travel_s = deployment->transfer.latency_s +
-                     load.input * deployment->cache_token_bytes /
-                         (deployment->transfer.bytes_per_s * deployment->engine->handover);
+    s.yield = serve_yield(&load);
+    s.travel_s = deployment->disaggregated ? serve_travel_s(deployment, &load) : 0.0;
     issue_arrivals(&s);
     while (s.events.count > 0 && s.finished < draws.requests && !s.out_of_memory) {
-        happen(&s, event_pop(&s.events));
+        process(&s, event_take(&s.events, 0));
         if (s.draws.stop != NULL && (int64_t)s.steps % 4096 == 0 &&
             s.draws.stop(s.draws.stop_context, (double)s.finished / s.draws.requests)) {
             out->stopped = true;

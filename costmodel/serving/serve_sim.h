@@ -14,41 +14,25 @@
 
 typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
 
+/** An event of the deployment, or the end of a sequence on an attention rank. */
 typedef struct event {
-    double time;
+    double time;   /* seconds; of the end of a sequence the step of its worker */
     int64_t order; /* events of equal time are processed in this order */
+    int of;        /* index of the request or worker */
     event_kind kind;
-    int of; /* index of the request or worker */
 } event;
 
+/** A binary heap by time and order. */
 typedef struct event_heap {
-    event *of; /* binary heap by time and order */
+    event *of;
     int count, room;
-    int64_t order; /* order of the next event */
 } event_heap;
 
 /** False when out of memory. */
-bool event_push(event_heap *heap, plait_arena *arena, double time, event_kind kind, int of);
+bool event_push(event_heap *heap, plait_arena *arena, event e);
 
-/** Removes and returns the earliest event; the heap must not be empty. */
-event event_pop(event_heap *heap);
-
-typedef struct finish {
-    double step; /* step of the worker in which the sequence ends */
-    int request;
-} finish;
-
-/** Sequences that decode on one attention rank, by the step in which they end. */
-typedef struct finish_heap {
-    finish *of; /* binary heap by step */
-    int count, room;
-} finish_heap;
-
-/** False when out of memory. */
-bool finish_push(finish_heap *heap, plait_arena *arena, finish f);
-
-/** Removes and returns the entry at index `at`; index 0 ends first. */
-finish finish_take(finish_heap *heap, int at);
+/** Removes and returns the entry at index `at`; index 0 is the earliest. */
+event event_take(event_heap *heap, int at);
 
 // ---- the state -----------------------------------------------------------------------------
 
@@ -67,7 +51,9 @@ typedef struct rank {
     double room;     /* free tokens of cache, neither used nor reserved */
     double contexts; /* sum of the context lengths of decoding sequences */
     int running;     /* requests on this rank, decoding or with a prompt that waits or runs */
-    finish_heap decoding;
+    double prompt, prompts, before; /* in the current step: tokens of prompts, number of prompts,
+                                       sum of their cached tokens */
+    event_heap decoding;            /* ends of the sequences that decode */
 } rank;
 
 typedef struct worker {
@@ -78,11 +64,6 @@ typedef struct worker {
     double step;
     bool busy;
     bool prefills, decodes; /* roles of this worker */
-    /*
-     * In the current step, for each of `count` ranks: tokens of prompts, number of prompts, and the
-     * sum of their cached tokens.
-     */
-    double *prompt, *prompts, *before;
 } worker;
 
 typedef struct sim {
@@ -103,6 +84,7 @@ typedef struct sim {
     request *requests;
     int issued, finished, preempted;
     event_heap events;
+    int64_t order; /* order of the next event */
     double steps;
     bool out_of_memory;
 } sim;

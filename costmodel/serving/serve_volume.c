@@ -43,91 +43,60 @@ static int64_t reductions(const plait_model *model, int layers)
     return count;
 }
 
-static plait_serve_line line_of(int64_t count, int64_t all_count, int64_t rows, int64_t columns,
-                                double element_bytes)
-{
-    return (plait_serve_line){.count = count,
-                              .all_count = all_count,
-                              .rows = rows,
-                              .columns = columns,
-                              .message_bytes = (double)rows * (double)columns * element_bytes};
-}
-
 /*
- * C.356: fills the bytes of a line's calls. Each of `senders` GPUs sends `sent` times the message.
+ * C.356: `count` calls on the first stage and `all_count` on all stages, of a message of rows x
+ * columns. A GPU that sends does so in `one_count` calls, `sent` times the message in each; every
+ * call has `senders` GPUs.
  */
-static void count_bytes(plait_serve_line *line, double sent, double one_count, double senders,
-                        double published)
+static plait_serve_line line_of(int64_t count, int64_t all_count, int64_t rows, int64_t columns,
+                                double element_bytes, double sent, double one_count, double senders)
 {
-    line->bytes[PLAIT_SERVE_PUBLISHED] = published;
-    line->bytes[PLAIT_SERVE_ONE_GPU] = one_count * sent * line->message_bytes;
-    line->bytes[PLAIT_SERVE_ALL_GPUS] =
-        (double)line->all_count * senders * sent * line->message_bytes;
-}
+    const double message_bytes = (double)rows * (double)columns * element_bytes;
 
-/* A ring all-reduce of whole hidden states. The study omits the embedding's all-reduce if p > 1. */
-static plait_serve_line reduce_line(const plait_model *model, const plait_serve_request *r,
-                                    int64_t rows, int64_t count, int64_t all_count, bool published)
-{
-    const double t = r->tp, sent = 2.0 * (t - 1.0) / t;
-    plait_serve_line line = line_of(count, all_count, rows, model->hidden, r->element_bytes);
-    const double bytes = (double)count * sent * line.message_bytes;
-
-    count_bytes(&line, sent, (double)count, t, published ? bytes : 0.0);
-    return line;
-}
-
-/* Two tensors cross each of the p - 1 boundaries; each rank sends its own h/t columns. */
-static plait_serve_line send_line(const plait_model *model, const plait_serve_request *r,
-                                  int64_t rows, int64_t passes)
-{
-    const int64_t count = 2 * (int64_t)(r->pp - 1) * passes;
-    plait_serve_line line = line_of(count, count, rows, model->hidden / r->tp, r->element_bytes);
-
-    count_bytes(&line, 1.0, 2.0 * (double)passes, r->tp, (double)count * line.message_bytes);
-    return line;
-}
-
-static plait_serve_line all_gather_line(const plait_model *model, const plait_serve_request *r,
-                                        int64_t rows, int64_t passes)
-{
-    const int64_t count = 2 * (int64_t)(r->pp - 1) * passes;
-    const double t = r->tp, sent = (t - 1.0) / t;
-    plait_serve_line line = line_of(count, count, rows, model->hidden, r->element_bytes);
-
-    count_bytes(&line, sent, 2.0 * (double)passes, t, (double)count * sent * line.message_bytes);
-    return line;
-}
-
-/* Logits of each sequence's last token: every rank except the sampling one sends its share. */
-static plait_serve_line gather_line(const plait_model *model, const plait_serve_request *r,
-                                    int64_t passes)
-{
-    const int64_t columns = ((int64_t)model->vocab + r->tp - 1) / r->tp;
-    plait_serve_line line = line_of(passes, passes, r->sequences, columns, r->element_bytes);
-
-    count_bytes(&line, 1.0, (double)passes, r->tp - 1.0, (double)passes * line.message_bytes);
-    return line;
+    return (plait_serve_line){
+        .count = count,
+        .all_count = all_count,
+        .rows = rows,
+        .columns = columns,
+        .message_bytes = message_bytes,
+        .bytes = {[PLAIT_SERVE_PUBLISHED] = (double)count * sent * message_bytes,
+                  [PLAIT_SERVE_ONE_GPU] = one_count * sent * message_bytes,
+                  [PLAIT_SERVE_ALL_GPUS] = (double)all_count * senders * sent * message_bytes},
+    };
 }
 
 static void phase_lines(const plait_model *model, const plait_serve_request *r, int64_t rows,
                         int64_t passes, plait_serve_line line[PLAIT_SERVE_CALLS])
 {
     const int first = (model->layers + r->pp - 1) / r->pp;
+    const double t = r->tp, bytes = r->element_bytes, each = (double)passes;
+    // Two tensors cross each of the p - 1 boundaries.
+    const int64_t crossings = 2 * (int64_t)(r->pp - 1) * passes;
+    const double ring = 2.0 * (t - 1.0) / t; // a ring all-reduce of whole hidden states
 
     if (passes == 0)
         return;
     if (r->tp > 1) {
-        line[PLAIT_SERVE_embedding] = reduce_line(model, r, rows, passes, passes, r->pp == 1);
+        const int64_t reduced = passes * reductions(model, first);
+        const int64_t all_reduced = passes * reductions(model, model->layers);
+        // Logits of each sequence's last token: every rank except the sampling one sends its share.
+        const int64_t columns = ((int64_t)model->vocab + r->tp - 1) / r->tp;
+
+        line[PLAIT_SERVE_embedding] =
+            line_of(passes, passes, rows, model->hidden, bytes, ring, each, t);
+        if (r->pp > 1) // the study omits it
+            line[PLAIT_SERVE_embedding].bytes[PLAIT_SERVE_PUBLISHED] = 0.0;
         line[PLAIT_SERVE_all_reduce] =
-            reduce_line(model, r, rows, passes * reductions(model, first),
-                        passes * reductions(model, model->layers), true);
-        line[PLAIT_SERVE_gather] = gather_line(model, r, passes);
+            line_of(reduced, all_reduced, rows, model->hidden, bytes, ring, (double)reduced, t);
+        line[PLAIT_SERVE_gather] =
+            line_of(passes, passes, r->sequences, columns, bytes, 1.0, each, t - 1.0);
     }
-    if (r->pp > 1)
-        line[PLAIT_SERVE_send] = send_line(model, r, rows, passes);
+    if (r->pp > 1) // each rank sends its own h/t columns
+        line[PLAIT_SERVE_send] =
+            line_of(crossings, crossings, rows, model->hidden / r->tp, bytes, 1.0, 2.0 * each, t);
     if (r->tp > 1 && r->pp > 1)
-        line[PLAIT_SERVE_all_gather] = all_gather_line(model, r, rows, passes);
+        line[PLAIT_SERVE_all_gather] =
+            line_of(crossings, crossings, rows, model->hidden, bytes, (t - 1.0) / t, 2.0 * each, t);
 }
 
 plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request request,
