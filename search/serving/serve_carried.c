@@ -79,29 +79,6 @@ static plait_status try_rate(reach *r, double rate, double *high, plait_serve_re
     return PLAIT_OK;
 }
 
-/*
- * Finds the rate: first half of the requested one, then the rate of the front divided by 2, 4, 16,
- * ... until one is sustained; then bisects to within 5 %. After the last divisor each request is
- * alone, so a failure there occurs at any rate.
- */
-static plait_status find_rate(reach *r, plait_serve_reach *out, plait_error *err)
-{
-    // least: smallest rate that the options allow
-    static const double least = 1e-9, close = 1.05, last_divisor = 1e10;
-    double high = r->q->load.rate, divisor = 2.0;
-
-    PLAIT_TRY(try_rate(r, larger(high / 2.0, least), &high, out, err));
-    for (double rate = front_rate(r); out->rate <= 0.0 && divisor < last_divisor && high > least;) {
-        rate = larger(rate > 0.0 && rate < high ? rate : high / divisor, least);
-        PLAIT_TRY(try_rate(r, rate, &high, out, err));
-        rate /= divisor;
-        divisor *= divisor;
-    }
-    while (out->rate > 0.0 && high > close * out->rate && !is_spent(r))
-        PLAIT_TRY(try_rate(r, smaller(2.0 * out->rate, sqrt(high * out->rate)), &high, out, err));
-    return PLAIT_OK;
-}
-
 /* GPUs of one replica. */
 static int gpus_of_one(const plait_serve_plan *plan)
 {
@@ -248,7 +225,22 @@ plait_status plait_serve_reach_of(const plait_serve_options *q, plait_serve_sim_
         return PLAIT_OK;
     r.answer = plait_arena_alloc(arena, 1, sizeof *r.answer);
     PLAIT_TRY(plait_check_allocated(r.answer, err));
-    PLAIT_TRY(find_rate(&r, out, err));
+    // Try half of the requested rate, then the rate of the front divided by 2, 4, 16, ... until one
+    // is sustained; then bisect to within 5 %. After the last divisor each request is alone, so a
+    // failure there occurs at any rate. `least` is the smallest rate that the options allow.
+    static const double least = 1e-9, close = 1.05, last_divisor = 1e10;
+    double high = r.q->load.rate, divisor = 2.0;
+
+    PLAIT_TRY(try_rate(&r, larger(high / 2.0, least), &high, out, err));
+    for (double rate = front_rate(&r);
+         out->rate <= 0.0 && divisor < last_divisor && high > least;) {
+        rate = larger(rate > 0.0 && rate < high ? rate : high / divisor, least);
+        PLAIT_TRY(try_rate(&r, rate, &high, out, err));
+        rate /= divisor;
+        divisor *= divisor;
+    }
+    while (out->rate > 0.0 && high > close * out->rate && !is_spent(&r))
+        PLAIT_TRY(try_rate(&r, smaller(2.0 * out->rate, sqrt(high * out->rate)), &high, out, err));
     if (out->rate > 0.0)
         PLAIT_TRY(fill_gpus(&r, out, err));
     if (out->answers)

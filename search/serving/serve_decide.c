@@ -113,22 +113,20 @@ static void settle(const plait_serve_options *q, plait_serve_plan *plan)
     plan->settled = true;
 }
 
-static void fill_seen(const plait_serve_sim_result *drawn, double seconds[PLAIT_SERVE_LIMITS])
-{
-    seconds[PLAIT_SERVE_LIMIT_ttft] = drawn->ttft.mean_s;
-    seconds[PLAIT_SERVE_LIMIT_ttft_p95] = drawn->ttft.p95_s;
-    seconds[PLAIT_SERVE_LIMIT_ttft_p99] = drawn->ttft.p99_s;
-    seconds[PLAIT_SERVE_LIMIT_tpot] = drawn->tpot.mean_s;
-    seconds[PLAIT_SERVE_LIMIT_tpot_p95] = drawn->tpot.p95_s;
-    seconds[PLAIT_SERVE_LIMIT_tpot_p99] = drawn->tpot.p99_s;
-}
-
 /* Sets *why to the first requirement that the simulation misses: the load, then the bounds. */
 static plait_status describe_missed(const plait_serve_options *q, const plait_serve_plan *plan,
                                     plait_arena *arena, const char **why, plait_error *err)
 {
-    double asked[PLAIT_SERVE_LIMITS], seen[PLAIT_SERVE_LIMITS];
     const plait_serve_sim_result *drawn = &plan->drawn;
+    const double seen[PLAIT_SERVE_LIMITS] = {
+        [PLAIT_SERVE_LIMIT_ttft] = drawn->ttft.mean_s,
+        [PLAIT_SERVE_LIMIT_ttft_p95] = drawn->ttft.p95_s,
+        [PLAIT_SERVE_LIMIT_ttft_p99] = drawn->ttft.p99_s,
+        [PLAIT_SERVE_LIMIT_tpot] = drawn->tpot.mean_s,
+        [PLAIT_SERVE_LIMIT_tpot_p95] = drawn->tpot.p95_s,
+        [PLAIT_SERVE_LIMIT_tpot_p99] = drawn->tpot.p99_s,
+    };
+    double asked[PLAIT_SERVE_LIMITS];
 
     *why = NULL;
     if (drawn->stopped)
@@ -140,7 +138,6 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
         return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
     }
     plait_serve_limits_asked(q, asked);
-    fill_seen(drawn, seen);
     for (int l = 0; l < PLAIT_SERVE_LIMITS && *why == NULL; l++)
         if (asked[l] > 0.0 && seen[l] > asked[l]) {
             *why = plait_arena_printf(arena, "the simulation gives %.4g ms, but %s allows %.4g ms",
@@ -197,15 +194,6 @@ static int more_of(int count, const plait_serve_sim_result *drawn)
 }
 
 /*
- * Returns the role with the higher load in the closed form: prefill by its utilisation, decode by
- * its batch.
- */
-static int busier_role(const plait_serve_plan *plan)
-{
-    return plan->service.batch / larger(plan->batch_cap, 1.0) > plan->service.utilisation;
-}
-
-/*
  * Prices the deployment with more workers, or, without a load, with fewer users. Returns false if
  * none within the GPUs meets the bounds.
  */
@@ -221,8 +209,9 @@ static bool widen(const plait_serve_options *q, plait_serve_plan *plan,
         return load.concurrency >= 1.0 && serve_price(q, load, plan, role) && serve_meets(q, plan);
     }
     for (;;) {
-        if (plan->disaggregated) {
-            int *const count = &plan->count[busier_role(plan)];
+        if (plan->disaggregated) { // the busier role: prefill by utilisation, decode by batch
+            const double share = plan->service.batch / larger(plan->batch_cap, 1.0);
+            int *const count = &plan->count[share > plan->service.utilisation];
             *count = more_of(*count, &drawn);
         } else
             plan->replicas = more_of(plan->replicas, &drawn);
@@ -256,27 +245,6 @@ static plait_serve_plan remove_plan(plait_serve_answer *out, int at)
 }
 
 /*
- * Counts a rejected plan; of these, the one whose simulation exceeds its bounds least becomes the
- * nearest.
- */
-static void reject_simulated(decision *b, const plait_serve_plan *plan)
-{
-    plait_serve_answer *out = b->out;
-    plait_serve_plan seen = *plan;
-
-    if (!seen.settled)
-        settle(b->q, &seen);
-    out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
-    if (plan->drawn.full ||
-        (out->has_nearest && serve_excess(b->q, &seen) >= serve_excess(b->q, &out->nearest)))
-        return;
-    out->has_nearest = true;
-    out->nearest = seen;
-    out->needs_ttft_s = seen.service.ttft_s;
-    out->needs_tpot_s = seen.service.tpot_s;
-}
-
-/*
  * Simulates the plan at index `at`. The plan stays if it is confirmed; else a wider variant may
  * replace it, at the index of its rank.
  */
@@ -293,7 +261,20 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
         serve_keep(b->out, &plan);
         return PLAIT_OK;
     }
-    reject_simulated(b, &plan);
+    // Of the rejected plans the one whose simulation exceeds its bounds least becomes the nearest.
+    plait_serve_answer *out = b->out;
+    plait_serve_plan seen = plan;
+
+    if (!seen.settled)
+        settle(b->q, &seen);
+    out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
+    if (!plan.drawn.full &&
+        (!out->has_nearest || serve_excess(b->q, &seen) < serve_excess(b->q, &out->nearest))) {
+        out->has_nearest = true;
+        out->nearest = seen;
+        out->needs_ttft_s = seen.service.ttft_s;
+        out->needs_tpot_s = seen.service.tpot_s;
+    }
     if (widen(b->q, &plan, role))
         serve_keep(b->out, &plan);
     return PLAIT_OK;

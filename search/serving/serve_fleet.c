@@ -34,15 +34,6 @@ static plait_status check_ask(const plait_fleet_options *ask, plait_error *err)
     return plait_reliability_check(&ask->failures, err);
 }
 
-static double highest(const plait_fleet_options *ask)
-{
-    double rate = 0.0;
-
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
-        rate = fmax(rate, ask->rate[h]);
-    return rate;
-}
-
 // ---- search for candidates -----------------------------------------------------------------
 
 typedef struct part {
@@ -58,27 +49,6 @@ static plait_status ask_part(part *p, double rate, int divided, plait_arena *are
     return plait_serve_search(&p->q, arena, &p->answer, err);
 }
 
-static plait_status take_part(part *p, const plait_serve_options *q, int gpus, plait_error *err)
-{
-    p->q = *q;
-    p->cluster = *q->cluster;
-    p->q.cluster = &p->cluster;
-    p->q.gpus = gpus;
-    p->q.load.kind = PLAIT_LOAD_RATE;
-    return plait_cluster_take(&p->cluster, gpus, err);
-}
-
-/* Returns the power of four that divides the rate into parts of at most 0.25 requests/s. */
-static int least_part(double rate)
-{
-    static const double light = 0.25; // requests/s
-    int divided = 1;
-
-    while (divided < MOST_DIVIDED && rate / divided > light)
-        divided *= 4;
-    return divided;
-}
-
 /*
  * S.101: searches few GPUs for the whole load. If that is infeasible, tries the smallest part of
  * the load to see whether any part is feasible, and then 1/4, 1/16, ... of the load.
@@ -86,13 +56,20 @@ static int least_part(double rate)
 static plait_status search_parts(const plait_serve_options *q, double rate, plait_arena *arena,
                                  part *p, int *divided, plait_error *err)
 {
+    static const double light = 0.25; // requests/s of the smallest part, at most
     const int node = q->cluster->group[0].gpus_per_node;
-    const int most = least_part(rate);
-    int gpus = SEARCH_GPUS - SEARCH_GPUS % node;
+    int gpus = SEARCH_GPUS - SEARCH_GPUS % node, most = 1;
 
+    while (most < MOST_DIVIDED && rate / most > light)
+        most *= 4;
     for (gpus = gpus > node ? gpus : node;; gpus *= 2) {
         gpus = gpus < q->gpus ? gpus : q->gpus;
-        PLAIT_TRY(take_part(p, q, gpus, err));
+        p->q = *q;
+        p->cluster = *q->cluster;
+        p->q.cluster = &p->cluster;
+        p->q.gpus = gpus;
+        p->q.load.kind = PLAIT_LOAD_RATE;
+        PLAIT_TRY(plait_cluster_take(&p->cluster, gpus, err));
         for (*divided = 1; *divided <= most; *divided *= 4) {
             PLAIT_TRY(ask_part(p, rate, *divided, arena, err));
             if (p->answer.plans > 0 || gpus == q->gpus)
@@ -156,50 +133,7 @@ static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
     r->kind[at] = *kind;
 }
 
-static plait_status consider(ranking *r, const plait_serve_plan *plan, plait_error *err)
-{
-    // factor on the GPU limit: keep() reports the GPUs of fleets that only their spares put above it
-    static const int beyond = 4;
-    fleet_kind kind = {.q = &r->part->q,
-                       .ask = r->ask,
-                       .plan = *plan,
-                       .gpus_per_node = r->out->gpus_per_node,
-                       .most_gpus = beyond * r->q->gpus,
-                       .margin = 1.0};
-    plait_fleet fleet;
-    const char *why;
-
-    PLAIT_TRY(serve_roles(kind.q, plan, r->arena, kind.role, &why, err));
-    if (why != NULL)
-        return PLAIT_OK;
-    if (fleet_day(&kind, &fleet))
-        keep(r, &kind, &fleet);
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
-        r->out->unsteady |= isnan(fleet.hour[h].available);
-    return PLAIT_OK;
-}
-
 // ---- the simulation ------------------------------------------------------------------------
-
-/*
- * Sets fleet->simulated if a simulation of the tightest hour, with up to eight workers of a role,
- * meets the bounds.
- */
-static plait_status confirm(const fleet_kind *kind, plait_fleet *fleet, plait_arena *arena,
-                            plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(arena);
-    plait_serve_options q;
-    plait_serve_plan plan = fleet_slice(kind, &fleet->hour[fleet_tightest(kind, fleet)], &q);
-    const char *why = "";
-
-    if (plan.service.stable)
-        PLAIT_TRY(
-            plait_serve_judge(&q, (plait_serve_sim_options){.seed = 1}, arena, &plan, &why, err));
-    fleet->simulated = why == NULL;
-    plait_arena_rewind(arena, mark);
-    return PLAIT_OK;
-}
 
 static fleet_kind take_fleet(ranking *r, int at, plait_fleet *fleet)
 {
@@ -231,7 +165,17 @@ static plait_status confirm_all(ranking *r, plait_error *err)
             continue;
         }
         kind = take_fleet(r, at, &fleet);
-        PLAIT_TRY(confirm(&kind, &fleet, r->arena, err));
+        // Simulate the tightest hour, with up to eight workers of a role.
+        const plait_arena_mark mark = plait_arena_save(r->arena);
+        plait_serve_options q;
+        plait_serve_plan plan = fleet_slice(&kind, &fleet.hour[fleet_tightest(&kind, &fleet)], &q);
+        const char *why = "";
+
+        if (plan.service.stable)
+            PLAIT_TRY(plait_serve_judge(&q, (plait_serve_sim_options){.seed = 1}, r->arena, &plan,
+                                        &why, err));
+        fleet.simulated = why == NULL;
+        plait_arena_rewind(r->arena, mark);
         if (!fleet.simulated) {
             kind.margin *= more;
             if (kind.margin > most || !fleet_day(&kind, &fleet))
@@ -249,19 +193,39 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     PLAIT_TRY(check_ask(ask, err));
     part *const p = plait_arena_alloc(arena, 1, sizeof *p);
     ranking r = {.q = q, .ask = ask, .part = p, .arena = arena, .out = out};
-    const double rate = highest(ask);
+    double rate = 0.0; // of the busiest hour
     const int node = q->cluster->group[0].gpus_per_node;
 
     *out = (plait_fleet_answer){.gpus_per_node = node < q->gpus ? node : q->gpus};
     PLAIT_TRY(plait_check_allocated(p, err));
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        rate = fmax(rate, ask->rate[h]);
     if (!(rate > 0.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rates",
                           "expected at least one hour with requests, found none");
     PLAIT_TRY(search_parts(q, rate, arena, p, &out->divided, err));
     out->search = &p->answer;
     out->considered = p->answer.plans;
-    for (int i = 0; i < p->answer.plans; i++)
-        PLAIT_TRY(consider(&r, &p->answer.plan[i], err));
+    for (int i = 0; i < p->answer.plans; i++) {
+        // factor on the GPU limit: keep() reports fleets that only their spares put above it
+        static const int beyond = 4;
+        fleet_kind kind = {.q = &r.part->q,
+                           .ask = r.ask,
+                           .plan = p->answer.plan[i],
+                           .gpus_per_node = r.out->gpus_per_node,
+                           .most_gpus = beyond * r.q->gpus,
+                           .margin = 1.0};
+        plait_fleet fleet;
+        const char *why;
+
+        PLAIT_TRY(serve_roles(kind.q, &p->answer.plan[i], r.arena, kind.role, &why, err));
+        if (why == NULL) {
+            if (fleet_day(&kind, &fleet))
+                keep(&r, &kind, &fleet);
+            for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+                r.out->unsteady |= isnan(fleet.hour[h].available);
+        }
+    }
     PLAIT_TRY(confirm_all(&r, err));
     for (int i = 0; i < out->fleets; i++)
         fleet_tell(&r.kind[i], &out->fleet[i]);

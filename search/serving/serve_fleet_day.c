@@ -335,22 +335,6 @@ static double sustained(const fleet_kind *kind, const plait_fleet *fleet, plait_
     return serve_most_rate(kind->q, &plan, kind->role, true);
 }
 
-static void tell_hour(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour)
-{
-    plait_serve_plan plan;
-
-    hour->ttft_s = hour->ttft_p99_s = hour->tpot_s = (double)NAN;
-    hour->used[PLAIT_FLEET_RESERVED] = hour->rate / fleet->sustained;
-    if (hour->rate <= 0.0)
-        return;
-    hour->lack = lack_of(kind, hour->rate, hour->workers);
-    hour->used[PLAIT_FLEET_ELASTIC] = hour->rate / sustained(kind, fleet, *hour);
-    enough(kind, hour->rate, hour->workers, &plan);
-    hour->ttft_s = plan.service.ttft_s;
-    hour->ttft_p99_s = plan.ttft_p99_s;
-    hour->tpot_s = plan.service.tpot_s;
-}
-
 // ---- the simulated hour --------------------------------------------------------------------
 
 static double gpus_serving(const fleet_kind *kind, const plait_fleet_hour *hour)
@@ -416,12 +400,27 @@ static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
     }
 }
 
-/*
- * S.104: an engine that reaches only a share of the predicted rate needs the workers of the rate
- * divided by that share.
- */
-static void tell_band(const fleet_kind *kind, plait_fleet *fleet)
+void fleet_tell(const fleet_kind *kind, plait_fleet *fleet)
 {
+    fleet->sustained = sustained(kind, fleet, fleet->hour[fleet->busiest]);
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        plait_fleet_hour *const hour = &fleet->hour[h];
+        plait_serve_plan plan;
+
+        hour->ttft_s = hour->ttft_p99_s = hour->tpot_s = (double)NAN;
+        hour->used[PLAIT_FLEET_RESERVED] = hour->rate / fleet->sustained;
+        if (hour->rate <= 0.0)
+            continue;
+        hour->lack = lack_of(kind, hour->rate, hour->workers);
+        hour->used[PLAIT_FLEET_ELASTIC] = hour->rate / sustained(kind, fleet, *hour);
+        enough(kind, hour->rate, hour->workers, &plan);
+        hour->ttft_s = plan.service.ttft_s;
+        hour->ttft_p99_s = plan.ttft_p99_s;
+        hour->tpot_s = plan.service.tpot_s;
+    }
+    tell_energy(kind, fleet);
+    // S.104: an engine that reaches only a share of the predicted rate needs the workers of the
+    // rate divided by that share
     const double *const band = kind->plan.engine->band[PLAIT_SERVE_RATE];
 
     for (int side = 0; side < 2; side++) {
@@ -432,13 +431,4 @@ static void tell_band(const fleet_kind *kind, plait_fleet *fleet)
         if (share > 0.0 && fill_hours(kind, 1.0 / share, &other))
             fill_totals(kind, &other, &fleet->band[side]);
     }
-}
-
-void fleet_tell(const fleet_kind *kind, plait_fleet *fleet)
-{
-    fleet->sustained = sustained(kind, fleet, fleet->hour[fleet->busiest]);
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
-        tell_hour(kind, fleet, &fleet->hour[h]);
-    tell_energy(kind, fleet);
-    tell_band(kind, fleet);
 }

@@ -74,6 +74,14 @@ static bool is_open(const plait_serve_options *q)
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
 }
 
+static plait_serve_plan pair_plan(const plait_engine *engine)
+{
+    return (plait_serve_plan){.engine = engine,
+                              .disaggregated = true,
+                              .replicas = 1,
+                              .chunk_tokens = engine->chunk_tokens};
+}
+
 // ---- one pair ------------------------------------------------------------------------------
 
 /* Tokens/s per GPU that a plan must exceed to be kept. */
@@ -117,16 +125,6 @@ static double look_counts(pairs *all, plait_serve_plan *plan,
         return 0.0;
     serve_keep(look->out, plan);
     return plan->tokens_per_s_gpu;
-}
-
-static bool have_factor(int a, int b)
-{
-    while (b > 0) {
-        const int rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a > 1;
 }
 
 static double bar_of(const serve_look *look, double best)
@@ -181,10 +179,7 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double tokens = q->load.output * q->load.rate;
     const int all_n = q->gpus / p->gpus, all_m = q->gpus / d->gpus;
-    plait_serve_plan plan = {.engine = all->engine,
-                             .disaggregated = true,
-                             .replicas = 1,
-                             .chunk_tokens = all->engine->chunk_tokens};
+    plait_serve_plan plan = pair_plan(all->engine);
     double best = 0.0;
 
     if (!holds(all, &plan, by, all_n, all_m)) {
@@ -221,10 +216,7 @@ static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
     const plait_serve_options *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double most = most_requests(q, p, d);
-    plait_serve_plan plan = {.engine = all->engine,
-                             .disaggregated = true,
-                             .replicas = 1,
-                             .chunk_tokens = all->engine->chunk_tokens};
+    plait_serve_plan plan = pair_plan(all->engine);
     double best = 0.0;
 
     for (; n <= MOST_WORKERS && n * p->gpus + m0 * d->gpus <= q->gpus; n++) {
@@ -234,7 +226,7 @@ static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
             const int gpus = n * p->gpus + m * d->gpus;
             const double requests =
                 smaller(most, smaller(n * p->limit.requests_per_s, m * d->limit.requests_per_s));
-            if (is_open(q) && have_factor(n, m))
+            if (is_open(q) && common_divisor(n, m) > 1)
                 continue;
             if (q->load.output * requests / gpus < bar_of(look, best))
                 continue;
@@ -244,19 +236,6 @@ static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
     }
     if (best <= 0.0)
         serve_reject(look, &plan);
-}
-
-static void look_pair(pairs *all, const role *p, const role *d)
-{
-    const plait_serve_options *q = all->look->q;
-    const int n = at_least(all->needed, p), m = at_least(all->needed, d);
-
-    if ((double)n * p->gpus + (double)m * d->gpus > q->gpus)
-        all->look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
-    else if (q->load.kind == PLAIT_LOAD_RATE)
-        look_rate(all, p, d, n, m);
-    else
-        look_users(all, p, d, n, m);
 }
 
 // ---- all pairs -----------------------------------------------------------------------------
@@ -279,17 +258,25 @@ static double needed_requests(const plait_serve_options *q)
 static void look_all(pairs *all)
 {
     serve_look *look = all->look;
+    const plait_serve_options *q = look->q;
 
     for (int j = 0; j < all->decodes; j++)
         for (int i = 0; i < all->prefills; i++) {
             const role *p = &all->prefill[i], *d = &all->decode[j];
             if (!same_formats(p, d))
                 continue;
-            if (best_of(look->q, p, d) < least_kept(look->out)) {
+            if (best_of(q, p, d) < least_kept(look->out)) {
                 look->out->rejected[PLAIT_SERVE_REJECT_BOUND] += all->prefills - i;
                 break;
             }
-            look_pair(all, p, d);
+            const int n = at_least(all->needed, p), m = at_least(all->needed, d);
+
+            if ((double)n * p->gpus + (double)m * d->gpus > q->gpus)
+                look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
+            else if (q->load.kind == PLAIT_LOAD_RATE)
+                look_rate(all, p, d, n, m);
+            else
+                look_users(all, p, d, n, m);
         }
 }
 
@@ -334,10 +321,7 @@ static void look_front(pairs *all, const role *d)
         return;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     for (double b = 1.0; b <= 4096.0; b *= 2.0) {
-        plait_serve_plan plan = {.engine = all->engine,
-                                 .disaggregated = true,
-                                 .replicas = 1,
-                                 .chunk_tokens = all->engine->chunk_tokens};
+        plait_serve_plan plan = pair_plan(all->engine);
         plait_load load = q->load;
         const double e2e =
             p->limit.least_s +

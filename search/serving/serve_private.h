@@ -20,12 +20,6 @@ bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
 bool serve_fits(const plait_engine *engine, const serve_candidate *candidate,
                 const plait_load *load);
 
-/**
- * Orders plans by cost: fewer GPU seconds per token, then shorter end-to-end time. Of equal plans
- * the first in the search space stays first.
- */
-bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b);
-
 /** Keeps the best plan of each kind, in order; when the list is full, the last plan is dropped. */
 void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
 

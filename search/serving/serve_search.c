@@ -26,23 +26,6 @@ enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
 // ---- one deployment ------------------------------------------------------------------------
 
-/* C.95 and C.96: cost, and energy at the power of kernels that wait for memory. */
-static void fill_money(const plait_serve_options *q, plait_serve_plan *plan)
-{
-    static const double moving_share = 0.7; // share of the power range, as in C.96
-    const plait_accelerator *gpu = q->cluster->group[0].accelerator;
-    const double rate = plan->service.output_tokens_per_s;
-    const double host_w = q->cluster->node_overhead_w / q->cluster->group[0].gpus_per_node;
-    const double power_w =
-        q->cluster->pue * (gpu->idle_w + moving_share * (gpu->power_w - gpu->idle_w) + host_w);
-
-    plan->tokens_per_s_gpu = rate / plan->gpus;
-    plan->usd_per_mtok = gpu->usd_per_hour > 0.0
-                             ? plan->gpus * gpu->usd_per_hour / PLAIT_HOUR / rate * 1e6
-                             : (double)NAN;
-    plan->joules_per_tok = gpu->power_w > 0.0 ? plan->gpus * power_w / rate : (double)NAN;
-}
-
 /*
  * C.379: the tail of the wait falls as e^(-t/m), where m is the mean wait of the requests that
  * wait. If users wait for a place or for a round of prompts, all wait equally long.
@@ -101,7 +84,19 @@ bool serve_price(const plait_serve_options *q, plait_load load, plait_serve_plan
     plan->simulated = plan->settled = plan->unjudged = false;
     if (load.kind == PLAIT_LOAD_RATE)
         plan->concurrency = load.rate * plan->service.e2e_s;
-    fill_money(q, plan);
+    // C.95 and C.96: cost, and energy at the power of kernels that wait for memory
+    static const double moving_share = 0.7; // share of the power range, as in C.96
+    const plait_accelerator *gpu = q->cluster->group[0].accelerator;
+    const double rate = plan->service.output_tokens_per_s;
+    const double host_w = q->cluster->node_overhead_w / q->cluster->group[0].gpus_per_node;
+    const double power_w =
+        q->cluster->pue * (gpu->idle_w + moving_share * (gpu->power_w - gpu->idle_w) + host_w);
+
+    plan->tokens_per_s_gpu = rate / plan->gpus;
+    plan->usd_per_mtok = gpu->usd_per_hour > 0.0
+                             ? plan->gpus * gpu->usd_per_hour / PLAIT_HOUR / rate * 1e6
+                             : (double)NAN;
+    plan->joules_per_tok = gpu->power_w > 0.0 ? plan->gpus * power_w / rate : (double)NAN;
     return true;
 }
 
@@ -159,7 +154,8 @@ bool serve_meets(const plait_serve_options *q, const plait_serve_plan *plan)
 
 // ---- what is kept --------------------------------------------------------------------------
 
-bool serve_is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
+/* Fewer GPU seconds per token, then shorter end-to-end time; of equal plans the first stays first. */
+static bool is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
 {
     if (a->tokens_per_s_gpu != b->tokens_per_s_gpu)
         return a->tokens_per_s_gpu > b->tokens_per_s_gpu;
@@ -182,11 +178,11 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan)
     if (at == out->plans) {
         if (out->plans < PLAIT_SERVE_MAX_PLANS)
             out->plans++;
-        else if (!serve_is_cheaper(plan, &out->plan[--at]))
+        else if (!is_cheaper(plan, &out->plan[--at]))
             return;
-    } else if (!serve_is_cheaper(plan, &out->plan[at]))
+    } else if (!is_cheaper(plan, &out->plan[at]))
         return;
-    for (; at > 0 && serve_is_cheaper(plan, &out->plan[at - 1]); at--)
+    for (; at > 0 && is_cheaper(plan, &out->plan[at - 1]); at--)
         out->plan[at] = out->plan[at - 1];
     out->plan[at] = *plan;
 }
