@@ -51,28 +51,6 @@ static bool matters(const plait_problem *problem, const plait_degrees *d, int ke
     return plait_keys[key].matters == NULL || plait_keys[key].matters(problem, d);
 }
 
-/*
- * Adds limits that keep all keys except those in `open`. A layout is not in the uniform space, so its plan may
- * get any split. A plan without offload or fusion keeps that choice, although the keys do not matter to it.
- */
-static plait_status keep_others(const plait_problem *problem, const plait_degrees *d,
-                                plait_key_set open, plait_search_options *options, plait_error *err)
-{
-    char value[PLAIT_VALUE_SIZE], limit[PLAIT_VALUE_SIZE + 40];
-
-    for (int key = 0; key < PLAIT_KEYS; key++) {
-        const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
-        const bool layout = key == PLAIT_KEY_SPLIT && d->split.kind == PLAIT_SPLIT_LAYOUT;
-
-        if ((open & PLAIT_KEY_BIT(key)) || layout || !(none || matters(problem, d, key)))
-            continue;
-        plait_degrees_get(d, (plait_key_id)key, value, sizeof value);
-        snprintf(limit, sizeof limit, "%s=%s", plait_keys[key].name, value);
-        PLAIT_TRY(plait_search_limit(options, limit, err));
-    }
-    return PLAIT_OK;
-}
-
 static plait_key_set changed_keys(const plait_problem *problem, const plait_degrees *from,
                                   const plait_degrees *to)
 {
@@ -133,7 +111,21 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     one.distinct = 0;
     one.refine = PLAIT_REFINE_NONE;
     one.progress = NULL;
-    PLAIT_TRY(keep_others(problem, from, open, &one, err));
+    // Add limits that keep all keys except those in `open`. A layout is not in the uniform space,
+    // so its plan may get any split. A plan without offload or fusion keeps that choice, although
+    // the keys do not matter to it.
+    char value[PLAIT_VALUE_SIZE], limit[PLAIT_VALUE_SIZE + 40];
+
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
+        const bool layout = key == PLAIT_KEY_SPLIT && from->split.kind == PLAIT_SPLIT_LAYOUT;
+
+        if ((open & PLAIT_KEY_BIT(key)) || layout || !(none || matters(problem, from, key)))
+            continue;
+        plait_degrees_get(from, (plait_key_id)key, value, sizeof value);
+        snprintf(limit, sizeof limit, "%s=%s", plait_keys[key].name, value);
+        PLAIT_TRY(plait_search_limit(&one, limit, err));
+    }
     plait_status status = plait_search(problem, &one, arena, &result, &inner);
     if (status == PLAIT_ERROR_RANGE && layouts) {
         one.refine = PLAIT_REFINE_LAYOUTS;

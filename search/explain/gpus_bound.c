@@ -34,14 +34,6 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
     return &b->work[place * (size_t)b->rows.microbatch.count];
 }
 
-/* Returns whether the layers have a split over the stages, by name or as a layout that is searched. */
-static bool has_split(const gpus_bound *b, int at)
-{
-    return b->stages.splits[at].count > 0 ||
-           (b->rows.options->refine != PLAIT_REFINE_NONE &&
-            space_has_layouts(&b->rows, b->stages.divisors.value[at]));
-}
-
 /* Returns whether the state of a pipeline fits if all remaining GPUs are replicas that shard it. */
 static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table *table)
 {
@@ -52,67 +44,54 @@ static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table
     return plait_pipeline_bound(table, &row).peak_bytes <= b->most_bytes;
 }
 
-/* tp cp p C.91 of one row, for each number of stages. */
-static void price_row(const gpus_bound *b, plait_degrees row, plait_table *table)
+plait_status gpus_bound_make(const plait_problem *problem, const plait_search_options *options,
+                             plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
-    const int tp_at = index_of(b->rows.divisors, row.tp),
-              cp_at = index_of(b->rows.divisors, row.cp),
-              mbs_at = index_of(b->rows.microbatch, row.mbs);
-
-    row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.91 holds for every overlap
-    if (plait_layers_floor_bytes(b->problem, &row) > b->most_bytes)
-        return;
-    for (int i = 0; i < b->stages.divisors.count; i++) {
-        double *const least = &work_at(b, tp_at, cp_at, i)[mbs_at];
-
-        row.pp = b->stages.divisors.value[i];
-        if (!has_split(b, i) || !pipeline_may_fit(b, row, table))
-            continue;
-        *least = fmin(*least,
-                      (double)row.tp * row.cp * row.pp * plait_pipeline_bound(table, &row).step_s);
-    }
-}
-
-static plait_status price_rows(gpus_bound *b, plait_arena *scratch, plait_error *err)
-{
-    const size_t degrees = (size_t)b->rows.divisors.count;
-    const size_t size =
-        degrees * degrees * (size_t)b->stages.divisors.count * (size_t)b->rows.microbatch.count;
-    plait_table *const table = plait_table_new(b->problem, scratch);
-
-    b->work = plait_arena_alloc(scratch, size, sizeof *b->work);
-    PLAIT_TRY(plait_check_allocated(table && b->work, err));
-    for (size_t i = 0; i < size; i++)
-        b->work[i] = HUGE_VAL;
-    for (int64_t r = 0; r < b->rows.rows; r++)
-        price_row(b, b->rows.row[r], table);
-    return PLAIT_OK;
-}
-
-/* Lists the splits over 1, 2, 3, ... stages. */
-static plait_status list_stages(gpus_bound *b, plait_arena *scratch, plait_error *err)
-{
-    const int most = b->problem->runtime->can.most[PLAIT_KEY_PP];
-    const int count = most < b->problem->model->layers + 2 ? most : b->problem->model->layers + 2;
+    bound->problem = problem;
+    // Fewer GPUs may have a narrower memory band, so at the same risk more bytes: at 0.5 none applies.
+    bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
+    PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
+    const int most = problem->runtime->can.most[PLAIT_KEY_PP];
+    const int count = most < problem->model->layers + 2 ? most : problem->model->layers + 2;
     int *const value = plait_arena_alloc(scratch, (size_t)count, sizeof *value);
 
     PLAIT_TRY(plait_check_allocated(value, err));
     for (int i = 0; i < count; i++)
         value[i] = i + 1;
-    b->stages = b->rows;
-    b->stages.divisors = (space_list){count, value};
-    return space_list_splits(&b->stages, scratch, err);
-}
+    bound->stages = bound->rows;
+    bound->stages.divisors = (space_list){count, value};
+    PLAIT_TRY(space_list_splits(&bound->stages, scratch, err));
+    const size_t degrees = (size_t)bound->rows.divisors.count;
+    const size_t size = degrees * degrees * (size_t)bound->stages.divisors.count *
+                        (size_t)bound->rows.microbatch.count;
+    plait_table *const table = plait_table_new(problem, scratch);
 
-plait_status gpus_bound_make(const plait_problem *problem, const plait_search_options *options,
-                             plait_arena *scratch, gpus_bound *bound, plait_error *err)
-{
-    bound->problem = problem;
-    // Fewer GPUs may have a narrower memory band, so at the same risk more bytes: at risk 0.5 no band applies.
-    bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
-    PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
-    PLAIT_TRY(list_stages(bound, scratch, err));
-    return price_rows(bound, scratch, err);
+    bound->work = plait_arena_alloc(scratch, size, sizeof *bound->work);
+    PLAIT_TRY(plait_check_allocated(table && bound->work, err));
+    for (size_t i = 0; i < size; i++)
+        bound->work[i] = HUGE_VAL;
+    for (int64_t r = 0; r < bound->rows.rows; r++) {
+        plait_degrees row = bound->rows.row[r];
+        const int tp_at = index_of(bound->rows.divisors, row.tp),
+                  cp_at = index_of(bound->rows.divisors, row.cp),
+                  mbs_at = index_of(bound->rows.microbatch, row.mbs);
+
+        row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.91 holds for every overlap
+        if (plait_layers_floor_bytes(problem, &row) > bound->most_bytes)
+            continue;
+        for (int i = 0; i < bound->stages.divisors.count; i++) {
+            double *const least = &work_at(bound, tp_at, cp_at, i)[mbs_at];
+
+            row.pp = bound->stages.divisors.value[i];
+            const bool has_split =
+                bound->stages.splits[i].count > 0 ||
+                (options->refine != PLAIT_REFINE_NONE && space_has_layouts(&bound->rows, row.pp));
+            if (has_split && pipeline_may_fit(bound, row, table))
+                *least = fmin(*least, (double)row.tp * row.cp * row.pp *
+                                          plait_pipeline_bound(table, &row).step_s);
+        }
+    }
+    return PLAIT_OK;
 }
 
 /* The minimum over stages and replicas whose product is `copies`, for one tp and cp. */

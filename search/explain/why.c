@@ -14,37 +14,6 @@
 
 // ---- why not -------------------------------------------------------------------------------
 
-typedef struct named_term {
-    const char *name;
-    double s;
-} named_term;
-
-enum { TERMS = PLAIT_STEP_TERM_COUNT };
-
-static void list_terms(const plait_step_time *step, named_term terms[TERMS])
-{
-    int at = 0;
-
-#define X(name, equation, what) terms[at++] = (named_term){#name, step->name##_s};
-    PLAIT_STEP_TERMS(X)
-#undef X
-}
-
-/* The term that is largest over that of the winner. */
-static named_term largest_loss(const plait_step_time *winner, const plait_step_time *other)
-{
-    named_term a[TERMS];
-    named_term b[TERMS];
-    named_term worst = {"", 0.0};
-
-    list_terms(winner, a);
-    list_terms(other, b);
-    for (int i = 0; i < TERMS; i++)
-        if (b[i].s - a[i].s > worst.s)
-            worst = (named_term){a[i].name, b[i].s - a[i].s};
-    return worst;
-}
-
 /* Explains a plan that fits and is not the first: how much slower it is, and in which term most. */
 static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
                                    plait_arena *arena, plait_why *why, plait_error *err)
@@ -55,7 +24,18 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     PLAIT_TRY(plait_plan_evaluate(problem, &winner->plan, NULL, arena, &best, err));
     PLAIT_TRY(plait_plan_evaluate(problem, &why->best.plan, NULL, arena, &other, err));
     const double slower = other.step_s / best.step_s - 1.0;
-    const named_term loss = largest_loss(&best.step, &other.step);
+    struct {
+        const char *name;
+        double s;
+    } loss = {"", 0.0}; // the term that exceeds the winner's most
+
+#define X(term, equation, what)                                                                    \
+    if (other.step.term##_s - best.step.term##_s > loss.s) {                                       \
+        loss.name = #term;                                                                         \
+        loss.s = other.step.term##_s - best.step.term##_s;                                         \
+    }
+    PLAIT_STEP_TERMS(X)
+#undef X
     if (slower <= 0.0)
         snprintf(why->sentence, sizeof why->sentence,
                  "the search chooses this plan: it is the best");
@@ -150,25 +130,6 @@ static bool is_within(const plait_search_options *options, plait_key_id key, con
                : text_parse_int(value, 0, INT_MAX, &number) && limits_allow(options, key, number);
 }
 
-/* Names the change, such as "tp = 2", with each dependent key that left its limit. */
-static void name_change(const plait_search_options *options, plait_key_id key,
-                        plait_relaxation *found)
-{
-    const plait_degrees *const d = &found->best.plan.degrees;
-    char value[96];
-    size_t used = 0;
-
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id one = (plait_key_id)k;
-
-        plait_degrees_get(d, one, value, sizeof value);
-        if ((one == key || follows(one)) && !is_within(options, one, value))
-            used +=
-                (size_t)text_format(found->change + used, sizeof found->change - used, "%s%s = %s",
-                                    used > 0 ? ", " : "", plait_keys[k].name, value);
-    }
-}
-
 /* Tries to drop each limit by itself. */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
@@ -186,8 +147,22 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
                 fewer.limit[fewer.limits++] = r->options->limit[j];
         PLAIT_TRY(search_best_plan(r->problem, &fewer, SEARCH_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
-        if (found)
-            name_change(r->options, key, found);
+        if (found) {
+            // Name the change, such as "tp = 2", with each dependent key that left its limit
+            const plait_degrees *const d = &found->best.plan.degrees;
+            char value[96];
+            size_t used = 0;
+
+            for (int k = 0; k < PLAIT_KEYS; k++) {
+                const plait_key_id one = (plait_key_id)k;
+
+                plait_degrees_get(d, one, value, sizeof value);
+                if ((one == key || follows(one)) && !is_within(r->options, one, value))
+                    used += (size_t)text_format(found->change + used, sizeof found->change - used,
+                                                "%s%s = %s", used > 0 ? ", " : "",
+                                                plait_keys[k].name, value);
+            }
+        }
     }
     return PLAIT_OK;
 }
@@ -221,19 +196,6 @@ static plait_status search_offloaded(const plait_problem *problem,
         PLAIT_TRY(plait_search_limit(&one, limit, err));
         PLAIT_TRY(search_best_plan(problem, &one, SEARCH_FITS, arena, fits, best, err));
     }
-    return PLAIT_OK;
-}
-
-static plait_status try_offload(const relaxer *r, plait_error *err)
-{
-    plait_ranked best;
-    bool fits;
-
-    PLAIT_TRY(search_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
-    plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
-    if (found)
-        snprintf(found->change, sizeof found->change, "search with --fix offload=%s",
-                 plait_offload_name[best.plan.degrees.offload]);
     return PLAIT_OK;
 }
 
@@ -365,8 +327,16 @@ static plait_status relax(const relaxer *r, plait_error *err)
     PLAIT_TRY(problem_check(r->problem, err));
     PLAIT_TRY(search_options_check(r->options, err));
     PLAIT_TRY(drop_limits(r, err));
-    if (!is_full(r))
-        PLAIT_TRY(try_offload(r, err));
+    if (!is_full(r)) {
+        plait_ranked best;
+        bool fits;
+
+        PLAIT_TRY(search_offloaded(r->problem, r->options, r->arena, &fits, &best, err));
+        plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
+        if (found)
+            snprintf(found->change, sizeof found->change, "search with --fix offload=%s",
+                     plait_offload_name[best.plan.degrees.offload]);
+    }
     if (!is_full(r))
         PLAIT_TRY(larger_cluster(r, err));
     return is_full(r) ? PLAIT_OK : shorter_sequence(r, err);
@@ -417,67 +387,52 @@ plait_status plait_relax_runtime(const plait_problem *problem, const plait_probl
 
 // ---- gain of 10 % more of a resource -------------------------------------------------------
 
-static const double more = 1.1;
+enum { PEAK, HBM, MEMORY, SCALE_UP, NETWORK, LATENCY, HOST };
 
-static void more_peak(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)cluster;
-    for (int p = 0; p < PLAIT_PRECISIONS; p++)
-        gpu->peak_flops_per_s[p] *= more;
-}
-
-static void more_hbm(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)cluster;
-    gpu->hbm_bytes_per_s *= more;
-}
-
-static void more_memory(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)cluster;
-    gpu->memory_bytes *= more;
-}
-
-static void more_scale_up(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)gpu;
-    cluster->level[0].link.bytes_per_s *= more;
-}
-
-static void more_network(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)gpu;
-    for (int l = 1; l < cluster->levels; l++)
-        cluster->level[l].link.bytes_per_s *= more;
-}
-
-static void less_latency(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    for (int l = 0; l < cluster->levels; l++)
-        cluster->level[l].link.latency_s /= more;
-    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
-        for (int p = 0; p < 3; p++) {
-            gpu->collective[op].a_s[p] /= more;
-            gpu->collective[op].b_s[p] /= more;
-        }
-    gpu->p2p.latency_s /= more;
-}
-
-static void faster_host(plait_cluster *cluster, plait_accelerator *gpu)
-{
-    (void)gpu;
-    cluster->host_speed *= more;
-}
-
-static const struct {
-    const char *resource;
-    void (*change)(plait_cluster *cluster, plait_accelerator *gpu);
-} changes[PLAIT_SENSITIVITIES] = {
-    {"matrix peak", more_peak},          {"HBM bandwidth", more_hbm},
-    {"HBM capacity", more_memory},       {"scale-up bandwidth", more_scale_up},
-    {"network bandwidth", more_network}, {"link latency (less)", less_latency},
-    {"host launch rate", faster_host},
+static const char *const resources[PLAIT_SENSITIVITIES] = {
+    [PEAK] = "matrix peak",          [HBM] = "HBM bandwidth",
+    [MEMORY] = "HBM capacity",       [SCALE_UP] = "scale-up bandwidth",
+    [NETWORK] = "network bandwidth", [LATENCY] = "link latency (less)",
+    [HOST] = "host launch rate",
 };
+
+static void improve(int resource, plait_cluster *cluster, plait_accelerator *gpu)
+{
+    static const double more = 1.1;
+
+    switch (resource) {
+    case PEAK:
+        for (int p = 0; p < PLAIT_PRECISIONS; p++)
+            gpu->peak_flops_per_s[p] *= more;
+        break;
+    case HBM:
+        gpu->hbm_bytes_per_s *= more;
+        break;
+    case MEMORY:
+        gpu->memory_bytes *= more;
+        break;
+    case SCALE_UP:
+        cluster->level[0].link.bytes_per_s *= more;
+        break;
+    case NETWORK:
+        for (int l = 1; l < cluster->levels; l++)
+            cluster->level[l].link.bytes_per_s *= more;
+        break;
+    case LATENCY:
+        for (int l = 0; l < cluster->levels; l++)
+            cluster->level[l].link.latency_s /= more;
+        for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+            for (int p = 0; p < 3; p++) {
+                gpu->collective[op].a_s[p] /= more;
+                gpu->collective[op].b_s[p] /= more;
+            }
+        gpu->p2p.latency_s /= more;
+        break;
+    case HOST:
+        cluster->host_speed *= more;
+        break;
+    }
+}
 
 /* Prices the same plan on hardware with 10 % more of one resource. */
 plait_status plait_sensitivities(const plait_problem *problem, const plait_plan *plan,
@@ -494,19 +449,18 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         plait_plan chosen = *plan;
         plait_cost cost;
 
-        changes[i].change(&cluster, &gpu);
+        improve(i, &cluster, &gpu);
         for (int g = 0; g < cluster.groups; g++)
             cluster.group[g].accelerator = &gpu;
         changed.cluster = &cluster;
         // With more memory the plan may recompute less.
-        if (changes[i].change == more_memory && today.verdict == PLAIT_FITS)
+        if (i == MEMORY && today.verdict == PLAIT_FITS)
             PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
         PLAIT_TRY(plait_plan_evaluate(&changed, &chosen, NULL, arena, &cost, err));
-        // The chosen recomputation is uniform, and may be slower than that of a plan with one per stage.
-        const double step_s =
-            changes[i].change == more_memory ? fmin(cost.step_s, today.step_s) : cost.step_s;
+        // A uniform choice of recomputation may be slower than the plan's own by stage.
+        const double step_s = i == MEMORY ? fmin(cost.step_s, today.step_s) : cost.step_s;
         found[i] = (plait_sensitivity){
-            .resource = changes[i].resource,
+            .resource = resources[i],
             .step_s = step_s,
             .gain = today.step_s > 0.0 ? 1.0 - step_s / today.step_s : 0.0,
         };
