@@ -13,62 +13,19 @@ typedef struct changed_question {
     plait_accelerator gpu[PLAIT_MAX_NODE_GROUPS];
 } changed_question;
 
-static void change_price(changed_question *q, double factor)
-{
-    const double usd = plait_capacity_usd_per_gpu_hour(&q->ask, &q->problem);
-
-    q->ask.usd_per_gpu_hour = isnan(usd) ? 0.0 : usd * factor;
-}
-
-static void change_failures(changed_question *q, double factor)
-{
-    q->ask.fleet.interruptions_per_node_day *= factor;
-}
-
-static void change_restart(changed_question *q, double factor)
-{
-    q->ask.fleet.detect_s *= factor;
-    q->ask.fleet.restart_s *= factor;
-}
-
-static void change_storage(changed_question *q, double factor)
-{
-    q->ask.fleet.node_bytes_per_s *= factor;
-    q->ask.fleet.most_bytes_per_s *= factor;
-}
-
-static void change_network(changed_question *q, double factor)
-{
-    for (int l = 1; l < q->cluster.levels; l++)
-        q->cluster.level[l].link.bytes_per_s *= factor;
-    q->cluster.between.link.bytes_per_s *= factor;
-}
-
-static void change_memory(changed_question *q, double factor)
-{
-    for (int g = 0; g < q->cluster.groups; g++)
-        q->gpu[g].memory_bytes *= factor;
-}
-
-static void change_efficiency(changed_question *q, double factor)
-{
-    for (int g = 0; g < q->cluster.groups; g++)
-        for (int p = 0; p < PLAIT_PRECISIONS; p++)
-            q->gpu[g].peak_flops_per_s[p] *= factor;
-}
+enum { PRICE, FAILURES, RESTART, STORAGE, NETWORK, MEMORY, EFFICIENCY };
 
 static const struct {
     const char *what;
-    void (*change)(changed_question *q, double factor);
     bool replan; /* the input changes the step, so that another plan may be best */
 } inputs[PLAIT_CAPACITY_SWINGS] = {
-    {"price of a GPU hour", change_price, false},
-    {"rate of interruptions", change_failures, false},
-    {"detection and restart", change_restart, false},
-    {"write rate of checkpoints", change_storage, false},
-    {"network bandwidth", change_network, true},
-    {"memory of a GPU", change_memory, true},
-    {"efficiency of matrix products", change_efficiency, true},
+    [PRICE] = {"price of a GPU hour", false},
+    [FAILURES] = {"rate of interruptions", false},
+    [RESTART] = {"detection and restart", false},
+    [STORAGE] = {"write rate of checkpoints", false},
+    [NETWORK] = {"network bandwidth", true},
+    [MEMORY] = {"memory of a GPU", true},
+    [EFFICIENCY] = {"efficiency of matrix products", true},
 };
 
 static plait_status change_input(int input, double factor, const plait_capacity_options *ask,
@@ -88,7 +45,40 @@ static plait_status change_input(int input, double factor, const plait_capacity_
         q->gpu[g] = *q->cluster.group[g].accelerator;
         q->cluster.group[g].accelerator = &q->gpu[g];
     }
-    inputs[input].change(q, factor);
+    plait_reliability *const fleet = &q->ask.fleet;
+
+    switch (input) {
+    case PRICE: {
+        const double usd = plait_capacity_usd_per_gpu_hour(&q->ask, &q->problem);
+        q->ask.usd_per_gpu_hour = isnan(usd) ? 0.0 : usd * factor;
+        break;
+    }
+    case FAILURES:
+        fleet->interruptions_per_node_day *= factor;
+        break;
+    case RESTART:
+        fleet->detect_s *= factor;
+        fleet->restart_s *= factor;
+        break;
+    case STORAGE:
+        fleet->node_bytes_per_s *= factor;
+        fleet->most_bytes_per_s *= factor;
+        break;
+    case NETWORK:
+        for (int l = 1; l < q->cluster.levels; l++)
+            q->cluster.level[l].link.bytes_per_s *= factor;
+        q->cluster.between.link.bytes_per_s *= factor;
+        break;
+    case MEMORY:
+        for (int g = 0; g < q->cluster.groups; g++)
+            q->gpu[g].memory_bytes *= factor;
+        break;
+    case EFFICIENCY:
+        for (int g = 0; g < q->cluster.groups; g++)
+            for (int p = 0; p < PLAIT_PRECISIONS; p++)
+                q->gpu[g].peak_flops_per_s[p] *= factor;
+        break;
+    }
     if (inputs[input].replan)
         return plait_capacity_find(&q->ask, &q->problem, arena, out, err);
     *out = *row;
