@@ -67,25 +67,6 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     return PLAIT_OK;
 }
 
-/*
- * Sets tight_best to the best plan that may run out of memory, if it is better than the best that
- * fits.
- */
-static plait_status take_tight(const search_run *run, const search_found *found,
-                               plait_search_result *result, plait_error *err)
-{
-    const plan_top *tight = &found->tight_best;
-    plait_ranked *best;
-
-    if (tight->count == 0 || !top_leads(&tight->plan[0], &found->top))
-        return PLAIT_OK;
-    PLAIT_TRY(answer_ranking(run, tight->plan, tight->count, &best, err));
-    result->has_tight = best[0].price.peak_bytes > run->capacity_bytes;
-    if (result->has_tight)
-        result->tight_best = best[0];
-    return PLAIT_OK;
-}
-
 /* Puts the best plan of a refinement at the head of the ranking. */
 static plait_status lead(const search_run *run, const plait_ranked *best,
                          plait_search_result *result, plait_error *err)
@@ -200,7 +181,16 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     PLAIT_TRY(answer_front(run, &found.front, &front, &result->front_size, err));
     result->plan = plan;
     result->front = front;
-    PLAIT_TRY(take_tight(run, &found, result, err));
+    // A plan that may run out of memory counts if it is better than the best that fits.
+    const plan_top *tight = &found.tight_best;
+    plait_ranked *best;
+
+    if (tight->count > 0 && top_leads(&tight->plan[0], &found.top)) {
+        PLAIT_TRY(answer_ranking(run, tight->plan, tight->count, &best, err));
+        result->has_tight = best[0].price.peak_bytes > run->capacity_bytes;
+        if (result->has_tight)
+            result->tight_best = best[0];
+    }
     // A search of SEARCH_FITS refines only a small space in which no uniform plan fits. (S.14)
     if (!run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows)))
         PLAIT_TRY(refine(run, &found, result, err));

@@ -163,9 +163,32 @@ static unsigned char idle_cp_comm(const plan_space *space)
     return (unsigned char)usual_comm;
 }
 
+/* Fusion applies to all-reduces of tp, and to experts that begin a layer. */
+static bool may_fuse(const plait_model *model, const plait_degrees *d)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_NONE && model->kind[k].ffn == PLAIT_FFN_MOE)
+            return true;
+    return d->tp > 1;
+}
+
+static bool takes_fusion(const plan_space *space, plait_fusion fusion)
+{
+    return (space->problem->runtime->can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
+           limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
+}
+
+/* If both are allowed, `auto` suffices: it takes no more time and the same memory. */
 static void walk_context(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
+    const bool none = takes_fusion(space, PLAIT_FUSION_NONE);
+    const bool fuses = takes_fusion(space, PLAIT_FUSION_AUTO);
+
+    if (!none && !fuses)
+        return;
+    d.fusion = fuses && (!none || may_fuse(space->problem->model, &d)) ? PLAIT_FUSION_AUTO
+                                                                       : PLAIT_FUSION_NONE;
     const plait_capabilities *can = &space->problem->runtime->can;
 
     for (int i = 0; i < space->divisors.count; i++) {
@@ -188,35 +211,6 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
-/* Fusion applies to all-reduces of tp, and to experts that begin a layer. */
-static bool may_fuse(const plait_model *model, const plait_degrees *d)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_NONE && model->kind[k].ffn == PLAIT_FFN_MOE)
-            return true;
-    return d->tp > 1;
-}
-
-static bool takes_fusion(const plan_space *space, plait_fusion fusion)
-{
-    return (space->problem->runtime->can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
-           limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
-}
-
-/* If both are allowed, `auto` suffices: it takes no more time and the same memory. */
-static void walk_fusion(row_walk *walk, plait_degrees d)
-{
-    const plan_space *space = walk->space;
-    const bool none = takes_fusion(space, PLAIT_FUSION_NONE);
-    const bool fuses = takes_fusion(space, PLAIT_FUSION_AUTO);
-
-    if (!none && !fuses)
-        return;
-    d.fusion = fuses && (!none || may_fuse(space->problem->model, &d)) ? PLAIT_FUSION_AUTO
-                                                                       : PLAIT_FUSION_NONE;
-    walk_context(walk, d);
-}
-
 /* tp is outermost and sp next, so that rows which share most of their price are neighbours. */
 static void walk_tensor(row_walk *walk, plait_degrees d)
 {
@@ -234,7 +228,7 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
             const bool possible = d.tp == 1 ? sp == 0 : can->takes[PLAIT_KEY_SP] >> sp & 1u;
             d.sp = sp != 0;
             if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
-                walk_fusion(walk, d);
+                walk_context(walk, d);
         }
     }
 }

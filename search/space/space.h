@@ -154,19 +154,13 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
                                                    plait_arena *arena, space_recompute *out,
                                                    plait_error *err);
 
-/**
- * The number of choices if the fullest stage has `stage_layers` layers. full:N recomputes the same number
- * of layers in each chunk, so N is a multiple of vpp.
- */
-int space_recompute_choices(const space_recompute *recompute, int stage_layers, int vpp);
-
 /** Upper bound on the choices of any point. */
 size_t space_most_choices(const plan_space *space);
 
 /** Sets the recomputation and offload of a choice; with pairs of microbatches, of the paired choices. */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
-/** Fails (RANGE) if options are missing, have no valid objective, or limits of another form than plait_search_limit. */
+/** Fails (RANGE) if options, their objective or the form of their limits is not valid. */
 PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *options,
                                                    plait_error *err);
 

@@ -25,35 +25,10 @@ static double waited_s(const candidate *c)
     return c->use.dispatch_s + c->use.combine_s;
 }
 
-static int list_candidates(const plan_space *space, plait_degrees d,
-                           candidate out[PLAIT_DISPATCHERS])
-{
-    int count = 0;
-
-    for (int i = 0; i < space->dispatchers.count; i++) {
-        d.dispatcher = (unsigned char)space->dispatchers.value[i];
-        if (plan_dispatcher_runs(space->problem, &d, &no_reason))
-            out[count++] = (candidate){d.dispatcher, plait_exchange_use_of(space->problem, &d)};
-    }
-    return count;
-}
-
 /* Ties in time: by SMs, or if nothing is sent by being the default. */
 static double tie_break(const candidate *c, int usual)
 {
     return waited_s(c) > 0.0 ? c->use.sms : (double)(c->dispatcher != usual);
-}
-
-static const candidate *fastest_of(const candidate *c, int count, int usual)
-{
-    const candidate *fastest = NULL;
-
-    for (int i = 0; i < count; i++)
-        if (!fastest || waited_s(&c[i]) < waited_s(fastest) ||
-            (waited_s(&c[i]) == waited_s(fastest) &&
-             tie_break(&c[i], usual) < tie_break(fastest, usual)))
-            fastest = &c[i];
-    return fastest;
 }
 
 /* The first of equal candidates dominates. */
@@ -75,22 +50,31 @@ static bool is_dominated(const candidate *c, int count, int i)
     return false;
 }
 
-static bool has_pairs(const plan_space *space)
-{
-    const int overlaps = space->ep_overlaps.count;
-
-    return overlaps > 0 && space->ep_overlaps.value[overlaps - 1] != PLAIT_EP_OVERLAP_NONE;
-}
-
 static row_dispatchers choose(const plan_space *space, const plait_degrees *row)
 {
     const int usual = plait_key_default(space->problem, row, PLAIT_KEY_DISPATCHER);
+    const int overlaps = space->ep_overlaps.count;
+    const bool has_pairs =
+        overlaps > 0 && space->ep_overlaps.value[overlaps - 1] != PLAIT_EP_OVERLAP_NONE;
     candidate c[PLAIT_DISPATCHERS];
-    const int count = list_candidates(space, *row, c);
-    const candidate *const fastest = fastest_of(c, count, usual);
-    row_dispatchers out = {.fastest = fastest ? fastest->dispatcher : -1};
+    const candidate *fastest = NULL;
+    row_dispatchers out = {.fastest = -1};
+    plait_degrees d = *row;
+    int count = 0;
 
-    for (int i = 0; fastest && waited_s(fastest) > 0.0 && has_pairs(space) && i < count; i++)
+    for (int i = 0; i < space->dispatchers.count; i++) {
+        d.dispatcher = (unsigned char)space->dispatchers.value[i];
+        if (plan_dispatcher_runs(space->problem, &d, &no_reason))
+            c[count++] = (candidate){d.dispatcher, plait_exchange_use_of(space->problem, &d)};
+    }
+    for (int i = 0; i < count; i++)
+        if (!fastest || waited_s(&c[i]) < waited_s(fastest) ||
+            (waited_s(&c[i]) == waited_s(fastest) &&
+             tie_break(&c[i], usual) < tie_break(fastest, usual)))
+            fastest = &c[i];
+    if (fastest)
+        out.fastest = fastest->dispatcher;
+    for (int i = 0; fastest && waited_s(fastest) > 0.0 && has_pairs && i < count; i++)
         if (&c[i] != fastest && !is_dominated(c, count, i))
             out.in_pairs |= 1u << c[i].dispatcher;
     return out;
@@ -120,26 +104,22 @@ dispatch_cache *dispatch_cache_new(plait_arena *arena)
     return plait_arena_alloc(arena, 1, sizeof(dispatch_cache));
 }
 
-static uint64_t hash_of(const dispatch_key *key)
-{
-    const int words[] = {key->tp, key->sp, key->etp, key->ep, key->placement};
-    uint64_t hash;
-
-    memcpy(&hash, &key->tokens, sizeof hash);
-    return hash_ints(hash, words, sizeof words / sizeof *words);
-}
-
 row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,
                                      const plait_degrees *row)
 {
-    const dispatch_key key = (dispatch_key){(double)row->mbs * space->problem->job.seq / row->cp,
-                                            row->tp,
-                                            row->sp,
-                                            row->etp,
-                                            row->ep,
-                                            row->placement,
-                                            true};
-    cached_dispatch *const cached = &cache->of[hash_of(&key) % DISPATCHES];
+    const dispatch_key key = {.tokens = (double)row->mbs * space->problem->job.seq / row->cp,
+                              .tp = row->tp,
+                              .sp = row->sp,
+                              .etp = row->etp,
+                              .ep = row->ep,
+                              .placement = row->placement,
+                              .valid = true};
+    const int words[] = {key.tp, key.sp, key.etp, key.ep, key.placement};
+    uint64_t hash;
+
+    memcpy(&hash, &key.tokens, sizeof hash);
+    cached_dispatch *const cached =
+        &cache->of[hash_ints(hash, words, sizeof words / sizeof *words) % DISPATCHES];
 
     if (memcmp(&cached->key, &key, sizeof key) != 0)
         *cached = (cached_dispatch){key, choose(space, row)};

@@ -28,14 +28,6 @@ static int fullest_stage(const plait_model *model, const plait_degrees *d)
     return fullest;
 }
 
-int space_recompute_choices(const space_recompute *r, int stage_layers, int vpp)
-{
-    const int high = (r->high < stage_layers - 1 ? r->high : stage_layers - 1) / vpp;
-    const int low = (r->low + vpp - 1) / vpp;
-
-    return r->count + (r->full_layers && high >= low ? high - low + 1 : 0);
-}
-
 size_t space_most_choices(const plan_space *space)
 {
     return (size_t)space->recompute.count + PLAIT_MAX_LAYERS;
@@ -63,25 +55,21 @@ static bool has_even(const plan_space *space, const plait_degrees *d)
            space->problem->model->layers % (d->pp * d->vpp) == 0;
 }
 
-/* Sets counts or layout from a limit; else first-last gets its balanced counts, and a layout is not listed. */
-static bool choose_counts(const plan_space *space, plait_degrees *d)
+/*
+ * Splits that equal `even` are left out. Counts or layout come from a limit; else first-last gets its balanced
+ * counts, and a layout is not listed.
+ */
+static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
     const plait_model *model = space->problem->model;
     const plait_split_kind kind = (plait_split_kind)d->split.kind;
     const int middle = model->layers / d->pp;
-
-    return given_split(space->options, kind, &d->split) ||
-           (kind == PLAIT_SPLIT_FIRST_LAST && split_first_last(model, d->pp, d->vpp, &d->split) &&
-            !(has_even(space, d) && d->split.first == middle && d->split.last == middle));
-}
-
-/* Splits that equal `even` are left out. */
-static bool split_wanted(const plan_space *space, plait_degrees *d)
-{
     char text[PLAIT_VALUE_SIZE];
 
-    if (d->split.kind == PLAIT_SPLIT_FIRST_LAST || d->split.kind == PLAIT_SPLIT_LAYOUT) {
-        if (!choose_counts(space, d))
+    if (kind == PLAIT_SPLIT_FIRST_LAST || kind == PLAIT_SPLIT_LAYOUT) {
+        if (!given_split(space->options, kind, &d->split) &&
+            (kind == PLAIT_SPLIT_LAYOUT || !split_first_last(model, d->pp, d->vpp, &d->split) ||
+             (has_even(space, d) && d->split.first == middle && d->split.last == middle)))
             return false;
     } else if (d->split.kind != PLAIT_SPLIT_EVEN && has_even(space, d) &&
                (d->pp * d->vpp == 1 || d->split.kind == PLAIT_SPLIT_SPREAD)) {
@@ -96,18 +84,19 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
     const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
+    const space_recompute *const r = &space->recompute;
     int count = 0;
 
     for (int kind = 0; kind < PLAIT_SPLITS; kind++) {
         d.split = (plait_split){.kind = (unsigned char)kind};
         if (!(can >> kind & 1u) || !split_wanted(space, &d))
             continue;
-        out[count++] = (space_split){
-            .split = d.split,
-            .vpp = d.vpp,
-            .choices = space_recompute_choices(&space->recompute,
-                                               fullest_stage(space->problem->model, &d), d.vpp),
-        };
+        // full:N recomputes the same number of layers in each chunk, so N is a multiple of vpp.
+        const int most = fullest_stage(space->problem->model, &d) - 1;
+        const int high = (r->high < most ? r->high : most) / d.vpp;
+        const int low = (r->low + d.vpp - 1) / d.vpp;
+        const int full = r->full_layers && high >= low ? high - low + 1 : 0;
+        out[count++] = (space_split){.split = d.split, .vpp = d.vpp, .choices = r->count + full};
     }
     return count;
 }
@@ -117,21 +106,6 @@ const space_split_range *space_splits_for(const space_splits *splits, plait_sche
     const int chunks = plait_schedule_chunks(schedule);
 
     return &splits->of[chunks == PLAIT_SEVERAL_CHUNKS ? 2 : chunks - 1];
-}
-
-/* The splits of vpp from low to high under one schedule. */
-static void list_range(const plan_space *space, plait_degrees d, int low, int high,
-                       space_split *list, space_splits *out)
-{
-    space_split_range range = {.first = out->count};
-
-    for (d.vpp = low; d.vpp <= high; d.vpp++)
-        if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
-            out->count += list_splits_of(space, d, list + out->count);
-    range.end = out->count;
-    for (int i = range.first; i < range.end; i++)
-        range.choices += list[i].choices;
-    out->of[space_splits_for(out, (plait_schedule)d.schedule) - out->of] = range;
 }
 
 static int most_chunks(const plan_space *space)
@@ -144,6 +118,37 @@ static int most_chunks(const plan_space *space)
                                  : PLAIT_SPLIT_BOTH);
 }
 
+/* The schedule decides which layers share a rank, and so which splits are legal. */
+static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
+                                space_splits *out, plait_error *err)
+{
+    static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
+    const int layers = most_chunks(space);
+    const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
+    const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
+    const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
+    plait_degrees d = plait_degrees_init();
+    space_split *list =
+        plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
+
+    PLAIT_TRY(plait_check_allocated(list, err));
+    *out = (space_splits){.split = list};
+    d.pp = pp;
+    for (int k = 0; k < 3; k++) {
+        space_split_range range = {.first = out->count};
+
+        d.schedule = (unsigned char)of_chunks[k];
+        for (d.vpp = k == 0 ? 1 : 2; d.vpp <= high[k]; d.vpp++)
+            if (limits_allow(space->options, PLAIT_KEY_VPP, d.vpp))
+                out->count += list_splits_of(space, d, list + out->count);
+        range.end = out->count;
+        for (int i = range.first; i < range.end; i++)
+            range.choices += list[i].choices;
+        out->of[space_splits_for(out, of_chunks[k]) - out->of] = range;
+    }
+    return PLAIT_OK;
+}
+
 plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const plait_problem *problem = space->problem;
@@ -153,26 +158,8 @@ plait_status space_list_splits(plan_space *space, plait_arena *arena, plait_erro
     for (int i = 0; i < space->divisors.count; i++) {
         const int pp = space->divisors.value[i];
         if (pp <= most_chunks(space) && pp <= problem->runtime->can.most[PLAIT_KEY_PP] &&
-            limits_allow(space->options, PLAIT_KEY_PP, pp)) {
-            // The schedule decides which layers share a rank, and so which splits are legal
-            space_splits *out = &splits[i];
-            static const plait_schedule of_chunks[] = {PLAIT_1F1B, PLAIT_ZB_V, PLAIT_INTERLEAVED};
-            const int layers = most_chunks(space);
-            const int limit = space->problem->runtime->can.most[PLAIT_KEY_VPP];
-            const int max_vpp = pp == 1 ? 1 : layers / pp < limit ? layers / pp : limit;
-            const int high[] = {1, max_vpp < 2 ? max_vpp : 2, max_vpp};
-            plait_degrees d = plait_degrees_init();
-            space_split *list =
-                plait_arena_alloc(arena, (size_t)(max_vpp + 1) * PLAIT_SPLITS, sizeof *list);
-
-            PLAIT_TRY(plait_check_allocated(list, err));
-            *out = (space_splits){.split = list};
-            d.pp = pp;
-            for (int k = 0; k < 3; k++) {
-                d.schedule = (unsigned char)of_chunks[k];
-                list_range(space, d, k == 0 ? 1 : 2, high[k], list, out);
-            }
-        }
+            limits_allow(space->options, PLAIT_KEY_PP, pp))
+            PLAIT_TRY(list_splits(space, pp, arena, &splits[i], err));
     }
     space->splits = splits;
     return PLAIT_OK;

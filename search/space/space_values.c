@@ -96,23 +96,6 @@ static bool is_usual_only(const plan_space *space, plait_key_id key)
     return row->limit_name == NULL || (row->numerics && !space->options->allow_numerics);
 }
 
-static plait_status list_free_keys(plan_space *space, plait_arena *arena, plait_error *err)
-{
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id key = (plait_key_id)k;
-
-        if (walked & PLAIT_KEY_BIT(k))
-            continue;
-        assert(space->free_keys < SPACE_FREE_KEYS);
-        space_free_key *const out = &space->free_key[space->free_keys++];
-        out->key = key;
-        out->usual_only = is_usual_only(space, key);
-        PLAIT_TRY(list_mask(space, space->problem->runtime->can.takes[key], key, arena,
-                            &out->values, err));
-    }
-    return PLAIT_OK;
-}
-
 // ---- communication of experts --------------------------------------------------------------
 
 /* Delayed weight gradients never take longer, so that pairs without them are not searched. */
@@ -256,6 +239,17 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         space,
         is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile,
         PLAIT_KEY_DISPATCHER, arena, &space->dispatchers, err));
-    PLAIT_TRY(list_free_keys(space, arena, err));
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if (walked & PLAIT_KEY_BIT(k))
+            continue;
+        assert(space->free_keys < SPACE_FREE_KEYS);
+        space_free_key *const out = &space->free_key[space->free_keys++];
+        out->key = key;
+        out->usual_only = is_usual_only(space, key);
+        PLAIT_TRY(list_mask(space, space->problem->runtime->can.takes[key], key, arena,
+                            &out->values, err));
+    }
     return space_list_recompute(problem, options, arena, &space->recompute, err);
 }
