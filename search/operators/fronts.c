@@ -122,23 +122,17 @@ static void offer(front_search *f, label candidate)
     f->candidate[f->candidates++] = candidate;
 }
 
-/* Reduces a front with more than most_each labels to evenly spaced ones, including both ends. */
-static void thin(front_search *f)
-{
-    const int most = f->slack.most_each;
-
-    if (most == 0 || f->candidates <= most)
-        return;
-    for (int i = 0; i < most; i++)
-        f->candidate[i] = f->candidate[(int64_t)i * (f->candidates - 1) / (most - 1)];
-    f->candidates = most;
-    f->whole = false;
-}
-
 static label_list end_entry(front_search *f)
 {
     prune(f);
-    thin(f);
+    const int most = f->slack.most_each;
+
+    if (most != 0 && f->candidates > most) { // keep evenly spaced ones, including both ends
+        for (int i = 0; i < most; i++)
+            f->candidate[i] = f->candidate[(int64_t)i * (f->candidates - 1) / (most - 1)];
+        f->candidates = most;
+        f->whole = false;
+    }
     label *const kept = plait_arena_alloc(f->arena, (size_t)f->candidates, sizeof *kept);
     if (kept == NULL) {
         f->failed = true;

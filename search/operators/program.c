@@ -113,18 +113,6 @@ static plait_status reduce(const dual *d, reduced *out, plait_error *err)
 
 // ---- closing the gap -----------------------------------------------------------------------
 
-static void take(const reduced *r, const program_choice *found, dual *d)
-{
-    program_choice choice = *found;
-
-    if (found->time_s >= d->under.time_s)
-        return;
-    for (int v = 0; v < r->p.variables; v++)
-        choice.state[v] = r->state[v][found->state[v]];
-    program_price(d->p, &choice);
-    d->under = choice;
-}
-
 plait_status program_solve(const program *p, int64_t most_labels, plait_arena *arena,
                            program_answer *out, plait_error *err)
 {
@@ -163,8 +151,14 @@ plait_status program_solve(const program *p, int64_t most_labels, plait_arena *a
         PLAIT_TRY(reduce(&d, r, err));
         PLAIT_TRY(
             program_fronts(&r->p, slack, d.arena, &found, &any, &out->proven, &out->labels, err));
-        if (any)
-            take(r, &found, &d);
+        if (any && found.time_s < d.under.time_s) {
+            program_choice choice = found;
+
+            for (int v = 0; v < r->p.variables; v++)
+                choice.state[v] = r->state[v][found.state[v]];
+            program_price(d.p, &choice);
+            d.under = choice;
+        }
         plait_arena_rewind(d.arena, mark);
     }
     out->choice = d.under;
