@@ -47,36 +47,42 @@ double serve_grid_point(int i)
     return i % 2 == 1 ? octave : 1.5 * octave;
 }
 
-serve_grid_spot serve_grid_find(int points, double x)
+/* A position between two neighbouring grid points. */
+typedef struct grid_spot {
+    int low;
+    double share; /* fraction of the distance from point `low` to the next */
+    double scale; /* 1 within the grid; above the last point x / last point */
+} grid_spot;
+
+/*
+ * The position of x. Below the first point the first value applies; above the last point the last value
+ * grows in proportion to x.
+ */
+static grid_spot grid_find(int points, double x)
 {
     const double last = serve_grid_point(points - 1);
     uint64_t bits;
 
     if (!(x > 1.0))
-        return (serve_grid_spot){.scale = 1.0};
+        return (grid_spot){.scale = 1.0};
     if (x >= last)
-        return (serve_grid_spot){.low = points - 2, .share = 1.0, .scale = x / last};
+        return (grid_spot){.low = points - 2, .share = 1.0, .scale = x / last};
     memcpy(&bits, &x, sizeof bits); // x = mantissa * 2^exponent, 1 <= mantissa < 2 (IEEE 754)
     const int exponent = (int)(bits >> 52) - 1023;
     bits = (bits & ((UINT64_C(1) << 52) - 1)) | UINT64_C(1023) << 52;
     double mantissa;
     memcpy(&mantissa, &bits, sizeof mantissa);
     if (exponent == 0) // the grid has no point between 1 and 2
-        return (serve_grid_spot){.share = x - 1.0, .scale = 1.0};
+        return (grid_spot){.share = x - 1.0, .scale = 1.0};
     const bool upper = mantissa >= 1.5;
-    return (serve_grid_spot){.low = 2 * exponent - 1 + upper,
-                             .share = 2.0 * (mantissa - (upper ? 1.5 : 1.0)),
-                             .scale = 1.0};
+    return (grid_spot){.low = 2 * exponent - 1 + upper,
+                       .share = 2.0 * (mantissa - (upper ? 1.5 : 1.0)),
+                       .scale = 1.0};
 }
 
-double serve_grid_value(const double *values, serve_grid_spot at)
+static double grid_value(const double *values, grid_spot at)
 {
     return at.scale * (values[at.low] + at.share * (values[at.low + 1] - values[at.low]));
-}
-
-double serve_grid_at(const double *values, int points, double x)
-{
-    return serve_grid_value(values, serve_grid_find(points, x));
 }
 
 // ---- a step --------------------------------------------------------------------------------
@@ -89,7 +95,7 @@ static double prompt_s(const plait_step_table *table, double tokens)
 {
     if (tokens <= 1.0)
         return tokens > 0.0 ? table->prompt_s[0] * tokens : 0.0;
-    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_CONTEXTS, tokens);
+    const grid_spot at = grid_find(PLAIT_STEP_CONTEXTS, tokens);
     const double a = serve_grid_point(at.low), b = serve_grid_point(at.low + 1);
     const double share = (tokens - a) / (b - a);
     return tokens *
@@ -112,10 +118,10 @@ static double prompts_s(const plait_step_table *table, plait_step step)
  * kernels of four engines). NCCL reduces large messages.
  */
 static double reduce_s(const plait_step_table *table, const plait_engine *engine, double tokens,
-                       serve_grid_spot at)
+                       grid_spot at)
 {
     static const double more_a_rank = 0.15;
-    const double nccl = serve_grid_value(table->reduce_s, at);
+    const double nccl = grid_value(table->reduce_s, at);
     const double t = table->worker.tp;
 
     if (t <= 1.0 || table->bus_bytes_per_s <= 0.0)
@@ -153,30 +159,15 @@ static double decode_attention_s(const plait_step_table *table, const plait_engi
 {
     if (sequences <= 0.0)
         return 0.0;
-    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_CONTEXTS, context);
+    const grid_spot at = grid_find(PLAIT_STEP_CONTEXTS, context);
 
-    return (sequences * serve_grid_value(table->decode_s, at) +
-            serve_grid_value(table->few_s, at)) /
+    return (sequences * grid_value(table->decode_s, at) + grid_value(table->few_s, at)) /
            engine->attention;
 }
 
 double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences)
 {
     return engine->step_s + engine->sequence_s * sequences * table->worker.dp_attention;
-}
-
-/*
- * C.362: seconds that the vocabulary layer on the last stage and the host's share add to one round
- * of the pipeline. All batches in flight wait for the slowest stage, and a batch waits for those
- * before it.
- */
-static double uneven_s(const plait_step_table *table, plait_step step, double layers_s,
-                       double end_s)
-{
-    const double stages = table->worker.pp;
-    const double batches = smaller(stages, step.sequences + (step.prompt > 0.0 ? 1.0 : 0.0));
-
-    return larger(batches * (layers_s / stages + end_s) - (layers_s + end_s), 0.0);
 }
 
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
@@ -191,19 +182,19 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     static const double half_way = 400.0;
     const double factor = factor_at(engine, engine->linear, tokens, half_way);
     const double host_s = serve_host_s(table, engine, sequences);
-    const serve_grid_spot at = serve_grid_find(PLAIT_STEP_POINTS, tokens);
+    const grid_spot at = grid_find(PLAIT_STEP_POINTS, tokens);
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
 
-    part[PLAIT_STEP_linear] = factor * serve_grid_value(table->linear_s, at);
+    part[PLAIT_STEP_linear] = factor * grid_value(table->linear_s, at);
     part[PLAIT_STEP_experts] =
-        expert_factor(table, engine, tokens) * serve_grid_value(table->experts_s, at);
+        expert_factor(table, engine, tokens) * grid_value(table->experts_s, at);
     part[PLAIT_STEP_decode_attention] = decode_attention_s(table, engine, sequences, step.context);
     part[PLAIT_STEP_prompt_attention] = engine->compute * prompts_s(table, step) / stages;
     part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
-    part[PLAIT_STEP_exchange] = serve_grid_value(table->exchange_s, at);
-    part[PLAIT_STEP_stages] = serve_grid_value(table->stages_s, at);
-    part[PLAIT_STEP_head] = factor * serve_grid_at(table->head_s, PLAIT_STEP_POINTS, rows);
+    part[PLAIT_STEP_exchange] = grid_value(table->exchange_s, at);
+    part[PLAIT_STEP_stages] = grid_value(table->stages_s, at);
+    part[PLAIT_STEP_head] = factor * grid_value(table->head_s, grid_find(PLAIT_STEP_POINTS, rows));
     part[PLAIT_STEP_launch] =
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
@@ -215,7 +206,13 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     }
     if (table->worker.pp > 1) {
         const double end_s = part[PLAIT_STEP_head] + host_s;
-        const double wait_s = uneven_s(table, step, sum - end_s, end_s);
+        // C.362: seconds that the vocabulary layer on the last stage and the host's share add to
+        // one round of the pipeline. All batches in flight wait for the slowest stage, and a batch
+        // waits for those before it.
+        const double layers_s = sum - end_s;
+        const double batches = smaller(stages, step.sequences + (step.prompt > 0.0 ? 1.0 : 0.0));
+        const double wait_s =
+            larger(batches * (layers_s / stages + end_s) - (layers_s + end_s), 0.0);
         part[PLAIT_STEP_stages] += wait_s;
         sum += wait_s;
     }

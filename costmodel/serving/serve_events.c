@@ -2,7 +2,7 @@
 #include "base/grow.h"
 #include "costmodel/serving/serve_sim.h"
 
-static bool is_before(const event *a, const event *b)
+static inline bool is_before(const event *a, const event *b)
 {
     return a->time < b->time || (a->time == b->time && a->order < b->order);
 }

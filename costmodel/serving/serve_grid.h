@@ -7,22 +7,6 @@
 /** Returns grid point i: 2^e for i = 2e - 1, 1.5 * 2^e for i = 2e. */
 double serve_grid_point(int i);
 
-/** A position between two neighbouring grid points. */
-typedef struct serve_grid_spot {
-    int low;
-    double share; /* fraction of the distance from point `low` to the next */
-    double scale; /* 1 within the grid; above the last point x / last point */
-} serve_grid_spot;
-
-serve_grid_spot serve_grid_find(int points, double x);
-double serve_grid_value(const double *values, serve_grid_spot at);
-
-/**
- * Interpolates linearly at x. Below the first point the first value applies; above the last point
- * the last value grows in proportion to x.
- */
-double serve_grid_at(const double *values, int points, double x);
-
 /** Number of the model's layers of one kind. */
 int serve_layers_of(const plait_model *model, int kind);
 

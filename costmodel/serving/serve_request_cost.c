@@ -56,16 +56,6 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
     return sum;
 }
 
-/* Tokens of a prompt that an attention rank processes in one step. */
-static double chunk_of(const plait_pool *pool, const plait_load *load, double sequences)
-{
-    const double fresh = serve_fresh(load);
-    const double decoded = sequences / pool->table->worker.pp;
-    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
-
-    return smaller(fresh, larger(budget, 1.0));
-}
-
 /*
  * C.371: the prompt runs in equal chunks, each in a step beside the decoding sequences of all
  * stages. The time of its attention does not depend on the number of chunks.
@@ -96,7 +86,10 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
                          double sequences)
 {
     const double fresh = serve_fresh(load);
-    const double chunk = chunk_of(pool, load, sequences);
+    // Tokens of a prompt that an attention rank processes in one step
+    const double decoded = sequences / pool->table->worker.pp;
+    const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
+    const double chunk = smaller(fresh, larger(budget, 1.0));
     const double chunks = ceil(fresh / chunk - 1e-9);
     const plait_step steps = {
         .sequences = sequences, .context = mean_context(load), .verified = 1.0 + load->draft};
