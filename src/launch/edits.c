@@ -88,13 +88,6 @@ static config_line value_at(const char *at, const char *end)
     return (config_line){at, (size_t)(stop - at)};
 }
 
-static config_line value_of(config_line line)
-{
-    const config_line key = key_of(line);
-
-    return value_at(key.text + key.length, line.text + line.length);
-}
-
 static bool is_comment(const char *text, const char *at)
 {
     const char *mark = at;
@@ -126,7 +119,8 @@ static bool config_has_line(const char *text, config_line line)
 static bool has_value(const char *text, config_line line)
 {
     const char *const found = find_key(text, key_of(line));
-    const config_line value = value_of(line);
+    const config_line key = key_of(line);
+    const config_line value = value_at(key.text + key.length, line.text + line.length);
 
     return found != NULL &&
            (value.length == 0 || same_line(value, value_at(found, found + strcspn(found, "\n"))));
@@ -212,13 +206,6 @@ static plait_key_set differing_keys(const plans_entry *a, const plans_entry *b)
     return apart;
 }
 
-static bool same_plan(const plans_entry *a, const plans_entry *b)
-{
-    return differing_keys(a, b) == 0 && a->gbs == b->gbs && a->seq == b->seq &&
-           a->precision == b->precision && (a->runtime == NULL) == (b->runtime == NULL) &&
-           (a->runtime == NULL || text_equal(a->runtime, b->runtime));
-}
-
 static plait_status read_plan(const launch_config *config, const char *text, plait_arena *arena,
                               plans_entry *out, bool *read, plait_error *err)
 {
@@ -245,7 +232,11 @@ static plait_status drop_without_effect(const launch_config *config, config_line
     PLAIT_TRY(read_plan(config, *text, arena, &with_it, &read, err));
     if (read)
         PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
-    *no_effect = read && same_plan(&with_it, &without_it);
+    *no_effect =
+        read && (differing_keys(&with_it, &without_it) == 0 && with_it.gbs == without_it.gbs &&
+                 with_it.seq == without_it.seq && with_it.precision == without_it.precision &&
+                 (with_it.runtime == NULL) == (without_it.runtime == NULL) &&
+                 (with_it.runtime == NULL || text_equal(with_it.runtime, without_it.runtime)));
     if (*no_effect)
         *text = without;
     return PLAIT_OK;
@@ -273,13 +264,6 @@ static bool next_flag(const char *text, const char **at, config_line *flag, cons
     if (value > *end && length > 0 && !(inside[0] == '-' && inside[1] == '-'))
         *end = inside + length + (*value == '"' && inside[length] == '"');
     return true;
-}
-
-/* A flag that names a config file stands for a whole plan; its changes belong into that file. */
-static bool names_file(const char *begin, const char *end)
-{
-    return end - begin > 5 &&
-           (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0);
 }
 
 /* True if a list of names that the import does not read has a flag: num_layers for --num-layers. */
@@ -321,7 +305,10 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
     while (read && tried < MOST_FLAGS && next_flag(config->text, &at, &flag, &end)) {
         bool still;
 
-        if (find_key(before, flag) != NULL || names_file(flag.text, end) ||
+        // a flag that names a config file stands for a whole plan; its changes belong into that file
+        if (find_key(before, flag) != NULL ||
+            (end - flag.text > 5 &&
+             (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0)) ||
             is_not_read(whole.not_read, flag))
             continue;
         tried++;
@@ -420,18 +407,6 @@ static char *replace_line(const char *text, config_line old, config_line line,
     return text_builder_finish(&out, NULL);
 }
 
-/* Blank part of a config, and in JSON the comma after it. */
-static void blank_part(char *begin, config_line part)
-{
-    const bool json = *begin == '"';
-    char *end = begin + part.length;
-
-    memset(begin, ' ', part.length);
-    end += strspn(end, " \n");
-    if (json && *end == ',')
-        *end = ' ';
-}
-
 static bool has_key(const char *text, config_line line)
 {
     config_line other;
@@ -455,8 +430,16 @@ static void remove_line(const launch_config *config, const char *after, config_l
         return;
     }
     add_edit("- ", own, &out->lines);
-    if (!has_key(after, line))
-        blank_part(out->applied + (own.text - config->text), own);
+    if (!has_key(after, line)) {
+        // blank part of a config, and in JSON the comma after it
+        char *const begin = out->applied + (own.text - config->text);
+        const bool json = *begin == '"';
+        char *end = begin + own.length;
+        memset(begin, ' ', own.length);
+        end += strspn(end, " \n");
+        if (json && *end == ',')
+            *end = ' ';
+    }
 }
 
 /* Add a line: in place of the config's line with the same key, else before a neighbour. */

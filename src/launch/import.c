@@ -76,21 +76,6 @@ static void take_gpus(int gpus, plans_entry *out)
     out->given |= bit;
 }
 
-/* A model's name out of a script may hold any characters: make it plain. */
-static plait_status make_model_name_plain(plans_entry *out, plait_arena *arena, plait_error *err)
-{
-    plait_model *model;
-
-    if (out->model == NULL || text_is_plain(out->model->name))
-        return PLAIT_OK;
-    model = plait_arena_alloc(arena, 1, sizeof *model);
-    PLAIT_TRY(plait_check_allocated(model, err));
-    *model = *out->model;
-    model->name = text_plain(arena, model->name);
-    out->model = model;
-    return model->name != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 /*
  * Write the plan and read it again, so that a model that plait would refuse as a file is refused
  * here, where its source is known.
@@ -147,7 +132,16 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
         launch_target_at(target)->import(text, length, name, call, arena, out, &warnings, err));
     *warning = text_builder_finish(&warnings, NULL);
     PLAIT_TRY(plait_check_allocated(*warning, err));
-    PLAIT_TRY(make_model_name_plain(out, arena, err));
+    // a model's name out of a script may hold any characters: make it plain
+    plait_model *model;
+    if (out->model != NULL && !text_is_plain(out->model->name)) {
+        model = plait_arena_alloc(arena, 1, sizeof *model);
+        PLAIT_TRY(plait_check_allocated(model, err));
+        *model = *out->model;
+        model->name = text_plain(arena, model->name);
+        out->model = model;
+        PLAIT_TRY(plait_check_allocated(model->name, err));
+    }
     // no config gives these: ranks lie side by side, x first, since that only numbers them; and
     // every runtime has all ranks wait before the optimizer
     static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};

@@ -140,33 +140,6 @@ static void append_changes(const plait_degrees *wanted, const plait_degrees *fou
     }
 }
 
-/*
- * A sentence such as "the nearest plan that megatron runs has schedule 1f1b: 5.12 s a step".
- *
- * One key of `wanted` is left open, then two, then all but the degrees, until a completion by the
- * runtime fits; among plans with equally many open keys the fastest is returned.
- *
- * @param problem  with the runtime that cannot run `wanted`
- * @param out      lives in `arena`; "" if nothing fits
- */
-static plait_status launch_nearest(const plait_problem *problem, const plait_degrees *wanted,
-                                   plait_arena *arena, const char **out, plait_error *err)
-{
-    nearest_found best = {.step_s = 0.0};
-    text_builder text;
-
-    PLAIT_TRY(find_nearest(problem, wanted, arena, &best, err));
-    *out = "";
-    if (best.step_s == 0.0)
-        return PLAIT_OK;
-    text_builder_init(&text, arena);
-    text_append_printf(&text, "; the nearest plan that %s runs has ", problem->runtime->name);
-    append_changes(wanted, &best.degrees, &text);
-    text_append_printf(&text, ": %.4g s a step", best.step_s);
-    *out = text_builder_finish(&text, NULL);
-    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 static const launch_target *const targets[PLAIT_LAUNCH_TARGETS] = {
 #define X(constant, word, descriptor) [constant] = &descriptor,
     PLAIT_LAUNCH_TARGET_LIST(X)
@@ -193,26 +166,6 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
 }
 
 /* ---- checks of a plan ---- */
-
-/*
- * Plans of a runtime with the target's rules are checked against that runtime, others against the
- * target's.
- */
-static plait_status target_problem_of(const plait_problem *problem, const launch_target *target,
-                                      plait_arena *arena, plait_problem *target_problem,
-                                      plait_error *err)
-{
-    plait_runtime *runtime;
-
-    *target_problem = *problem;
-    if (target->runtime == NULL || problem->runtime->rules == target->rules)
-        return PLAIT_OK;
-    runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
-    PLAIT_TRY(plait_check_allocated(runtime, err));
-    PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
-    target_problem->runtime = runtime;
-    return PLAIT_OK;
-}
 
 /* A runtime without the plan's attention kernel uses its default kernel. */
 static plait_status choose_kernel(const plait_problem *target_problem, const plait_launch *launch,
@@ -243,23 +196,26 @@ static plait_status fail_with_reason(const plait_problem *target_problem,
 {
     const char *nearest;
 
-    PLAIT_TRY(launch_nearest(target_problem, degrees, arena, &nearest, err));
+    // a sentence such as "the nearest plan that megatron runs has schedule 1f1b: 5.12 s a step".
+    // One key of `wanted` is left open, then two, then all but the degrees, until a completion by
+    // the runtime fits; among plans with equally many open keys the fastest is returned. @param
+    // problem with the runtime that cannot run `wanted` @param out lives in `arena`; "" if nothing
+    // fits
+    nearest_found best = {.step_s = 0.0};
+    text_builder text;
+    PLAIT_TRY(find_nearest(target_problem, degrees, arena, &best, err));
+    nearest = "";
+    if (best.step_s != 0.0) {
+        text_builder_init(&text, arena);
+        text_append_printf(&text, "; the nearest plan that %s runs has ",
+                           target_problem->runtime->name);
+        append_changes(degrees, &best.degrees, &text);
+        text_append_printf(&text, ": %.4g s a step", best.step_s);
+        nearest = text_builder_finish(&text, NULL);
+        PLAIT_TRY(plait_check_allocated(nearest, err));
+    }
     return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                       "expected a plan that %s can run, found: %s%s", target->name, why, nearest);
-}
-
-/*
- * Under another runtime than its own the plan has another price, for which no measured band exists.
- */
-static plait_status price_again(plait_problem *target_problem, const plait_launch *launch,
-                                const plait_plan *plan, plait_arena *arena, plait_cost *cost,
-                                plait_error *err)
-{
-    *cost = *launch->cost;
-    if (target_problem->runtime == launch->problem->runtime)
-        return PLAIT_OK;
-    target_problem->band = (plait_band){0};
-    return plait_plan_evaluate(target_problem, plan, NULL, arena, cost, err);
 }
 
 /*
@@ -277,7 +233,16 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     if (launch->cost->verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
-    PLAIT_TRY(target_problem_of(launch->problem, target, arena, target_problem, err));
+    // plans of a runtime with the target's rules are checked against that runtime, others against
+    // the target's
+    plait_runtime *runtime;
+    *target_problem = *launch->problem;
+    if (target->runtime != NULL && launch->problem->runtime->rules != target->rules) {
+        runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+        PLAIT_TRY(plait_check_allocated(runtime, err));
+        PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
+        target_problem->runtime = runtime;
+    }
     PLAIT_TRY(choose_kernel(target_problem, launch, arena, plan, err));
     if (target->runtime != NULL &&
         !plait_model_check(target_problem->runtime, target_problem->model, why, sizeof why))
@@ -294,7 +259,13 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     if (unsupported != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected a plan that %s can run, found: %s", target->name, unsupported);
-    PLAIT_TRY(price_again(target_problem, launch, plan, arena, cost, err));
+    // under another runtime than its own the plan has another price, for which no measured band
+    // exists
+    *cost = *launch->cost;
+    if (target_problem->runtime != launch->problem->runtime) {
+        target_problem->band = (plait_band){0};
+        PLAIT_TRY(plait_plan_evaluate(target_problem, plan, NULL, arena, cost, err));
+    }
     return cost->verdict < PLAIT_OUT_OF_MEMORY
                ? PLAIT_OK
                : fail_with_reason(target_problem, degrees, target, cost->why, arena, err);

@@ -102,18 +102,6 @@ static bool sets_paths_only(const char *file)
     return false;
 }
 
-static void run_source(shell_state *in, const shell_list *words)
-{
-    char *const command = shell_copy(in->c, in->command->text);
-
-    command[strcspn(command, "\n;&|")] = '\0';
-    if (words->count > 1 && sets_paths_only(words->word[1]))
-        return;
-    if (in->out->sourced == NULL && !in->surveying)
-        in->out->sourced = command;
-    shell_forget(in, shell_text_of(command));
-}
-
 /* ---- parameters ---- */
 
 /* Runs `shift N`. If it may run more than once or not at all, the parameters become unknown. */
@@ -130,26 +118,7 @@ static void run_shift(shell_state *in, const shell_list *words)
         in->argument = (shell_list){in->argument.word + by, in->argument.count - by, 0};
 }
 
-/* Runs `set -- WORDS`. */
-static void run_set(shell_state *in, const shell_list *words)
-{
-    if (words->count < 2 || strcmp(words->word[1], "--") != 0)
-        return;
-    in->argument_unknown = in->certainty != SHELL_CERTAIN || in->loops > 0;
-    in->argument = (shell_list){words->word + 2, words->count - 2, 0};
-}
-
 /* ---- conditions ---- */
-
-static void run_let(shell_state *in, const shell_list *words)
-{
-    int64_t ignored;
-
-    in->status = SHELL_UNDECIDED;
-    in->cause = -1;
-    for (int i = 1; i < words->count; i++)
-        (void)shell_expand_arith(in, shell_text_of(words->word[i]), &ignored);
-}
 
 /*
  * Runs `[` or `test`. An unset variable without quotes expands to no word, so the words that remain
@@ -188,18 +157,32 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         clear_names(in, words, 1, true);
     else if (which >= 6 && which <= 9)
         clear_names(in, words, which == 9 ? 2 : 1, false);
-    else if (which == 10 || which == 11)
-        run_source(in, words);
-    else if (which == 12)
-        run_let(in, words);
-    else if (which == 13)
+    else if (which == 10 || which == 11) {
+        char *const command = shell_copy(in->c, in->command->text);
+        command[strcspn(command, "\n;&|")] = '\0';
+        if (words->count <= 1 || !sets_paths_only(words->word[1])) {
+            if (in->out->sourced == NULL && !in->surveying)
+                in->out->sourced = command;
+            shell_forget(in, shell_text_of(command));
+        }
+    } else if (which == 12) {
+        int64_t ignored;
+        in->status = SHELL_UNDECIDED;
+        in->cause = -1;
+        for (int i = 1; i < words->count; i++)
+            (void)shell_expand_arith(in, shell_text_of(words->word[i]), &ignored);
+    } else if (which == 13)
         run_shift(in, words);
     else if (strcmp(name, "printf") == 0 && strcmp(option, "-v") == 0)
         clear_names(in, &(shell_list){words->word, words->count < 3 ? words->count : 3, 0}, 2,
                     false);
-    else if (strcmp(name, "set") == 0)
-        run_set(in, words);
-    else if (strcmp(name, "shopt") == 0)
+    else if (strcmp(name, "set") == 0) {
+        // runs `set -- WORDS`
+        if (words->count >= 2 && strcmp(words->word[1], "--") == 0) {
+            in->argument_unknown = in->certainty != SHELL_CERTAIN || in->loops > 0;
+            in->argument = (shell_list){words->word + 2, words->count - 2, 0};
+        }
+    } else if (strcmp(name, "shopt") == 0)
         in->patterns_unknown = true;
     else if (shell_is_declaration(shell_text_of(name)) && !has_letter(words, "pfF")) // not printing
         for (int i = 1; i < words->count; i++)

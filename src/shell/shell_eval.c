@@ -119,25 +119,6 @@ static void eval_if(shell_state *in, const shell_node *node)
     shell_eval(in, status == SHELL_TRUE ? node->body : node->otherwise);
 }
 
-/* Does one of the patterns of a branch match? */
-static shell_status match_branch(shell_state *in, const char *subject, const shell_node *branch)
-{
-    shell_status found = SHELL_FALSE;
-
-    in->cause = -1;
-    for (int i = 0; i < branch->words && found != SHELL_TRUE; i++) {
-        const char *const pattern = shell_expand_whole(in, branch->word[i], SHELL_PATTERN);
-        const char *const unknown = !shell_word_known(subject) ? subject : pattern;
-        const shell_status one = strcmp(pattern, "*") == 0   ? SHELL_TRUE
-                                 : shell_word_known(unknown) ? shell_match(in, pattern, subject)
-                                                             : SHELL_UNDECIDED;
-
-        found = one != SHELL_FALSE ? one : found;
-        in->cause = one == SHELL_UNDECIDED ? shell_origin_index(in->out, unknown) : in->cause;
-    }
-    return branch->undecided ? SHELL_UNDECIDED : found;
-}
-
 /*
  * Evaluates the first branch that matches. From a branch that may match on, all branches may run.
  */
@@ -151,7 +132,20 @@ static void eval_case(shell_state *in, const shell_node *node)
     in->status = SHELL_TRUE;
     for (const shell_node *branch = node->body;
          branch != NULL && (match != SHELL_TRUE || in->surveying); branch = branch->next) {
-        match = match_branch(in, subject, branch);
+        // does one of the patterns of a branch match?
+        shell_status found = SHELL_FALSE;
+        in->cause = -1;
+        for (int i = 0; i < branch->words && found != SHELL_TRUE; i++) {
+            const char *const pattern = shell_expand_whole(in, branch->word[i], SHELL_PATTERN);
+            const char *const unknown = !shell_word_known(subject) ? subject : pattern;
+            const shell_status one = strcmp(pattern, "*") == 0   ? SHELL_TRUE
+                                     : shell_word_known(unknown) ? shell_match(in, pattern, subject)
+                                                                 : SHELL_UNDECIDED;
+
+            found = one != SHELL_FALSE ? one : found;
+            in->cause = one == SHELL_UNDECIDED ? shell_origin_index(in->out, unknown) : in->cause;
+        }
+        match = branch->undecided ? SHELL_UNDECIDED : found;
         cause = match == SHELL_UNDECIDED && !open ? in->cause : cause;
         open = open || match == SHELL_UNDECIDED;
         if (open)
@@ -366,28 +360,6 @@ static int script_index(const shell_list *words)
     return 0;
 }
 
-/*
- * Evaluates the script of `bash -c`. It runs in another process, so its variables are discarded
- * after it.
- */
-static void run_script(shell_state *in, const shell_list *words, int script)
-{
-    const shell_list argument = in->argument;
-    const bool argument_unknown = in->argument_unknown;
-    const int first = script + 2 < words->count ? script + 2 : words->count;
-    const shell_saved saved = shell_save(in);
-    const shell_list head = {words->word, script, 0};
-
-    shell_add_job_command(in, &head);
-    shell_begin_step(in, &head);
-    in->argument = (shell_list){words->word + first, words->count - first, 0};
-    in->argument_unknown = false;
-    eval_text(in, words->word[script]);
-    in->argument = argument;
-    in->argument_unknown = argument_unknown;
-    shell_restore(in, saved);
-}
-
 /* ---- simple commands ---- */
 
 /* The rest of a function or round may not run after `return`, `break` or `continue`. */
@@ -400,24 +372,19 @@ static void skip_rest(shell_state *in, int reach)
     in->certainty = SHELL_POSSIBLE;
 }
 
-/* Records the files that a command writes: `echo TEXT >FILE`, and here-documents. */
-static void write_files(shell_state *in, const shell_node *node, const shell_list *words)
-{
-    if (node->target.length == 0 || (!node->has_here && strcmp(words->word[0], "echo") != 0))
-        return;
-    shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
-                   !node->has_here     ? shell_joined(in, words, 1)
-                   : node->here_quoted ? shell_copy(in->c, node->here)
-                                       : shell_expand_text(in, node->here));
-}
-
 static void run_program(shell_state *in, const shell_node *node, const shell_list *words)
 {
     const int origin = shell_origin_index(in->out, words->word[0]);
 
     if (shell_run_builtin(in, words))
         return;
-    write_files(in, node, words);
+    // records the files that a command writes: `echo TEXT >FILE`, and here-documents
+    if (node->target.length != 0 && !((!node->has_here && strcmp(words->word[0], "echo") != 0))) {
+        shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
+                       !node->has_here     ? shell_joined(in, words, 1)
+                       : node->here_quoted ? shell_copy(in->c, node->here)
+                                           : shell_expand_text(in, node->here));
+    }
     // eval of an unknown text may assign to any variable
     if (in->evaluations > 0 && words->word[0][0] == SHELL_UNKNOWN && !in->out->origin[origin].unset)
         shell_forget(in, shell_text_of(in->out->origin[origin].text));
@@ -445,7 +412,21 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
         eval_text(in, shell_joined(in, words, 1));
         in->evaluations--;
     } else if (script > 0) {
-        run_script(in, words, script);
+        // evaluates the script of `bash -c`. It runs in another process, so its variables are
+        // discarded after it
+        const shell_list argument = in->argument;
+        const bool argument_unknown = in->argument_unknown;
+        const int first = script + 2 < words->count ? script + 2 : words->count;
+        const shell_saved saved = shell_save(in);
+        const shell_list head = {words->word, script, 0};
+        shell_add_job_command(in, &head);
+        shell_begin_step(in, &head);
+        in->argument = (shell_list){words->word + first, words->count - first, 0};
+        in->argument_unknown = false;
+        eval_text(in, words->word[script]);
+        in->argument = argument;
+        in->argument_unknown = argument_unknown;
+        shell_restore(in, saved);
     } else {
         run_program(in, node, words);
     }
@@ -496,32 +477,6 @@ static void assign_variable(shell_state *in, shell_text text)
         shell_assign(in, &a);
 }
 
-/* Runs NAME=VALUE COMMAND, which sets the variables for the command only. */
-static void run_with_settings(shell_state *in, const shell_node *node, const shell_list *words)
-{
-    const size_t settings = (size_t)node->assignments;
-    const int commands = in->out->commands;
-    shell_variable *const old = shell_alloc(in->c, settings, sizeof *old);
-    shell_variable *const set = shell_alloc(in->c, settings, sizeof *set);
-
-    for (size_t i = 0; i < settings; i++) {
-        const shell_text text = node->word[i];
-        const char *const name =
-            shell_copy(in->c, (shell_text){text.at, shell_assignment_length(text)});
-
-        old[i] = *shell_variable_of(in, name);
-        assign_variable(in, text);
-        set[i] = *shell_variable_of(in, name);
-    }
-    run_words(in, node, words);
-    for (int c = commands; c < in->out->commands; c++) {
-        in->out->command[c].settings = node->assignments;
-        in->out->command[c].setting = set;
-    }
-    for (size_t i = settings; i > 0; i--)
-        *shell_variable_of(in, old[i - 1].name) = old[i - 1];
-}
-
 /* Expands the words of a command, and assigns those of `export NAME=VALUE` instead. */
 static void expand_command(shell_state *in, const shell_node *node, shell_list *words)
 {
@@ -556,9 +511,29 @@ static void eval_simple(shell_state *in, const shell_node *node)
         in->status = in->substitutions > substitutions ? SHELL_PROGRAM : SHELL_TRUE;
         return;
     }
-    if (node->assignments > 0)
-        run_with_settings(in, node, &words);
-    else
+    if (node->assignments > 0) {
+        // runs NAME=VALUE COMMAND, which sets the variables for the command only
+        const size_t settings = (size_t)node->assignments;
+        const int commands = in->out->commands;
+        shell_variable *const old = shell_alloc(in->c, settings, sizeof *old);
+        shell_variable *const set = shell_alloc(in->c, settings, sizeof *set);
+        for (size_t i = 0; i < settings; i++) {
+            const shell_text text = node->word[i];
+            const char *const name =
+                shell_copy(in->c, (shell_text){text.at, shell_assignment_length(text)});
+
+            old[i] = *shell_variable_of(in, name);
+            assign_variable(in, text);
+            set[i] = *shell_variable_of(in, name);
+        }
+        run_words(in, node, &words);
+        for (int c = commands; c < in->out->commands; c++) {
+            in->out->command[c].settings = node->assignments;
+            in->out->command[c].setting = set;
+        }
+        for (size_t i = settings; i > 0; i--)
+            *shell_variable_of(in, old[i - 1].name) = old[i - 1];
+    } else
         run_words(in, node, &words);
     // only an `exit` outside all blocks certainly ends the script
     if (in->certainty == SHELL_CERTAIN && in->blocks == 0 &&

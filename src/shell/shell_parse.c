@@ -238,26 +238,6 @@ static bool is_delimiter(shell_text delimiter, const char *line, const char *las
     return line == last;
 }
 
-/*
- * Reads a here-document. Tabs before the delimiter are skipped, as in <<-; tabs in the text stay.
- */
-static void read_here(shell_parser *p, shell_node *node, shell_text delimiter)
-{
-    const char *const from = p->at, *last = from;
-
-    for (bool ended = false; p->at < p->end && !ended;) {
-        const char *const newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
-        const char *line = p->at;
-
-        while (line < p->end && *line == '\t')
-            line++;
-        ended = is_delimiter(delimiter, line, newline != NULL ? newline : p->end);
-        last = ended ? p->at : p->end;
-        p->at = newline != NULL ? newline + 1 : p->end;
-    }
-    node->here = (shell_text){from, (size_t)(last - from)};
-}
-
 /* Skips blanks, comments and line breaks, and reads here-documents after these. */
 static void skip_lines(shell_parser *p)
 {
@@ -267,8 +247,22 @@ static void skip_lines(shell_parser *p)
             while (p->at < p->end && *p->at != '\n')
                 p->at++;
         } else if (accept(p, "\n")) {
-            for (int h = 0; h < p->heres; h++)
-                read_here(p, p->here[h], p->delimiter[h]);
+            for (int h = 0; h < p->heres; h++) {
+                // reads a here-document. Tabs before the delimiter are skipped, as in <<-; tabs in the text
+                // stay
+                const char *const from = p->at, *last = from;
+                for (bool ended = false; p->at < p->end && !ended;) {
+                    const char *const newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
+                    const char *line = p->at;
+
+                    while (line < p->end && *line == '\t')
+                        line++;
+                    ended = is_delimiter(p->delimiter[h], line, newline != NULL ? newline : p->end);
+                    last = ended ? p->at : p->end;
+                    p->at = newline != NULL ? newline + 1 : p->end;
+                }
+                p->here[h]->here = (shell_text){from, (size_t)(last - from)};
+            }
             p->heres = 0;
         } else {
             return;
@@ -373,26 +367,6 @@ static shell_node *parse_until(shell_parser *p, const char *keyword)
 
 /* ---- simple commands ---- */
 
-static void take_assignment(shell_parser *p, shell_node *node)
-{
-    const char *const from = p->at, *open = NULL;
-
-    node->assignments += node->words == node->assignments;
-    p->at = memchr(from, '=', (size_t)(p->end - from));
-    p->at++;
-    if (accept(p, "(")) {
-        while ((p->at = shell_skip_lines(p->at, p->end)) < p->end && *p->at != ')' && open == NULL)
-            p->at = shell_at_operator(p->at) ? p->at + 1 : shell_skip_word(p->at, p->end, &open);
-        if (!accept(p, ")") && open == NULL)
-            open = "a ( that is not closed";
-    } else {
-        p->at = shell_skip_word(p->at, p->end, &open);
-    }
-    if (open != NULL)
-        fail_at_cursor(p, open);
-    add_word(p, node, from);
-}
-
 /* Parses the text after NAME(). */
 static void parse_function(shell_parser *p, shell_node *node)
 {
@@ -415,9 +389,25 @@ static void parse_simple(shell_parser *p, shell_node *node)
             break;
         else if ((node->words == node->assignments ||
                   shell_is_declaration(node->word[node->assignments])) &&
-                 shell_assignment_length(rest) > 0)
-            take_assignment(p, node);
-        else
+                 shell_assignment_length(rest) > 0) {
+            const char *const from = p->at, *open = NULL;
+            node->assignments += node->words == node->assignments;
+            p->at = memchr(from, '=', (size_t)(p->end - from));
+            p->at++;
+            if (accept(p, "(")) {
+                while ((p->at = shell_skip_lines(p->at, p->end)) < p->end && *p->at != ')' &&
+                       open == NULL)
+                    p->at = shell_at_operator(p->at) ? p->at + 1
+                                                     : shell_skip_word(p->at, p->end, &open);
+                if (!accept(p, ")") && open == NULL)
+                    open = "a ( that is not closed";
+            } else {
+                p->at = shell_skip_word(p->at, p->end, &open);
+            }
+            if (open != NULL)
+                fail_at_cursor(p, open);
+            add_word(p, node, from);
+        } else
             take_word(p, node);
     }
     if (node->words == 1 && node->assignments == 0 && accept(p, "()"))
@@ -497,21 +487,6 @@ static void parse_loop(shell_parser *p, shell_node *node)
     node->body = parse_until(p, "done");
 }
 
-/* Parses the patterns A | B) of a branch. */
-static void parse_patterns(shell_parser *p, shell_node *branch)
-{
-    (void)accept(p, "(");
-    for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
-        if (accept(p, "(")) {
-            p->at = shell_skip_close(p->at, p->end, '(', ')');
-            branch->undecided = true;
-        } else if (shell_at_operator(p->at)) {
-            p->at++;
-        } else {
-            take_word(p, branch);
-        }
-}
-
 static void parse_case(shell_parser *p, shell_node *node)
 {
     static const char *const esac[] = {"esac", NULL};
@@ -526,7 +501,17 @@ static void parse_case(shell_parser *p, shell_node *node)
         shell_node *const branch = *next = new_node(p, SHELL_BRANCH, p->at);
 
         next = &branch->next;
-        parse_patterns(p, branch);
+        // parses the patterns A | B) of a branch
+        (void)accept(p, "(");
+        for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
+            if (accept(p, "(")) {
+                p->at = shell_skip_close(p->at, p->end, '(', ')');
+                branch->undecided = true;
+            } else if (shell_at_operator(p->at)) {
+                p->at++;
+            } else {
+                take_word(p, branch);
+            }
         branch->body = parse_list(p, esac, ';');
         if (!accept(p, ";;"))
             (void)accept(p, ";");
@@ -539,16 +524,6 @@ static void parse_case(shell_parser *p, shell_node *node)
 static void parse_group(shell_parser *p, shell_node *node)
 {
     node->body = parse_until(p, "}");
-}
-
-static void parse_subshell(shell_parser *p, shell_node *node)
-{
-    static const char *const none[] = {NULL};
-
-    p->at++;
-    node->apart = true;
-    node->body = parse_list(p, none, ')');
-    (void)accept(p, ")");
 }
 
 static void parse_named_function(shell_parser *p, shell_node *node)
@@ -593,7 +568,11 @@ static void parse_kind(shell_parser *p, shell_node *node)
         take_arithmetic(p, node);
     } else if (cursor_has(p, "(")) {
         node->kind = SHELL_SUBSHELL;
-        parse_subshell(p, node);
+        static const char *const none[] = {NULL};
+        p->at++;
+        node->apart = true;
+        node->body = parse_list(p, none, ')');
+        (void)accept(p, ")");
     } else {
         parse_simple(p, node);
     }

@@ -9,13 +9,6 @@ bool shell_is_option(const char *word)
     return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
 }
 
-static bool needs_quotes(const char *text)
-{
-    return *text == '\0' ||
-           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                        "-_./:,=+@%") != strlen(text);
-}
-
 /*
  * Writes $'a\012b', since bytes other than plain text could break the line or control the terminal.
  */
@@ -45,7 +38,9 @@ void shell_append_word(text_builder *out, const char *word)
         append_escaped(out, word);
         return;
     }
-    if (!needs_quotes(word)) {
+    if (!(*word == '\0' ||
+          strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                       "-_./:,=+@%") != strlen(word))) {
         text_append(out, word);
         return;
     }

@@ -46,24 +46,6 @@ static bool any_command_has_options(const shell_words *words)
     return false;
 }
 
-/* Adds the words of a value that contains options; a text is split at blanks. */
-static void add_option_words(shell_state *in, const shell_list *value, shell_list *words)
-{
-    static const char blanks[] = " \t\r\n";
-
-    for (int i = 0; i < value->count; i++) {
-        const char *text = value->word[i];
-
-        if (value->count > 1 && any_option(value->word, value->count))
-            shell_list_add(in, words, text);
-        else if (value->count == 1 && strstr(text, "--") != NULL)
-            for (size_t width; *(text += strspn(text, blanks)) != '\0'; text += width) {
-                width = strcspn(text, blanks);
-                shell_list_add(in, words, shell_copy(in->c, (shell_text){text, width}));
-            }
-    }
-}
-
 /*
  * Makes a command of the options in variables, for a file that only sets variables and is to be
  * sourced.
@@ -78,8 +60,22 @@ static void add_variables(shell_state *in)
         const shell_variable *const variable = &in->variable[v];
         const int before = words.count;
 
-        if (variable->set)
-            add_option_words(in, &variable->value, &words);
+        if (variable->set) {
+            // adds the words of a value that contains options; a text is split at blanks
+            static const char blanks[] = " \t\r\n";
+            for (int i = 0; i < variable->value.count; i++) {
+                const char *text = variable->value.word[i];
+
+                if (variable->value.count > 1 &&
+                    any_option(variable->value.word, variable->value.count))
+                    shell_list_add(in, &words, text);
+                else if (variable->value.count == 1 && strstr(text, "--") != NULL)
+                    for (size_t width; *(text += strspn(text, blanks)) != '\0'; text += width) {
+                        width = strcspn(text, blanks);
+                        shell_list_add(in, &words, shell_copy(in->c, (shell_text){text, width}));
+                    }
+            }
+        }
         if (words.count > before)
             text_append_printf(&names, "%s%s (line %d)", before > 0 ? ", " : "", variable->name,
                                variable->line);
@@ -92,11 +88,13 @@ static void add_variables(shell_state *in)
 
 /* ---- reading ---- */
 
-static void read_script(shell_context *c, const shell_source *source, shell_words *out)
+/* Reads a script. The caller owns the context, since a failure jumps back to this function. */
+static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
 {
+    if (setjmp(c->failed) != 0)
+        return c->status;
     const shell_text text = {source->text, source->length};
     shell_state in = {.c = c, .out = out, .status = SHELL_TRUE, .cause = -1, .doubt = -1};
-
     check_bytes(c, source->text, source->length);
     for (int i = 0; i < source->arguments; i++)
         check_bytes(c, source->argument[i], strlen(source->argument[i]));
@@ -113,14 +111,6 @@ static void read_script(shell_context *c, const shell_source *source, shell_word
         add_variables(&in);
     out->variable = in.variable;
     out->variables = in.variables;
-}
-
-/* Reads a script. The caller owns the context, since a failure jumps back to this function. */
-static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
-{
-    if (setjmp(c->failed) != 0)
-        return c->status;
-    read_script(c, source, out);
     return PLAIT_OK;
 }
 

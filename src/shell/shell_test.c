@@ -59,29 +59,6 @@ bool shell_compares(const char *word)
     return text_index(word, operators) >= 0;
 }
 
-static shell_status compare_operands(test_reader *t, const char *left, const char *sign,
-                                     const char *right)
-{
-    static const char *const numeric[] = {"-eq", "-ne", "-lt", "-ge", "-gt", "-le", NULL};
-    const int index = text_index(sign, numeric);
-    shell_status holds;
-    int64_t a, b;
-
-    if (shell_compares(sign) && (left[0] == '\0' || right[0] == '\0')) { // -z
-        holds = is_empty(t, left[0] != '\0' ? left : right);
-    } else if (!is_known(t, left) || !is_known(t, right)) {
-        return SHELL_UNDECIDED;
-    } else if (shell_compares(sign)) {
-        holds = t->patterns ? shell_match(t->in, right, left) : status_of(strcmp(left, right) == 0);
-    } else {
-        if (index < 0 || !is_integer(t, left, &a) || !is_integer(t, right, &b))
-            return SHELL_UNDECIDED;
-        holds = status_of(index < 2 ? a == b : index < 4 ? a < b : a > b);
-        return index % 2 == 1 ? negate_status(holds) : holds;
-    }
-    return sign[0] == '!' ? negate_status(holds) : holds;
-}
-
 static bool is_operator(const char *word)
 {
     static const char *const operators[] = {"-eq", "-ne", "-lt", "-le", "-gt", "-ge", "=~", NULL};
@@ -97,7 +74,26 @@ static shell_status primary_of(test_reader *t)
 
     if (left >= 2 && is_operator(t->at[0])) {
         t->at += 2;
-        return compare_operands(t, word, t->at[-2], t->at[-1]);
+        const char *const sign = t->at[-2];
+        const char *const right = t->at[-1];
+        static const char *const numeric[] = {"-eq", "-ne", "-lt", "-ge", "-gt", "-le", NULL};
+        const int index = text_index(sign, numeric);
+        shell_status holds;
+        int64_t a, b;
+        if (shell_compares(sign) && (word[0] == '\0' || right[0] == '\0')) { // -z
+            holds = is_empty(t, word[0] != '\0' ? word : right);
+        } else if (!is_known(t, word) || !is_known(t, right)) {
+            return SHELL_UNDECIDED;
+        } else if (shell_compares(sign)) {
+            holds =
+                t->patterns ? shell_match(t->in, right, word) : status_of(strcmp(word, right) == 0);
+        } else {
+            if (index < 0 || !is_integer(t, word, &a) || !is_integer(t, right, &b))
+                return SHELL_UNDECIDED;
+            holds = status_of(index < 2 ? a == b : index < 4 ? a < b : a > b);
+            return index % 2 == 1 ? negate_status(holds) : holds;
+        }
+        return sign[0] == '!' ? negate_status(holds) : holds;
     }
     if (left >= 1 && word[0] == '-' && word[1] != '\0' && word[2] == '\0') {
         const char *const operand = *t->at++;

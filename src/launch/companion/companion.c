@@ -28,47 +28,7 @@ static void write_group_list(json_writer *json, const launch_group_list *list)
     json_end_array(json);
 }
 
-static plait_status write_groups(json_writer *json, const plait_degrees *degrees,
-                                 plait_arena *arena, plait_error *err)
-{
-    launch_group_list list;
-
-    json_write_key(json, "groups");
-    json_begin_object(json);
-    for (int kind = 0; kind < LAUNCH_GROUP_KINDS; kind++) {
-        PLAIT_TRY(launch_groups(degrees, (launch_group)kind, arena, &list, err));
-        json_write_key(json, launch_group_name[kind]);
-        write_group_list(json, &list);
-    }
-    json_end_object(json);
-    return PLAIT_OK;
-}
-
 /* ---- stages and layers ---- */
-
-static void write_stages(json_writer *json, const plait_plan *plan)
-{
-    json_write_key(json, "stages");
-    json_begin_array(json);
-    for (int s = 0; s < plan->stages; s++) {
-        json_begin_object(json);
-        json_write_key(json, "chunks");
-        json_begin_array(json);
-        for (int c = 0; c < plan->stage[s].chunks; c++) {
-            json_begin_object(json);
-            json_member_int64(
-                json, "stage",
-                plait_schedule_chunk((plait_schedule)plan->degrees.schedule, plan->stages, s, c));
-            plans_write_chunk(json, &plan->stage[s].chunk[c]);
-            json_end_object(json);
-        }
-        json_end_array(json);
-        if (stage_chooses(plan, &plan->stage[s]))
-            plans_write_choices(json, plan, &plan->stage[s]);
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
 
 /* A layer's kind and how it is split. */
 typedef struct layer_strategy {
@@ -193,19 +153,40 @@ plait_status companion_write_plan(json_writer *json, const plait_problem *proble
     json_begin_object(json);
     plans_write_degrees(json, problem, &plan->degrees);
     json_end_object(json);
-    PLAIT_TRY(write_groups(json, &plan->degrees, arena, err));
-    write_stages(json, plan);
+    launch_group_list list;
+    json_write_key(json, "groups");
+    json_begin_object(json);
+    for (int kind = 0; kind < LAUNCH_GROUP_KINDS; kind++) {
+        PLAIT_TRY(launch_groups(&plan->degrees, (launch_group)kind, arena, &list, err));
+        json_write_key(json, launch_group_name[kind]);
+        write_group_list(json, &list);
+    }
+    json_end_object(json);
+    json_write_key(json, "stages");
+    json_begin_array(json);
+    for (int s = 0; s < plan->stages; s++) {
+        json_begin_object(json);
+        json_write_key(json, "chunks");
+        json_begin_array(json);
+        for (int c = 0; c < plan->stage[s].chunks; c++) {
+            json_begin_object(json);
+            json_member_int64(
+                json, "stage",
+                plait_schedule_chunk((plait_schedule)plan->degrees.schedule, plan->stages, s, c));
+            plans_write_chunk(json, &plan->stage[s].chunk[c]);
+            json_end_object(json);
+        }
+        json_end_array(json);
+        if (stage_chooses(plan, &plan->stage[s]))
+            plans_write_choices(json, plan, &plan->stage[s]);
+        json_end_object(json);
+    }
+    json_end_array(json);
     PLAIT_TRY(write_layers(json, problem->model, plan, arena, err));
     return write_schedule(json, problem, &plan->degrees, arena, err);
 }
 
 /* ---- parts of the price ---- */
-
-static bool reduces_gradients(const plait_volume *volume)
-{
-    return (volume->axis == PLAIT_AXIS_DP || volume->axis == PLAIT_AXIS_EDP) &&
-           (volume->op == PLAIT_ALL_REDUCE || volume->op == PLAIT_REDUCE_SCATTER);
-}
 
 /*
  * Gradients are reduced in buckets; their number and size are known only if they are reduced once a
@@ -225,29 +206,9 @@ static void write_gradients(json_writer *json, const plait_launch *launch)
     json_write_key(json, "reductions");
     json_begin_array(json);
     for (int v = 0; v < cost->volumes; v++)
-        if (reduces_gradients(&cost->volume[v]))
+        if ((cost->volume[v].axis == PLAIT_AXIS_DP || cost->volume[v].axis == PLAIT_AXIS_EDP) &&
+            (cost->volume[v].op == PLAIT_ALL_REDUCE || cost->volume[v].op == PLAIT_REDUCE_SCATTER))
             plans_write_volume(json, &cost->volume[v]);
-    json_end_array(json);
-    json_end_object(json);
-}
-
-static void write_expected(json_writer *json, const plait_cost *cost)
-{
-    json_write_key(json, "expected");
-    json_begin_object(json);
-    plans_write_price(json, cost);
-    json_write_key(json, "stages");
-    json_begin_array(json);
-    for (int s = 0; s < cost->stages; s++) {
-        const plait_stage_cost *const stage = &cost->stage[s];
-
-        json_begin_object(json);
-        json_member_number(json, "forward_s", stage->forward_s);
-        json_member_number(json, "backward_s", stage->backward_s);
-        json_member_number(json, "memory_bytes", stage->memory_bytes);
-        json_member_number(json, "in_flight", stage->in_flight);
-        json_end_object(json);
-    }
     json_end_array(json);
     json_end_object(json);
 }
@@ -281,7 +242,23 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     json_write_key(&json, "operators");
     json_begin_array(&json);
     json_end_array(&json);
-    write_expected(&json, launch->cost);
+    json_write_key(&json, "expected");
+    json_begin_object(&json);
+    plans_write_price(&json, launch->cost);
+    json_write_key(&json, "stages");
+    json_begin_array(&json);
+    for (int s = 0; s < launch->cost->stages; s++) {
+        const plait_stage_cost *const stage = &launch->cost->stage[s];
+
+        json_begin_object(&json);
+        json_member_number(&json, "forward_s", stage->forward_s);
+        json_member_number(&json, "backward_s", stage->backward_s);
+        json_member_number(&json, "memory_bytes", stage->memory_bytes);
+        json_member_number(&json, "in_flight", stage->in_flight);
+        json_end_object(&json);
+    }
+    json_end_array(&json);
+    json_end_object(&json);
     json_end_object(&json);
     PLAIT_TRY(json_writer_finish(&json, &text, NULL, err));
     return folder_add(out, "launch.json", text, false, err);

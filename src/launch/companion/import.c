@@ -18,26 +18,6 @@
 
 /* ---- question and degrees ---- */
 
-static plait_status check_question(const json_cursor *root, const plans_entry *entry,
-                                   plait_error *err)
-{
-    const struct {
-        const char *key;
-        bool given;
-    } parts[] = {
-        {"model", entry->model != NULL},
-        {"cluster", entry->cluster != NULL},
-        {"job", entry->seq > 0 && entry->gbs > 0 && entry->gpus > 0 && entry->runtime != NULL &&
-                    entry->precision >= 0},
-    };
-
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (!parts[i].given)
-            return json_fail_key(root, parts[i].key, PLAIT_ERROR_SCHEMA, err,
-                                 "expected a complete object, found nothing or null");
-    return PLAIT_OK;
-}
-
 /*
  * Check that the degrees give whole ranks, chunks and microbatches before anything is compared with
  * them.
@@ -95,29 +75,6 @@ static plait_status plan_of(const plans_entry *entry, const plait_problem *probl
     return PLAIT_OK;
 }
 
-static plait_status write_again(const plans_entry *entry, plait_arena *arena, const char **text,
-                                size_t *length, plait_error *err)
-{
-    const plait_runtime runtime = {.name = entry->runtime};
-    const plait_problem problem = {
-        .model = entry->model,
-        .runtime = &runtime,
-        .job = {.seq = entry->seq,
-                .gbs = entry->gbs,
-                .gpus = entry->gpus,
-                .precision = (plait_precision)entry->precision},
-    };
-    plait_plan plan;
-    json_writer json;
-
-    PLAIT_TRY(plan_of(entry, &problem, arena, &plan, err));
-    json_writer_init(&json, arena);
-    json_begin_object(&json);
-    PLAIT_TRY(companion_write_plan(&json, &problem, &plan, arena, err));
-    json_end_object(&json);
-    return json_writer_finish(&json, text, length, err);
-}
-
 /* Each member of `expected` must be equal in `found`, the root of the file. */
 static plait_status compare_members(const json_cursor *expected, plait_arena *arena, void *found,
                                     plait_error *err)
@@ -152,7 +109,24 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     if (ranks != (size_t)gpus)
         return json_fail(&list, PLAIT_ERROR_RANGE, err,
                          "expected groups with %d ranks in total, found %zu", gpus, ranks);
-    if (write_again(entry, arena, &text, &length, &inner) != PLAIT_OK) {
+    const plait_runtime runtime = {.name = entry->runtime};
+    const plait_problem problem = {
+        .model = entry->model,
+        .runtime = &runtime,
+        .job = {.seq = entry->seq,
+                .gbs = entry->gbs,
+                .gpus = entry->gpus,
+                .precision = (plait_precision)entry->precision},
+    };
+    plait_plan plan;
+    json_writer json;
+
+    PLAIT_TRY(plan_of(entry, &problem, arena, &plan, &inner));
+    json_writer_init(&json, arena);
+    json_begin_object(&json);
+    PLAIT_TRY(companion_write_plan(&json, &problem, &plan, arena, &inner));
+    json_end_object(&json);
+    if (json_writer_finish(&json, &text, &length, &inner) != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         return json_fail(degrees, inner.status, err, "%s", inner.message);
     }
@@ -175,7 +149,20 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(json_word(root, "format", formats, &ignored, err));
     PLAIT_TRY(json_int(root, "version", COMPANION_VERSION, COMPANION_VERSION, &ignored, err));
     PLAIT_TRY(plans_read_question(root, arena, out, err));
-    PLAIT_TRY(check_question(root, out, err));
+    const struct {
+        const char *key;
+        bool given;
+    } parts[] = {
+        {"model", out->model != NULL},
+        {"cluster", out->cluster != NULL},
+        {"job", out->seq > 0 && out->gbs > 0 && out->gpus > 0 && out->runtime != NULL &&
+                    out->precision >= 0},
+    };
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (!parts[i].given)
+            return json_fail_key(root, parts[i].key, PLAIT_ERROR_SCHEMA, err,
+                                 "expected a complete object, found nothing or null");
     PLAIT_TRY(json_object(root, "degrees", &degrees, err));
     PLAIT_TRY(plans_read_plan(&degrees, arena, out, err));
     PLAIT_TRY(plans_read_stages(root, arena, out, err));

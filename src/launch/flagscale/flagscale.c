@@ -65,19 +65,6 @@ static void append_value(const char *value, text_builder *out)
     text_append_char(out, '"');
 }
 
-static void append_words(const char *words, text_builder *out)
-{
-    char **const word = text_split(out->arena, words, ' ', NULL);
-
-    out->failed = out->failed || word == NULL;
-    text_append_char(out, '[');
-    for (int w = 0; word != NULL && word[w] != NULL; w++) {
-        text_append(out, w > 0 ? ", " : "");
-        append_value(word[w], out);
-    }
-    text_append_char(out, ']');
-}
-
 static void append_place(const launch_args *args, const train_place *place, size_t indent,
                          text_builder *out)
 {
@@ -107,9 +94,16 @@ static void append_place(const launch_args *args, const train_place *place, size
             text_append(out, "true");
         else if (option->words && option->value[0] == '[') // nested lists are written as they are
             text_append(out, option->value);
-        else if (option->words)
-            append_words(option->value, out);
-        else
+        else if (option->words) {
+            char **const word = text_split(out->arena, option->value, ' ', NULL);
+            out->failed = out->failed || word == NULL;
+            text_append_char(out, '[');
+            for (int w = 0; word != NULL && word[w] != NULL; w++) {
+                text_append(out, w > 0 ? ", " : "");
+                append_value(word[w], out);
+            }
+            text_append_char(out, ']');
+        } else
             append_value(option->value, out);
         text_append_char(out, '\n');
     }
@@ -136,13 +130,6 @@ static void use_older_words(launch_args *flags)
         if (flags->option[i].name != NULL &&
             text_equal(flags->option[i].name, "--moe-router-padding-for-quantization"))
             flags->option[i].name = "--moe-router-padding-for-fp8";
-}
-
-static void append_head(const plait_launch *launch, text_builder *out)
-{
-    scripts_append_head(launch, "# plan.yaml - the config of FlagScale's run.py; run.sh starts it",
-                        &places, out);
-    notes_append(launch, out);
 }
 
 /* Write "export NAME=VALUE" lines as a mapping. */
@@ -212,14 +199,20 @@ static void append_hosts(const plait_launch *launch, text_builder *out)
     }
 }
 
-static void append_experiment(const plait_launch *launch, text_builder *out)
+static const char *config_text(const plait_launch *launch, const launch_args *flags,
+                               plait_arena *arena)
 {
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    scripts_append_head(launch, "# plan.yaml - the config of FlagScale's run.py; run.sh starts it",
+                        &places, &out);
+    notes_append(launch, &out);
     char name[SCRIPTS_NAME_SIZE];
     int gpus;
     const int nodes = count_nodes(launch, &gpus);
-
     scripts_plain_name(launch->problem->model, name);
-    text_append_printf(out,
+    text_append_printf(&out,
                        "\ndefaults:\n  - _self_\n"
                        "\nexperiment:\n"
                        "  exp_name: \"%s\"\n"
@@ -234,20 +227,10 @@ static void append_experiment(const plait_launch *launch, text_builder *out)
                        "    nproc_per_node: %d\n",
                        name, name, nodes, gpus);
     if (flagscale_has_meshes(launch->plan))
-        text_append(out, "    rdzv_backend: static # process meshes require it\n");
-    append_environment(launch, out);
-    text_append(out, "\naction: run\n"
-                     "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
-}
-
-static const char *config_text(const plait_launch *launch, const launch_args *flags,
-                               plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    append_head(launch, &out);
-    append_experiment(launch, &out);
+        text_append(&out, "    rdzv_backend: static # process meshes require it\n");
+    append_environment(launch, &out);
+    text_append(&out, "\naction: run\n"
+                      "\nhydra:\n  run:\n    dir: ${experiment.exp_dir}/hydra\n");
     text_append(&out, "\ntrain:\n");
     flagscale_append_train(flags, 2, &out);
     return text_builder_finish(&out, NULL);

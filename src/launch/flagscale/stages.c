@@ -64,20 +64,6 @@ static const char *mesh_conflict(const plait_degrees *a, const plait_degrees *b)
                                : "stages that differ in more than tp, dp, mbs, ep and etp";
 }
 
-/* True if the ZeRO shards of a stage span only part of its replicas. */
-static bool has_partial_shards(const plait_degrees *d)
-{
-    return d->shard_group != d->dp * d->cp;
-}
-
-/*
- * The value of `type=` in a hostfile ends at a blank (parse_hostfile of flagscale/runner/utils.py).
- */
-static bool has_word(const char *device)
-{
-    return device[strcspn(device, " \t\r\n\"\\")] == '\0';
-}
-
 const char *flagscale_meshes_unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
@@ -94,9 +80,13 @@ const char *flagscale_meshes_unsupported(const plait_problem *problem, const pla
         for (int t = 0; t < s; t++)
             if (mesh_conflict(d, &plan->stage[t].degrees) != NULL)
                 return mesh_conflict(d, &plan->stage[t].degrees);
-        if (!has_word(flagscale_device(problem, &plan->stage[s])))
+        // the value of `type=` in a hostfile ends at a blank (parse_hostfile of
+        // flagscale/runner/utils.py)
+        const char *const device = flagscale_device(problem, &plan->stage[s]);
+        if (!(device[strcspn(device, " \t\r\n\"\\")] == '\0'))
             return "an accelerator whose name is not one word";
-        if (has_partial_shards(d))
+        // whether the ZeRO shards of a stage span only part of its replicas
+        if (d->shard_group != d->dp * d->cp)
             return "stages with different degrees and ZeRO shards over a part of dp x cp";
     }
     if (shared && first->tp != last->tp)
@@ -147,35 +137,6 @@ static bool has_expert_sizes(const plait_plan *plan)
     return false;
 }
 
-static void add_meshes(const plait_problem *problem, const plait_plan *plan, launch_args *own)
-{
-    mesh_lists lists = {.meshes = 0};
-
-    text_builder_init(&lists.sizes, own->arena);
-    text_builder_init(&lists.experts, own->arena);
-    text_builder_init(&lists.devices, own->arena);
-    for (int s = 0, alike; s < plan->stages; s += alike) {
-        const plait_stage *const stage = &plan->stage[s];
-
-        for (alike = 1; s + alike < plan->stages && same_mesh(&stage[alike], stage);)
-            alike++;
-        mesh_lists *const out = &lists;
-        const plait_degrees *const d = &stage->degrees;
-        const int sizes[] = {d->tp, d->cp, d->ep, d->dp, alike};
-
-        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            append_number(&out->sizes, sizes[i]);
-        append_number(&out->experts, d->etp);
-        text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
-                           flagscale_device(problem, stage));
-        out->meshes++;
-    }
-    add_list(own, "--hetero-process-meshes", &lists.sizes);
-    add_list(own, "--hetero-device-types", &lists.devices);
-    if (has_expert_sizes(plan))
-        add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
-}
-
 /* Megatron-LM's arguments describe the first mesh; layers have their own list. */
 static void take_first(const plait_plan *plan, megatron_args *args)
 {
@@ -205,7 +166,30 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
     take_first(plan, args);
     args_group(own, "parallelism, mesh by mesh");
     args_switch(own, "--enable-hetero");
-    add_meshes(problem, plan, own);
+    mesh_lists lists = {.meshes = 0};
+    text_builder_init(&lists.sizes, own->arena);
+    text_builder_init(&lists.experts, own->arena);
+    text_builder_init(&lists.devices, own->arena);
+    for (int s = 0, alike; s < plan->stages; s += alike) {
+        const plait_stage *const stage = &plan->stage[s];
+
+        for (alike = 1; s + alike < plan->stages && same_mesh(&stage[alike], stage);)
+            alike++;
+        mesh_lists *const out = &lists;
+        const plait_degrees *const d = &stage->degrees;
+        const int sizes[] = {d->tp, d->cp, d->ep, d->dp, alike};
+
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            append_number(&out->sizes, sizes[i]);
+        append_number(&out->experts, d->etp);
+        text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
+                           flagscale_device(problem, stage));
+        out->meshes++;
+    }
+    add_list(own, "--hetero-process-meshes", &lists.sizes);
+    add_list(own, "--hetero-device-types", &lists.devices);
+    if (has_expert_sizes(plan))
+        add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
     args_text(own, "--hetero-current-device-type", flagscale_device(problem, &plan->stage[0]));
     text_builder layers;
 
@@ -278,22 +262,6 @@ bool flagscale_can_list_stages(const plait_plan *plan)
     return !stages_differ(plan) || count_layers(plan, layers);
 }
 
-/* [[1,32,4],[3,32,0]] */
-static const char *rows_of(const int *layers, int chunks, int microbatches, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    for (int c = 0, alike; c < chunks; c += alike) {
-        for (alike = 1; c + alike < chunks && layers[c + alike] == layers[c];)
-            alike++;
-        text_append_printf(&out, "%s[%d,%d,%d]", c == 0 ? "[" : ",", alike, microbatches,
-                           layers[c]);
-    }
-    text_append_char(&out, ']');
-    return text_builder_finish(&out, NULL);
-}
-
 plait_status flagscale_stages(const plait_problem *problem, const plait_plan *plan,
                               megatron_args *args, launch_args *own, plait_error *err)
 {
@@ -309,8 +277,18 @@ plait_status flagscale_stages(const plait_problem *problem, const plait_plan *pl
     args->recompute_method = "block";
     args->recompute_num_layers = most;
     args->recompute_modules = NULL;
-    rows = rows_of(layers, d->pp * d->vpp, plait_degrees_microbatches(d, problem->job.gbs),
-                   own->arena);
+    // [[1,32,4],[3,32,0]]
+    const int chunks = d->pp * d->vpp;
+    text_builder out;
+    text_builder_init(&out, own->arena);
+    for (int c = 0, alike; c < chunks; c += alike) {
+        for (alike = 1; c + alike < chunks && layers[c + alike] == layers[c];)
+            alike++;
+        text_append_printf(&out, "%s[%d,%d,%d]", c == 0 ? "[" : ",", alike,
+                           plait_degrees_microbatches(d, problem->job.gbs), layers[c]);
+    }
+    text_append_char(&out, ']');
+    rows = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(rows, err));
     args_group(own, "memory, stage by stage");
     args_words(own, "--recompute-num-layers-per-stage-micro-batch", rows);

@@ -60,31 +60,6 @@ static int is_recomputed(const plait_stage *stage, int layer)
     return stage->recompute[layer].kind == PLAIT_RECOMPUTE_FULL;
 }
 
-/* Galvatron has one size for tensor parallelism and Ulysses, and a switch between them. */
-static void write_layers(const plait_plan *plan, int layers, bool experts, json_writer *json)
-{
-    const plait_degrees *const d = &plan->degrees;
-    const bool ulysses = d->cp > 1 && d->cp_comm == PLAIT_CP_A2A;
-
-    if (ulysses)
-        member_same(json, "tp_sizes_enc", layers, d->cp);
-    else
-        member_each(json, "tp_sizes_enc", plan, tp_of);
-    member_same(json, "cp_sizes_enc", layers, ulysses ? 1 : d->cp);
-    member_same(json, "tp_consecutive_flags", layers, 1);
-    member_each(json, "dp_types_enc", plan, is_sharded);
-    member_same(json, "use_sp", layers, ulysses);
-    member_each(json, "checkpoint", plan, is_recomputed);
-    if (experts) {
-        member_same(json, "ep_sizes_enc", layers, d->ep);
-        member_same(json, "tp_of_ep_sizes_enc", layers, d->etp);
-    }
-    json_member_int64(json, "vtp", ulysses ? d->cp : d->tp);
-    json_member_int64(json, "vsp", ulysses);
-    json_member_int64(json, "vcp", ulysses ? 1 : d->cp);
-    json_member_int64(json, "vocab_sdp", d->zero == 3);
-}
-
 static void write_pipeline(const plait_launch *launch, json_writer *json)
 {
     const plait_degrees *const d = &launch->plan->degrees;
@@ -127,23 +102,6 @@ static void write_notes(const plait_launch *launch, json_writer *json)
 static const char *bool_text(bool value)
 {
     return value ? "true" : "false";
-}
-
-static void append_parallel(const plait_launch *launch, text_builder *out)
-{
-    const plait_degrees *const d = &launch->plan->degrees;
-
-    text_append_printf(out,
-                       "  parallel: # values of strategy.json override these\n"
-                       "    galvatron_config_path: null # run.sh sets it\n"
-                       "    cp_mode: zigzag\n"
-                       "    async_grad_reduce: %s # false: reduce after each microbatch\n"
-                       "    mixed_precision: %s\n"
-                       "    reduce_in_fp32: %s\n"
-                       "    entropy_in_fp32: false\n",
-                       bool_text(d->grad_sync == PLAIT_SYNC_SHIFTED),
-                       plait_precision_name[launch->problem->job.precision],
-                       bool_text(d->grad_reduce == PLAIT_STATE_FP32));
 }
 
 /* ---- the model; src/rules/rules_galvatron.c decides which the format can express ---- */
@@ -260,8 +218,12 @@ static void append_rest(const plait_model *model, text_builder *out)
                        checkpoints != NULL ? checkpoints : "", TRAINING_SAVE_STEPS);
 }
 
-static void append_head(const plait_launch *launch, text_builder *out)
+static const char *galvatron_train(const plait_launch *launch, plait_arena *arena)
 {
+    const plait_problem *const problem = launch->problem;
+    text_builder out;
+
+    text_builder_init(&out, arena);
     static const training_places places = {
         .data = "random tokens: use_random_dataset, tokenizer_model",
         .length = "train_iters",
@@ -272,18 +234,20 @@ static void append_head(const plait_launch *launch, text_builder *out)
 
     scripts_append_head(
         launch, "# train.yaml - arguments of train_dist.py; run.sh starts it with strategy.json",
-        &places, out);
-}
-
-static const char *galvatron_train(const plait_launch *launch, plait_arena *arena)
-{
-    const plait_problem *const problem = launch->problem;
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    append_head(launch, &out);
+        &places, &out);
     text_append(&out, "\nruntime:\n");
-    append_parallel(launch, &out);
+    const plait_degrees *const d = &launch->plan->degrees;
+    text_append_printf(&out,
+                       "  parallel: # values of strategy.json override these\n"
+                       "    galvatron_config_path: null # run.sh sets it\n"
+                       "    cp_mode: zigzag\n"
+                       "    async_grad_reduce: %s # false: reduce after each microbatch\n"
+                       "    mixed_precision: %s\n"
+                       "    reduce_in_fp32: %s\n"
+                       "    entropy_in_fp32: false\n",
+                       bool_text(d->grad_sync == PLAIT_SYNC_SHIFTED),
+                       plait_precision_name[launch->problem->job.precision],
+                       bool_text(d->grad_reduce == PLAIT_STATE_FP32));
     text_append(&out, "  model:\n");
     append_sizes(problem, launch->plan->degrees.tp, &out);
     append_positions(problem->model, &out);
@@ -321,7 +285,26 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     json_member_int64(&json, "world_size", problem->job.gpus);
     json_member_int64(&json, "pp_deg", plan->degrees.pp);
     json_member_string(&json, "default_dp_type", types[plan->degrees.zero]);
-    write_layers(plan, problem->model->layers, !is_dense(problem->model), &json);
+    // galvatron has one size for tensor parallelism and Ulysses, and a switch between them
+    const plait_degrees *const d = &plan->degrees;
+    const bool ulysses = d->cp > 1 && d->cp_comm == PLAIT_CP_A2A;
+    if (ulysses)
+        member_same(&json, "tp_sizes_enc", problem->model->layers, d->cp);
+    else
+        member_each(&json, "tp_sizes_enc", plan, tp_of);
+    member_same(&json, "cp_sizes_enc", problem->model->layers, ulysses ? 1 : d->cp);
+    member_same(&json, "tp_consecutive_flags", problem->model->layers, 1);
+    member_each(&json, "dp_types_enc", plan, is_sharded);
+    member_same(&json, "use_sp", problem->model->layers, ulysses);
+    member_each(&json, "checkpoint", plan, is_recomputed);
+    if ((!is_dense(problem->model))) {
+        member_same(&json, "ep_sizes_enc", problem->model->layers, d->ep);
+        member_same(&json, "tp_of_ep_sizes_enc", problem->model->layers, d->etp);
+    }
+    json_member_int64(&json, "vtp", ulysses ? d->cp : d->tp);
+    json_member_int64(&json, "vsp", ulysses);
+    json_member_int64(&json, "vcp", ulysses ? 1 : d->cp);
+    json_member_int64(&json, "vocab_sdp", d->zero == 3);
     write_pipeline(launch, &json);
     write_notes(launch, &json);
     json_end_object(&json);

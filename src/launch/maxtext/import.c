@@ -121,20 +121,6 @@ static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axe
     return PLAIT_OK;
 }
 
-static plait_status read_mesh(config_reader *in, plait_error *err)
-{
-    maxtext_axes ici, dcn;
-
-    PLAIT_TRY(read_axes(in, "ici", 1, -1, &ici, err));
-    PLAIT_TRY(read_axes(in, "dcn", -1, 1, &dcn, err));
-    PLAIT_TRY(close_mesh(in, &ici, &dcn, err));
-#define X(axis) in->mesh.axis = ici.axis * dcn.axis;
-    MAXTEXT_AXES(X)
-#undef X
-    in->replicas_outside = dcn.data * dcn.fsdp * dcn.expert > 1;
-    return PLAIT_OK;
-}
-
 static void take_shards(config_reader *in)
 {
     const maxtext_axes *const mesh = &in->mesh;
@@ -320,16 +306,6 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
     return PLAIT_OK;
 }
 
-/* Values by which a key changes nothing. */
-static bool is_off(const yaml_leaf *leaf)
-{
-    static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
-                                        "1",         "-1",      "-1.0",  "None", "null",
-                                        "causal_lm", "float32", "none",  NULL};
-
-    return leaf->values == 0 || text_index(leaf->value[0], words) >= 0;
-}
-
 /*
  * Keys that change what a step costs, and that plait has no term for. Names of
  * src/maxtext/configs/base.yml at AI-Hypercomputer/maxtext e591f30 (2026-08-22).
@@ -355,21 +331,6 @@ static const char *const unpriced[] = {
     "share_kv_projections", "num_kv_shared_layers", "trainable_position_size", "capacity_factor",
     "use_multimodal", "use_dpo", "training_objective", NULL};
 
-static void warn_of_unpriced(config_reader *in)
-{
-    import_list list = {in->warnings, "options that the price ignores", false};
-
-    for (int i = 0; i < in->yaml->count; i++) {
-        yaml_leaf *const leaf = &in->yaml->leaf[i];
-
-        if (text_index(leaf->path, unpriced) < 0)
-            continue;
-        leaf->read = true;
-        if (!is_off(leaf))
-            import_list_add(&list, leaf->path);
-    }
-}
-
 /* List the keys that were not read. A file of which nothing was read is none of MaxText's. */
 static plait_status check_read(const config_reader *in, plait_error *err)
 {
@@ -394,7 +355,14 @@ static plait_status check_read(const config_reader *in, plait_error *err)
 static plait_status read_all(config_reader *in, const char *noted, plait_error *err)
 {
     PLAIT_TRY(read_model(in, noted, err));
-    PLAIT_TRY(read_mesh(in, err));
+    maxtext_axes ici, dcn;
+    PLAIT_TRY(read_axes(in, "ici", 1, -1, &ici, err));
+    PLAIT_TRY(read_axes(in, "dcn", -1, 1, &dcn, err));
+    PLAIT_TRY(close_mesh(in, &ici, &dcn, err));
+#define X(axis) in->mesh.axis = ici.axis * dcn.axis;
+    MAXTEXT_AXES(X)
+#undef X
+    in->replicas_outside = dcn.data * dcn.fsdp * dcn.expert > 1;
     PLAIT_TRY(take_degrees(in, err));
     PLAIT_TRY(read_batch(in, err));
     read_remat(in);
@@ -407,7 +375,20 @@ static plait_status read_all(config_reader *in, const char *noted, plait_error *
                     "matrix products in int8 and other formats are priced as in bf16");
     if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
         import_warn(in->warnings, "a dtype other than bfloat16 is priced as bfloat16");
-    warn_of_unpriced(in);
+    import_list list = {in->warnings, "options that the price ignores", false};
+    for (int i = 0; i < in->yaml->count; i++) {
+        yaml_leaf *const leaf = &in->yaml->leaf[i];
+
+        if (text_index(leaf->path, unpriced) < 0)
+            continue;
+        leaf->read = true;
+        // values by which a key changes nothing
+        static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
+                                            "1",         "-1",      "-1.0",  "None", "null",
+                                            "causal_lm", "float32", "none",  NULL};
+        if (!(leaf->values == 0 || text_index(leaf->value[0], words) >= 0))
+            import_list_add(&list, leaf->path);
+    }
     return check_read(in, err);
 }
 

@@ -84,17 +84,6 @@ static const training_places places = {
     .checkpoints = "enable_checkpointing, checkpoint_period, base_output_directory",
 };
 
-static void append_head(const plait_launch *launch, text_builder *out)
-{
-    scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
-                        &places, out);
-    // orders of ranks are those of the mesh, and JAX decides their placement
-    static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
-
-    notes_append(launch, out);
-    notes_append_keys(launch, keys, sizeof keys / sizeof *keys, out);
-}
-
 /* ---- the plan ---- */
 
 static void append_axes(const char *part, const maxtext_axes *axes, text_builder *out)
@@ -102,43 +91,6 @@ static void append_axes(const char *part, const maxtext_axes *axes, text_builder
 #define X(axis) text_append_printf(out, "%s_" #axis "_parallelism: %d\n", part, axes->axis);
     MAXTEXT_AXES(X)
 #undef X
-}
-
-static void append_mesh(const plait_problem *problem, const plait_degrees *d, text_builder *out)
-{
-    const maxtext_mesh mesh = maxtext_mesh_of(problem, d);
-
-    text_append(out, "\n# mesh: inside a slice, and between slices\n");
-    append_axes("ici", &mesh.ici, out);
-    append_axes("dcn", &mesh.dcn, out);
-    text_append_printf(out, "shard_optimizer_over_data: %s\n", d->zero == 1 ? "true" : "false");
-    if (d->cp > 1)
-        text_append(out, "context_parallel_strategy: \"all_gather\"\n"
-                         "context_parallel_load_balance: true\n");
-    if (d->pp > 1)
-        text_append_printf(out,
-                           "num_layers_per_pipeline_stage: %d\n"
-                           "num_pipeline_repeats: 1\n"
-                           "num_pipeline_microbatches: %d\n",
-                           problem->model->layers / d->pp,
-                           plait_degrees_microbatches(d, problem->job.gbs));
-}
-
-static void append_batch(const plait_problem *problem, const plait_degrees *d, text_builder *out)
-{
-    const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
-    const int passes = d->pp > 1 ? microbatches : 1;
-    // sequences of one device in one pass, of which MaxText accepts a fraction
-    const double sequences = (double)d->mbs * passes / ((double)d->tp * d->cp * d->pp);
-    char batch[TEXT_NUMBER_SIZE];
-
-    text_append_printf(out,
-                       "\n# batch: %d sequences a step\n"
-                       "per_device_batch_size: %s\n"
-                       "gradient_accumulation_steps: %d\n"
-                       "max_target_length: %d\n",
-                       problem->job.gbs, maxtext_real(sequences, batch),
-                       d->pp > 1 ? 1 : microbatches, problem->job.seq);
 }
 
 static bool is_tpu(const plait_problem *problem)
@@ -221,11 +173,43 @@ static const char *config_text(const plait_launch *launch, plait_arena *arena)
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_head(launch, &out);
+    scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
+                        &places, &out);
+    // orders of ranks are those of the mesh, and JAX decides their placement
+    static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
+
+    notes_append(launch, &out);
+    notes_append_keys(launch, keys, sizeof keys / sizeof *keys, &out);
     text_append(&out, "\nbase_config: \"base.yml\"\n\n# model\n");
     maxtext_append_model(launch->problem->model, &out);
-    append_mesh(launch->problem, d, &out);
-    append_batch(launch->problem, d, &out);
+    const maxtext_mesh mesh = maxtext_mesh_of(launch->problem, d);
+    text_append(&out, "\n# mesh: inside a slice, and between slices\n");
+    append_axes("ici", &mesh.ici, &out);
+    append_axes("dcn", &mesh.dcn, &out);
+    text_append_printf(&out, "shard_optimizer_over_data: %s\n", d->zero == 1 ? "true" : "false");
+    if (d->cp > 1)
+        text_append(&out, "context_parallel_strategy: \"all_gather\"\n"
+                          "context_parallel_load_balance: true\n");
+    if (d->pp > 1)
+        text_append_printf(&out,
+                           "num_layers_per_pipeline_stage: %d\n"
+                           "num_pipeline_repeats: 1\n"
+                           "num_pipeline_microbatches: %d\n",
+                           launch->problem->model->layers / d->pp,
+                           plait_degrees_microbatches(d, launch->problem->job.gbs));
+    const int microbatches = plait_degrees_microbatches(d, launch->problem->job.gbs);
+    const int passes = d->pp > 1 ? microbatches : 1;
+    // sequences of one device in one pass, of which MaxText accepts a fraction
+    const double sequences = (double)d->mbs * passes / ((double)d->tp * d->cp * d->pp);
+    char batch[TEXT_NUMBER_SIZE];
+
+    text_append_printf(&out,
+                       "\n# batch: %d sequences a step\n"
+                       "per_device_batch_size: %s\n"
+                       "gradient_accumulation_steps: %d\n"
+                       "max_target_length: %d\n",
+                       launch->problem->job.gbs, maxtext_real(sequences, batch),
+                       d->pp > 1 ? 1 : microbatches, launch->problem->job.seq);
     append_memory(launch->problem, d, &out);
     append_run(launch, &out);
     return text_builder_finish(&out, NULL);

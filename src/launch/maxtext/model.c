@@ -21,25 +21,6 @@ static const char *block_of(const plait_model *model)
                : "mixtral";
 }
 
-static void append_experts(const plait_model *model, text_builder *out)
-{
-    const plait_moe *const moe = &model->kind[0].moe;
-    const plait_router *const router = &model->numerics.router;
-    char loss[TEXT_NUMBER_SIZE];
-
-    text_append_printf(out,
-                       "num_experts: %d\n"
-                       "num_experts_per_tok: %d\n"
-                       "base_moe_mlp_dim: %d\n"
-                       "norm_topk_prob: %s\n",
-                       moe->experts, moe->topk, moe->width,
-                       router->score == PLAIT_ROUTER_SOFTMAX && !router->normalised ? "false"
-                                                                                    : "true");
-    if (router->aux_loss > 0.0)
-        text_append_printf(out, "load_balance_loss_weight: %s\n",
-                           maxtext_real(router->aux_loss, loss));
-}
-
 void maxtext_append_model(const plait_model *model, text_builder *out)
 {
     const plait_layer *const layer = &model->kind[0];
@@ -75,8 +56,22 @@ void maxtext_append_model(const plait_model *model, text_builder *out)
     text_append_printf(out, "rope_max_timescale: %.0f\n", rope->base >= 1.0 ? rope->base : 1e4);
     if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor >= 1.0)
         text_append_printf(out, "rope_linear_scaling_factor: %g\n", rope->factor);
-    if (experts)
-        append_experts(model, out);
+    if (experts) {
+        const plait_moe *const moe = &model->kind[0].moe;
+        const plait_router *const router = &model->numerics.router;
+        char loss[TEXT_NUMBER_SIZE];
+        text_append_printf(out,
+                           "num_experts: %d\n"
+                           "num_experts_per_tok: %d\n"
+                           "base_moe_mlp_dim: %d\n"
+                           "norm_topk_prob: %s\n",
+                           moe->experts, moe->topk, moe->width,
+                           router->score == PLAIT_ROUTER_SOFTMAX && !router->normalised ? "false"
+                                                                                        : "true");
+        if (router->aux_loss > 0.0)
+            text_append_printf(out, "load_balance_loss_weight: %s\n",
+                               maxtext_real(router->aux_loss, loss));
+    }
 }
 
 static const yaml_leaf *given_leaf(const yaml_file *yaml, const char *key)
@@ -144,21 +139,6 @@ enum { WIDTH = 1 << 20, HEADS = 1 << 14 };
 typedef struct scales {
     int heads, width, layers; /* factors; an MLP's width has that of the heads */
 } scales;
-
-static plait_status read_scales(const yaml_file *yaml, scales *out, plait_error *err)
-{
-    int scale, doubled = 0;
-
-    PLAIT_TRY(maxtext_int(yaml, "global_parameter_scale", 1, 1 << 15, 1, &scale, err));
-    if ((scale & (scale - 1)) != 0)
-        return yaml_expected(yaml, yaml_find(yaml, "global_parameter_scale"), "a power of two",
-                             err);
-    while (scale >> doubled > 1)
-        doubled++;
-    *out = (scales){1 << (doubled / 3 + (doubled % 3 > 0)), 1 << (doubled / 3 + (doubled % 3 > 1)),
-                    1 << doubled / 3};
-    return PLAIT_OK;
-}
 
 static plait_status read_attention(const yaml_file *yaml, int by, plait_attention *out,
                                    plait_error *err)
@@ -242,7 +222,15 @@ plait_status maxtext_read_model(const yaml_file *yaml, const char *name, plait_a
     plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_layer *const layer = plait_arena_alloc(arena, 1, sizeof *layer);
     PLAIT_TRY(plait_check_allocated(model && layer, err));
-    PLAIT_TRY(read_scales(yaml, &by, err));
+    int scale, doubled = 0;
+    PLAIT_TRY(maxtext_int(yaml, "global_parameter_scale", 1, 1 << 15, 1, &scale, err));
+    if ((scale & (scale - 1)) != 0)
+        return yaml_expected(yaml, yaml_find(yaml, "global_parameter_scale"), "a power of two",
+                             err);
+    while (scale >> doubled > 1)
+        doubled++;
+    by = (scales){1 << (doubled / 3 + (doubled % 3 > 0)), 1 << (doubled / 3 + (doubled % 3 > 1)),
+                  1 << doubled / 3};
     PLAIT_TRY(maxtext_int(yaml, "base_emb_dim", 1, WIDTH, 2048, &hidden, err));
     PLAIT_TRY(maxtext_int(yaml, "base_num_decoder_layers", 1, PLAIT_MAX_LAYERS / by.layers, 16,
                           &layers, err));

@@ -223,21 +223,16 @@ int megatron_args_since(const megatron_args *args)
     return since;
 }
 
-/* A release need not have an argument whose value is the default. */
-static bool is_missing(const argument_row *row, const megatron_args *args,
-                       const megatron_args *absent)
-{
-    return row->since > args->core && !row->optional && !row->placeholder && has_value(row, args) &&
-           !megatron_argument_same(row, args, absent);
-}
-
 plait_status megatron_args_check(const megatron_args *args, plait_error *err)
 {
     megatron_args absent;
 
     megatron_args_init(&absent);
-    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
-        if (is_missing(row, args, &absent))
+    for (const argument_row *row = megatron_arguments;
+         row->name != NULL; // a release need not have an argument whose value is the default
+         row++)
+        if (row->since > args->core && !row->optional && !row->placeholder &&
+            has_value(row, args) && !megatron_argument_same(row, args, &absent))
             return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
                               "expected arguments of Megatron Core 0.%d, found that the plan or "
                               "model needs %s, which 0.%d introduced",
@@ -354,13 +349,6 @@ static plait_status fail_with_flag(const launch_flags *flags, const argument_row
                       row->least, row->most, text);
 }
 
-/* A switch has no value; of $DATA/gpt2-vocab.json the end is enough. */
-static bool is_readable(const argument_row *row, const char *value)
-{
-    return row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||
-           shell_word_known(value);
-}
-
 static plait_status read_row(const launch_flags *flags, const argument_row *row, megatron_args *out,
                              plait_error *err)
 {
@@ -373,7 +361,10 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
         flag = flags_last(flags, row->flag);
         turns_off = row->kind == ARGUMENT_SWITCH;
     }
-    if (flag == NULL || !is_readable(row, flag->value[0]))
+    // a switch has no value; of $DATA/gpt2-vocab.json the end is enough
+    if (flag == NULL ||
+        !(row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||
+          shell_word_known(flag->value[0])))
         return PLAIT_OK;
     const char *const text = text_of(row, flag, flags->arena);
     PLAIT_TRY(plait_check_allocated(text, err));

@@ -119,33 +119,6 @@ static void override_parallelism(const plait_degrees *d, const megatron_args *ar
     override_field(out, "dist", MEGATRON_FIELD(use_tp_pp_dp_mapping), args);
 }
 
-static void override_batch(const megatron_args *args, launch_args *out)
-{
-    override_field(out, "train", MEGATRON_FIELD(micro_batch_size), args);
-    override_field(out, "train", MEGATRON_FIELD(global_batch_size), args);
-    override_field(out, "dataset", MEGATRON_FIELD(seq_length), args);
-}
-
-static void override_memory(const plait_recompute *recompute, const megatron_args *args,
-                            launch_args *out)
-{
-    // without modules, the selective granularity recomputes attention alone
-    const char *const modules = recompute->kind == PLAIT_RECOMPUTE_SELECTIVE
-                                    ? plait_recompute_module_name[PLAIT_MODULE_core_attn]
-                                    : args->recompute_modules;
-
-    override_field(out, "model", MEGATRON_FIELD(recompute_granularity), args);
-    override_field(out, "model", MEGATRON_FIELD(recompute_method), args);
-    override_field(out, "model", MEGATRON_FIELD(recompute_num_layers), args);
-    if (modules != NULL)
-        override_list(modules, '"', "model.recompute_modules", out);
-    else
-        override_text(out, "model.recompute_modules", NULL);
-    override_bool(out, "model.cpu_offloading", false);
-    override_field(out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
-    override_list(args->offload_modules, '"', "model.offload_modules", out);
-}
-
 /* Master weights and moments are in fp32, as the price assumes. */
 static void override_optimizer(const megatron_args *args, launch_args *out)
 {
@@ -168,20 +141,6 @@ static void override_optimizer(const megatron_args *args, launch_args *out)
     override_field(out, "checkpoint", MEGATRON_FIELD(ckpt_format), args);
     if (fsdp)
         override_field(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
-}
-
-/* Sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes. */
-static void override_overlap(bool interleaved, const megatron_args *args, launch_args *out)
-{
-    override_text(out, "comm_overlap", NULL);
-    override_field(out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
-    override_field(out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
-    override_bool(out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
-    override_field(out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
-    override_bool(out, "model.overlap_p2p_comm", interleaved);
-    override_bool(out, "model.batch_p2p_comm", !interleaved);
-    override_field(out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
-    override_field(out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
 }
 
 static void override_kernels(const plait_runtime *runtime, const megatron_args *args,
@@ -219,30 +178,6 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
 
-static void override_rates(const megatron_args *args, launch_args *out)
-{
-    args_number(out, "optimizer.lr", args->lr);
-    args_number(out, "optimizer.min_lr", args->min_lr);
-    args_number(out, "optimizer.adam_beta1", args->adam_beta1);
-    args_number(out, "optimizer.adam_beta2", args->adam_beta2);
-    args_number(out, "optimizer.adam_eps", args->adam_eps);
-    args_number(out, "optimizer.weight_decay", args->weight_decay);
-    args_number(out, "optimizer.clip_grad", args->clip_grad);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
-    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
-    if (args->num_experts == 0)
-        return;
-    override_quoted(out, "model.moe_router_load_balancing_type",
-                    args->moe_router_load_balancing_type);
-    args_number(out, "model.moe_aux_loss_coeff", args->moe_aux_loss_coeff);
-    args_number(out, "model.moe_router_bias_update_rate", args->moe_router_bias_update_rate);
-    if (args->mtp_num_layers > 0)
-        args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
-}
-
 static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
     // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
@@ -255,7 +190,26 @@ static void override_placeholders(const megatron_args *args, int bridge, launch_
     override_field(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
     args_group(out, "to edit: schedule, checkpoints; the recipe sets the data");
     override_field(out, "train", MEGATRON_FIELD(train_iters), args);
-    override_rates(args, out);
+    args_number(out, "optimizer.lr", args->lr);
+    args_number(out, "optimizer.min_lr", args->min_lr);
+    args_number(out, "optimizer.adam_beta1", args->adam_beta1);
+    args_number(out, "optimizer.adam_beta2", args->adam_beta2);
+    args_number(out, "optimizer.adam_eps", args->adam_eps);
+    args_number(out, "optimizer.weight_decay", args->weight_decay);
+    args_number(out, "optimizer.clip_grad", args->clip_grad);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
+    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
+    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
+    if (args->num_experts != 0) {
+        override_quoted(out, "model.moe_router_load_balancing_type",
+                        args->moe_router_load_balancing_type);
+        args_number(out, "model.moe_aux_loss_coeff", args->moe_aux_loss_coeff);
+        args_number(out, "model.moe_router_bias_update_rate", args->moe_router_bias_update_rate);
+        if (args->mtp_num_layers > 0)
+            args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
+    }
     override_field(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
     override_field(out, "logger", MEGATRON_FIELD(log_interval), args);
     override_field(out, "checkpoint", MEGATRON_FIELD(save), args);
@@ -279,13 +233,39 @@ static const char *megatron_overrides(const plait_launch *launch, const megatron
     args_group(&out, "parallelism");
     override_parallelism(d, args, &out);
     args_group(&out, "batch");
-    override_batch(args, &out);
+    override_field(&out, "train", MEGATRON_FIELD(micro_batch_size), args);
+    override_field(&out, "train", MEGATRON_FIELD(global_batch_size), args);
+    override_field(&out, "dataset", MEGATRON_FIELD(seq_length), args);
     args_group(&out, "memory");
-    override_memory(&d->recompute, args, &out);
+    // without modules, the selective granularity recomputes attention alone
+    const char *const modules = d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE
+                                    ? plait_recompute_module_name[PLAIT_MODULE_core_attn]
+                                    : args->recompute_modules;
+
+    override_field(&out, "model", MEGATRON_FIELD(recompute_granularity), args);
+    override_field(&out, "model", MEGATRON_FIELD(recompute_method), args);
+    override_field(&out, "model", MEGATRON_FIELD(recompute_num_layers), args);
+    if (modules != NULL)
+        override_list(modules, '"', "model.recompute_modules", &out);
+    else
+        override_text(&out, "model.recompute_modules", NULL);
+    override_bool(&out, "model.cpu_offloading", false);
+    override_field(&out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
+    override_list(args->offload_modules, '"', "model.offload_modules", &out);
     args_group(&out, "optimizer");
     override_optimizer(args, &out);
     args_group(&out, "overlap");
-    override_overlap(d->vpp > 1, args, &out);
+    // sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes
+    const bool interleaved = d->vpp > 1;
+    override_text(&out, "comm_overlap", NULL);
+    override_field(&out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
+    override_field(&out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
+    override_bool(&out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
+    override_field(&out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
+    override_bool(&out, "model.overlap_p2p_comm", interleaved);
+    override_bool(&out, "model.batch_p2p_comm", !interleaved);
+    override_field(&out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
+    override_field(&out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
     args_group(&out, "kernels");
     override_kernels(problem->runtime, args, &out);
     args_group(&out, "precision");
@@ -355,9 +335,12 @@ static const char *recipe_of(const plait_model *model)
 /* The first 0.N that has scripts/training/run_recipe.py. */
 enum { FIRST_BRIDGE = 3 };
 
-static training_places places_of(const megatron_args *args)
+static const char *file_text(const plait_launch *launch, const megatron_args *args,
+                             plait_arena *arena)
 {
-    return (training_places){
+    const plait_model *const model = launch->problem->model;
+    const char *const list = megatron_overrides(launch, args, arena);
+    const training_places places = (training_places){
         .data = args->moe_router_force_load_balancing
                     ? "the recipe's dataset, random by default; with real data remove "
                       "model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the "
@@ -369,14 +352,6 @@ static training_places places_of(const megatron_args *args)
         .checkpoints = "checkpoint.save, checkpoint.load, checkpoint.save_interval",
         .cluster = true,
     };
-}
-
-static const char *file_text(const plait_launch *launch, const megatron_args *args,
-                             plait_arena *arena)
-{
-    const plait_model *const model = launch->problem->model;
-    const char *const list = megatron_overrides(launch, args, arena);
-    const training_places places = places_of(args);
     text_builder out;
 
     if (list == NULL)

@@ -85,28 +85,6 @@ static void append_numerics(const plait_model *model, const model_facts *facts, 
     known_number(out, "--init-method-std", numerics->init_std);
 }
 
-static void append_plan(const plait_problem *problem, const plait_degrees *d, launch_args *out)
-{
-    args_group(out, "parallelism");
-    args_int(out, "--tensor-model-parallel-size", d->tp);
-    args_int(out, "--pipeline-model-parallel-size", d->pp);
-    args_group(out, "batch");
-    args_int(out, "--micro-batch-size", d->mbs);
-    args_int(out, "--global-batch-size", problem->job.gbs);
-    args_group(out, "memory");
-    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL) {
-        args_text(out, "--recompute-granularity", "full");
-        args_text(out, "--recompute-method", "uniform");
-        args_int(out, "--recompute-num-layers", 1);
-    }
-    args_group(out, "DeepSpeed; run.sh adds --deepspeed_config");
-    args_switch(out, "--deepspeed");
-    args_int(out, "--zero-stage", d->zero);
-    args_group(out, "kernels and precision");
-    switch_if(out, "--no-masked-softmax-fusion", d->attention == PLAIT_ATTENTION_UNFUSED);
-    args_switch(out, problem->job.precision == PLAIT_FP16 ? "--fp16" : "--bf16");
-}
-
 /* ---- values that no plan decides ---- */
 
 /* These schedules have no plateau. */
@@ -140,7 +118,25 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
         args_int(out, "--num-key-value-heads", attention->kv_heads);
     append_positions(problem->model, attention, out);
     append_numerics(problem->model, &facts, out);
-    append_plan(problem, &launch->plan->degrees, out);
+    args_group(out, "parallelism");
+    args_int(out, "--tensor-model-parallel-size", launch->plan->degrees.tp);
+    args_int(out, "--pipeline-model-parallel-size", launch->plan->degrees.pp);
+    args_group(out, "batch");
+    args_int(out, "--micro-batch-size", launch->plan->degrees.mbs);
+    args_int(out, "--global-batch-size", problem->job.gbs);
+    args_group(out, "memory");
+    if (launch->plan->degrees.recompute.kind == PLAIT_RECOMPUTE_FULL) {
+        args_text(out, "--recompute-granularity", "full");
+        args_text(out, "--recompute-method", "uniform");
+        args_int(out, "--recompute-num-layers", 1);
+    }
+    args_group(out, "DeepSpeed; run.sh adds --deepspeed_config");
+    args_switch(out, "--deepspeed");
+    args_int(out, "--zero-stage", launch->plan->degrees.zero);
+    args_group(out, "kernels and precision");
+    switch_if(out, "--no-masked-softmax-fusion",
+              launch->plan->degrees.attention == PLAIT_ATTENTION_UNFUSED);
+    args_switch(out, problem->job.precision == PLAIT_FP16 ? "--fp16" : "--bf16");
     const launch_training t = training_of(problem);
     const char *const checkpoints = training_checkpoints(problem->model, out->arena);
 
@@ -158,17 +154,6 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
 }
 
-static void append_layers(const plait_plan *plan, text_builder *out)
-{
-    text_append(out, "LAYERS = [");
-    for (int s = 0; s < plan->degrees.pp; s++) {
-        const plait_chunk *const chunk = plait_plan_chunk(plan, s);
-
-        text_append_printf(out, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
-    }
-    text_append(out, "]  # per stage; the first also has the embedding, the last norm and head\n");
-}
-
 /* partition.py, which assigns layers of a PipelineModule to stages; NULL: out of memory. */
 static const char *deepspeed_partition(const plait_launch *launch, plait_arena *arena)
 {
@@ -183,7 +168,13 @@ static const char *deepspeed_partition(const plait_launch *launch, plait_arena *
                       "#   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh\n"
                       "#   from partition import PlannedPipelineModule    in your own script\n"
                       "\n");
-    append_layers(launch->plan, &out);
+    text_append(&out, "LAYERS = [");
+    for (int s = 0; s < launch->plan->degrees.pp; s++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, s);
+
+        text_append_printf(&out, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
+    }
+    text_append(&out, "]  # per stage; the first also has the embedding, the last norm and head\n");
     text_append(&out, "LAYER = \"transformer\"  # pattern for the class name of a layer\n\n");
     text_append(&out, launch_partition_py.text);
     return text_builder_finish(&out, NULL);

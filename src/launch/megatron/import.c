@@ -139,23 +139,6 @@ static plait_status read_config(const char *name, megatron_args *args, plan_read
 }
 
 /*
- * Experts of Megatron-DeepSpeed by default: one per token, in every second layer, whole on each
- * tensor rank.
- */
-static void take_expert_defaults(const launch_flags *flags, megatron_args *args)
-{
-    if (args->num_experts < 2)
-        return;
-    if (flags_last(flags, MEGATRON_NAME(moe_router_topk)) == NULL)
-        args->moe_router_topk = 1;
-    if (args->expert_interval == 0)
-        args->expert_interval = 2;
-    if (flags_last(flags, "enable_expert_tensor_parallelism") == NULL &&
-        args->expert_tensor_parallel_size == 0)
-        args->expert_tensor_parallel_size = 1;
-}
-
-/*
  * Fill in the batch, ZeRO and precision of DeepSpeed's JSON if the flags do not give them. The
  * script makes the file, or it lies beside it. With DeepSpeed's engine zero_stage is known
  * afterwards.
@@ -167,8 +150,19 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
     args->deepspeed = args->deepspeed || config != NULL || args->zero_stage > 0;
     if (config != NULL)
         PLAIT_TRY(read_config(config->value[0], args, in, err));
-    if (args->deepspeed)
-        take_expert_defaults(in->flags, args);
+    if (args->deepspeed) {
+        // experts of Megatron-DeepSpeed by default: one per token, in every second layer, whole on
+        // each tensor rank
+        if (args->num_experts >= 2) {
+            if (flags_last(in->flags, MEGATRON_NAME(moe_router_topk)) == NULL)
+                args->moe_router_topk = 1;
+            if (args->expert_interval == 0)
+                args->expert_interval = 2;
+            if (flags_last(in->flags, "enable_expert_tensor_parallelism") == NULL &&
+                args->expert_tensor_parallel_size == 0)
+                args->expert_tensor_parallel_size = 1;
+        }
+    }
     if (args->no_pipeline_parallel)
         args->pipeline_model_parallel_size = 1;
     if (args->deepspeed && args->bf16 && args->zero_stage < 1)
@@ -197,18 +191,6 @@ static const char *const unpriced[] = {"enable_cuda_graph",
                                        "standalone_embedding_stage",
                                        "pipeline_model_parallel_split_rank",
                                        NULL};
-
-static void warn_of_unpriced(const megatron_args *args, plan_reader *in)
-{
-    import_list list = {in->warnings, "options that the price ignores", false};
-    megatron_args absent;
-
-    megatron_args_init(&absent);
-    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
-        if (row->unpriced && !megatron_argument_same(row, args, &absent))
-            import_list_add(&list, row->name);
-    import_list_add_flags(&list, in->flags, unpriced);
-}
 
 /* Warn if the file gives only part of a model. */
 static void warn_of_model(const megatron_args *args, plan_reader *in)
@@ -352,7 +334,13 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
     read_routing(&args, of_plait, in);
-    warn_of_unpriced(&args, in);
+    import_list list = {in->warnings, "options that the price ignores", false};
+    megatron_args absent;
+    megatron_args_init(&absent);
+    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
+        if (row->unpriced && !megatron_argument_same(row, &args, &absent))
+            import_list_add(&list, row->name);
+    import_list_add_flags(&list, in->flags, unpriced);
     warn_of_model(&args, in);
     megatron_warn_of_flags(&args, in);
     in->out->not_read = flags_not_read(in->flags);

@@ -14,16 +14,6 @@ const argument_row *megatron_argument_named(const char *name)
     return NULL;
 }
 
-/* The option as a user writes it. */
-static const char *flag_name(const launch_flags *flags, const char *name)
-{
-    char *const text = plait_arena_printf(flags->arena, "--%s", name);
-
-    for (char *c = text; c != NULL && *c != '\0'; c++)
-        *c = *c == '_' ? '-' : *c;
-    return text != NULL ? text : name;
-}
-
 bool megatron_has_flags(const launch_flags *flags)
 {
     for (int i = 0; i < flags->count; i++)
@@ -38,25 +28,6 @@ bool megatron_flag_matters(const char *name)
     const argument_row *const row = megatron_argument_named(name);
 
     return row != NULL && !row->placeholder;
-}
-
-/* --num-layers $1: the user would have to give the value. */
-static void warn_of_open(plan_reader *in)
-{
-    import_list list = {in->warnings, "values set outside the file, treated as not given", false};
-
-    for (int i = 0; i < in->flags->count; i++) {
-        const launch_flag *const flag = &in->flags->flag[i];
-        const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
-        const argument_row *const row = megatron_argument_named(flag->name);
-
-        if (origin == NULL || !megatron_flag_matters(flag->name) ||
-            !flags_is_last(in->flags, flag) || row->kind == ARGUMENT_SWITCH ||
-            row->field == MEGATRON_FIELD(deepspeed_config))
-            continue;
-        import_list_add(&list, plait_arena_printf(in->flags->arena, "%s %s",
-                                                  flag_name(in->flags, flag->name), origin->text));
-    }
 }
 
 /* The index of the first word after the program. */
@@ -172,10 +143,40 @@ static void warn_of_others(plan_reader *in)
                        taken->line);
 }
 
-static void warn_of_launch(plan_reader *in)
+void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
 {
-    const shell_words *const script = &in->flags->script;
+    const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
 
+    // --num-layers $1: the user would have to give the value
+    import_list list = {in->warnings, "values set outside the file, treated as not given", false};
+    for (int i = 0; i < in->flags->count; i++) {
+        const launch_flag *const flag = &in->flags->flag[i];
+        const shell_origin *const origin = shell_word_origin(&in->flags->script, flag->value[0]);
+        const argument_row *const row = megatron_argument_named(flag->name);
+
+        if (origin == NULL || !megatron_flag_matters(flag->name) ||
+            !flags_is_last(in->flags, flag) || row->kind == ARGUMENT_SWITCH ||
+            row->field == MEGATRON_FIELD(deepspeed_config))
+            continue;
+        // the option as a user writes it
+        char *const text = plait_arena_printf(in->flags->arena, "--%s", flag->name);
+        for (char *c = text; c != NULL && *c != '\0'; c++)
+            *c = *c == '_' ? '-' : *c;
+        import_list_add(&list, plait_arena_printf(in->flags->arena, "%s %s",
+                                                  text != NULL ? text : flag->name, origin->text));
+    }
+    warn_of_doubts(in, false,
+                   "options that depend on values from outside the file, treated as not given");
+    warn_of_doubts(in, true, "options that a value from outside the file may override");
+    warn_of_holes(in);
+    if (strcmp(args->mlp_type, "standard") != 0)
+        import_warn(in->warnings, "the dense layer next to each expert (--mlp-type) is not priced");
+    if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
+        strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
+        import_warn(
+            in->warnings,
+            "layers have different numbers of experts; all are priced with the first number");
+    const shell_words *const script = &in->flags->script;
     if (in->flags->doubtful)
         import_warn(in->warnings,
                     "a value from outside the file decides whether the script reaches its launch");
@@ -191,23 +192,4 @@ static void warn_of_launch(plan_reader *in)
         return;
     import_warn(in->warnings, "no command starts training; options are read from the value of ");
     text_append(in->warnings, script->instead);
-}
-
-void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
-{
-    const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
-
-    warn_of_open(in);
-    warn_of_doubts(in, false,
-                   "options that depend on values from outside the file, treated as not given");
-    warn_of_doubts(in, true, "options that a value from outside the file may override");
-    warn_of_holes(in);
-    if (strcmp(args->mlp_type, "standard") != 0)
-        import_warn(in->warnings, "the dense layer next to each expert (--mlp-type) is not priced");
-    if (experts != NULL && experts->values > 1 && strlen(experts->value[1]) > 0 &&
-        strspn(experts->value[1], "0123456789") == strlen(experts->value[1]))
-        import_warn(
-            in->warnings,
-            "layers have different numbers of experts; all are priced with the first number");
-    warn_of_launch(in);
 }

@@ -51,17 +51,6 @@ static double or_0(double number)
     return isnan(number) ? 0.0 : number;
 }
 
-static plait_delta_net delta_net_of(const megatron_args *args)
-{
-    return (plait_delta_net){
-        .key_heads = args->linear_num_key_heads,
-        .value_heads = args->linear_num_value_heads,
-        .key_dim = args->linear_key_head_dim,
-        .value_dim = args->linear_value_head_dim,
-        .conv = args->linear_conv_kernel_dim,
-    };
-}
-
 /*
  * In a window "127,0" a query attends to 127 tokens before its own; JSON has a list of two numbers.
  */
@@ -81,12 +70,6 @@ static plait_status read_window(const model_reader *in, int *out, plait_error *e
                           "expected a window such as 127,0, found \"%.40s\"", window);
     *out = before + 1;
     return PLAIT_OK;
-}
-
-static bool is_rotary(const char *positions)
-{
-    return strcmp(positions, "rope") == 0 || strcmp(positions, "yarn") == 0 ||
-           strcmp(positions, "mrope") == 0 || strcmp(positions, "rotary") == 0;
 }
 
 /* Heads share keys and values evenly. */
@@ -114,7 +97,10 @@ static plait_status read_attention(const model_reader *in, plait_attention *out,
         .heads = heads,
         .kv_heads = args->group_query_attention ? groups : heads,
         .head_dim = args->kv_channels > 0 ? args->kv_channels : in->model->hidden / heads,
-        .rotary = is_rotary(args->position_embedding_type),
+        .rotary = (strcmp(args->position_embedding_type, "rope") == 0 ||
+                   strcmp(args->position_embedding_type, "yarn") == 0 ||
+                   strcmp(args->position_embedding_type, "mrope") == 0 ||
+                   strcmp(args->position_embedding_type, "rotary") == 0),
         .qk_norm = args->qk_layernorm || args->qk_l2_norm,
         .gate = args->attention_output_gate,
         .sinks = strcmp(args->softmax_type, "learnable") == 0,
@@ -143,7 +129,13 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
         .index_dim = args->dsa_indexer_head_dim,
         .index_topk = args->dsa_indexer_topk,
     };
-    in->full.delta_net = delta_net_of(in->args);
+    in->full.delta_net = (plait_delta_net){
+        .key_heads = in->args->linear_num_key_heads,
+        .value_heads = in->args->linear_num_value_heads,
+        .key_dim = in->args->linear_key_head_dim,
+        .value_dim = in->args->linear_value_head_dim,
+        .conv = in->args->linear_conv_kernel_dim,
+    };
     if (in->args->linear_attention_freq != NULL)
         PLAIT_TRY(check_divides(in, MEGATRON_NAME(linear_num_key_heads),
                                 in->args->linear_num_value_heads, in->args->linear_num_key_heads,
@@ -244,12 +236,6 @@ static plait_status read_switch(const model_reader *in, const layer_switch *of, 
     return PLAIT_OK;
 }
 
-static bool is_linear_variant(const char *variant)
-{
-    return variant != NULL &&
-           (strcmp(variant, "gated_delta_net") == 0 || strcmp(variant, "gdn") == 0);
-}
-
 /* A layer cannot have a part without a shape. */
 static unsigned char possible_parts(const model_reader *in, unsigned set)
 {
@@ -257,21 +243,13 @@ static unsigned char possible_parts(const model_reader *in, unsigned set)
         set &= ~(unsigned)HAS_EXPERTS;
     if (in->full.attention.window == 0)
         set &= ~(unsigned)HAS_WINDOW;
-    if (!is_linear_variant(in->args->experimental_attention_variant))
+    if (!(in->args->experimental_attention_variant != NULL &&
+          (strcmp(in->args->experimental_attention_variant, "gated_delta_net") == 0 ||
+           strcmp(in->args->experimental_attention_variant, "gdn") == 0)))
         set &= ~(unsigned)IS_LINEAR;
     if ((set & IS_LINEAR) || !in->full.attention.rotary)
         set &= ~(unsigned)(HAS_WINDOW | HAS_NO_ROTARY);
     return (unsigned char)set;
-}
-
-/* The name of a kind by its switches: "sliding-moe", "no-rotary-dense". */
-static const char *set_name(int set, plait_arena *arena)
-{
-    return plait_arena_printf(arena, "%s%s%s", set & IS_LINEAR ? "linear-" : "",
-                              set & HAS_WINDOW      ? "sliding-"
-                              : set & HAS_NO_ROTARY ? "no-rotary-"
-                                                    : "",
-                              set & HAS_EXPERTS ? "moe" : "dense");
 }
 
 static plait_layer layer_of(const model_reader *in, int set)
@@ -322,7 +300,13 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     for (int i = 0; i < model->layers; i++) {
         if (known[set[i]] == 0) {
             kind[model->kinds] = layer_of(in, set[i]);
-            kind[model->kinds].name = set_name(set[i], arena);
+            // the name of a kind by its switches: "sliding-moe", "no-rotary-dense"
+            kind[model->kinds].name =
+                plait_arena_printf(arena, "%s%s%s", set[i] & IS_LINEAR ? "linear-" : "",
+                                   set[i] & HAS_WINDOW      ? "sliding-"
+                                   : set[i] & HAS_NO_ROTARY ? "no-rotary-"
+                                                            : "",
+                                   set[i] & HAS_EXPERTS ? "moe" : "dense");
             PLAIT_TRY(plait_check_allocated(kind[model->kinds].name, err));
             known[set[i]] = ++model->kinds;
         }
@@ -335,12 +319,6 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 }
 
 /* ---- feed-forward parts ---- */
-
-/* SwiGLU without a given width has two thirds of 4 h, in steps of 64. */
-static int default_width(int hidden, bool gated)
-{
-    return gated ? (int)(4.0 * hidden * 2 / 3 / 64) * 64 : 4 * hidden;
-}
 
 static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
 {
@@ -384,7 +362,10 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     const int width = args->ffn_hidden_size;
 
     in->full.mlp = (plait_mlp){
-        .width = width > 0 ? width : default_width(args->hidden_size, gated),
+        // SwiGLU without a given width has two thirds of 4 h, in steps of 64
+        .width = width > 0 ? width
+                           : (gated ? (int)(4.0 * args->hidden_size * 2 / 3 / 64) * 64
+                                    : 4 * args->hidden_size),
         .gated = gated,
         .bias = args->add_bias_linear,
     };

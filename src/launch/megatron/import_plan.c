@@ -55,40 +55,6 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-/* Read degrees that follow once the GPUs are known. */
-static plait_status read_replicas(const megatron_args *args, plan_reader *in, plait_error *err)
-{
-    const int instances = args->num_distributed_optimizer_instances;
-    plait_degrees *const d = &in->out->degrees;
-
-    d->dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
-    if (d->dp == 0)
-        return PLAIT_OK;
-    if (d->dp * d->cp % instances != 0)
-        return flags_fail(in->flags, MEGATRON_NAME(num_distributed_optimizer_instances), err,
-                          "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp, instances);
-    d->shard_group = d->dp * d->cp / instances;
-    import_mark_known(in, "shard_group");
-    return PLAIT_OK;
-}
-
-static void read_batch(const megatron_args *args, plan_reader *in)
-{
-    plans_entry *const out = in->out;
-
-    if (args->seq_length > 0)
-        out->seq = args->seq_length;
-    if (args->global_batch_size > 0)
-        out->gbs = args->global_batch_size;
-    if (args->micro_batch_size == 0)
-        return;
-    out->degrees.mbs = args->micro_batch_size;
-    if (out->gbs == 0 && out->degrees.dp > 0 &&
-        args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
-        out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch per step
-    import_mark_known(in, "mbs");
-}
-
 plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     PLAIT_TRY(read_ranks(args, in, err));
@@ -98,8 +64,30 @@ plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, p
         in->out->gpus = args->world_size;
     else if (gpus > 0)
         in->out->gpus = gpus;
-    PLAIT_TRY(read_replicas(args, in, err));
-    read_batch(args, in);
+    // read degrees that follow once the GPUs are known
+    const int instances = args->num_distributed_optimizer_instances;
+    plait_degrees *const d = &in->out->degrees;
+    d->dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
+    if (d->dp != 0) {
+        if (d->dp * d->cp % instances != 0)
+            return flags_fail(in->flags, MEGATRON_NAME(num_distributed_optimizer_instances), err,
+                              "expected a divisor of dp x cp = %d, found %d", d->dp * d->cp,
+                              instances);
+        d->shard_group = d->dp * d->cp / instances;
+        import_mark_known(in, "shard_group");
+    }
+    plans_entry *const out = in->out;
+    if (args->seq_length > 0)
+        out->seq = args->seq_length;
+    if (args->global_batch_size > 0)
+        out->gbs = args->global_batch_size;
+    if (args->micro_batch_size != 0) {
+        out->degrees.mbs = args->micro_batch_size;
+        if (out->gbs == 0 && out->degrees.dp > 0 &&
+            args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
+            out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch per step
+        import_mark_known(in, "mbs");
+    }
     return PLAIT_OK;
 }
 
@@ -164,37 +152,6 @@ static void take_chunks(plan_reader *in, int vpp)
     import_mark_known(in, "schedule");
 }
 
-static plait_status read_layout(const char *layout, const plait_model *model, plan_reader *in,
-                                plait_error *err)
-{
-    plait_degrees *const d = &in->out->degrees;
-    plait_chunk chunks[PLAIT_MAX_LAYERS];
-    plait_error wrong;
-    char why[160];
-    int count;
-    // no profile of Megatron has the split `spread`; a user's own may
-    const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
-
-    if (layout_read(layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
-        return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err, "%s",
-                          wrong.message);
-    if (count % d->pp != 0)
-        return flags_fail(
-            in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
-            "expected a layout whose number of chunks is a multiple of %d stages, found \"%.80s\"",
-            d->pp, layout);
-    take_chunks(in, count / d->pp);
-    if (model != NULL && layout_holds(model, chunks, count, why, sizeof why)) {
-        import_mark_known(in, "split");
-        d->split = split_of_chunks(model, d, chunks, layout, own);
-        return PLAIT_OK;
-    }
-    import_warn(
-        in->warnings,
-        "the pipeline layout does not match the layers of a known model; split is left unset");
-    return PLAIT_OK;
-}
-
 /*
  * One of the two is given: the other stages share the rest evenly, and Megatron-LM refuses a
  * remainder (megatron/core/transformer/transformer_config.py of core_v0.19.0).
@@ -237,20 +194,6 @@ static plait_split_kind even_split(const megatron_args *args, const plait_model 
                                                                        : PLAIT_SPLIT_EVEN;
 }
 
-/*
- * Without a method, a list beside the arguments assigns the layers of a PipelineModule: use a note
- * if its split is valid.
- */
-static bool note_has_split(const megatron_args *args, const plait_model *model,
-                           const plan_reader *in)
-{
-    plait_chunk chunks[PLAIT_MAX_LAYERS];
-
-    return args->deepspeed && args->pp_partition_method == NULL && model != NULL &&
-           (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) &&
-           plait_chunks_of(model, &in->out->degrees, chunks);
-}
-
 static plait_status read_split(const megatron_args *args, const plait_model *model, plan_reader *in,
                                plait_error *err)
 {
@@ -260,7 +203,12 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
     const int first = args->decoder_first_pipeline_num_layers;
     const int last = args->decoder_last_pipeline_num_layers;
 
-    if (note_has_split(args, model, in))
+    // without a method, a list beside the arguments assigns the layers of a PipelineModule: use a
+    // note if its split is valid
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    if (args->deepspeed && args->pp_partition_method == NULL && model != NULL &&
+        (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) &&
+        plait_chunks_of(model, &in->out->degrees, chunks))
         return PLAIT_OK;
     import_mark_known(in, "split");
     if (first > 0 && last > 0)
@@ -369,8 +317,34 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
     const char *const layout = args->pipeline_model_parallel_layout;
 
     PLAIT_TRY(check_conflicts(args, in, err));
-    if (layout != NULL)
-        return read_layout(layout, model, in, err);
+    if (layout != NULL) {
+        plait_degrees *const d = &in->out->degrees;
+        plait_chunk chunks[PLAIT_MAX_LAYERS];
+        plait_error wrong;
+        char why[160];
+        int count;
+        // no profile of Megatron has the split `spread`; a user's own may
+        const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
+
+        if (layout_read(layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
+            return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err, "%s",
+                              wrong.message);
+        if (count % d->pp != 0)
+            return flags_fail(in->flags, MEGATRON_NAME(pipeline_model_parallel_layout), err,
+                              "expected a layout whose number of chunks is a multiple of %d "
+                              "stages, found \"%.80s\"",
+                              d->pp, layout);
+        take_chunks(in, count / d->pp);
+        if (model != NULL && layout_holds(model, chunks, count, why, sizeof why)) {
+            import_mark_known(in, "split");
+            d->split = split_of_chunks(model, d, chunks, layout, own);
+            return PLAIT_OK;
+        }
+        import_warn(
+            in->warnings,
+            "the pipeline layout does not match the layers of a known model; split is left unset");
+        return PLAIT_OK;
+    }
     // a number of chunks counts before the layers of one: in parsed arguments it is Megatron's own
     // result
     int chunks = args->virtual_pipeline_model_parallel_size;

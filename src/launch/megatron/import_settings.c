@@ -62,13 +62,6 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
     return PLAIT_OK;
 }
 
-/* The layers of a chunk below recompute_num_layers are recomputed (megatron/core/recompute.py). */
-static bool recomputes_no_block(const megatron_args *args, const plan_reader *in)
-{
-    return text_is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
-           flags_find(in->flags, MEGATRON_NAME(recompute_num_layers)) != NULL;
-}
-
 static plait_status read_recompute(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const int layers = args->recompute_num_layers;
@@ -87,7 +80,10 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
                                  .modules = (unsigned char)modules};
         return PLAIT_OK;
     }
-    if (!text_is(args->recompute_granularity, "full") || recomputes_no_block(args, in))
+    // the layers of a chunk below recompute_num_layers are recomputed (megatron/core/recompute.py)
+    if (!text_is(args->recompute_granularity, "full") ||
+        (text_is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
+         flags_find(in->flags, MEGATRON_NAME(recompute_num_layers)) != NULL))
         return PLAIT_OK;
     if (args->recompute_layer_ids != NULL)
         return read_layer_ids(args, in, err);
@@ -148,30 +144,23 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
 
 /* ---- formats and kernels ---- */
 
-static plait_status check_fp8(const megatron_args *args, const plan_reader *in, plait_error *err)
-{
-    static const char *const formats[] = {"e4m3", "hybrid", NULL};
-    static const char *const recipes[] = {"tensorwise", "delayed", "mxfp8",
-                                          "blockwise",  "custom",  NULL};
-
-    if (args->fp8 == NULL)
-        return PLAIT_OK;
-    if (text_index(args->fp8, formats) < 0)
-        return flags_fail(in->flags, "fp8_format", err, "expected e4m3 or hybrid, found \"%.40s\"",
-                          args->fp8);
-    if (text_index(args->fp8_recipe, recipes) < 0)
-        return flags_fail(in->flags, MEGATRON_NAME(fp8_recipe), err,
-                          "expected tensorwise, delayed, mxfp8, blockwise or custom, found "
-                          "\"%.40s\"",
-                          args->fp8_recipe);
-    return PLAIT_OK;
-}
-
 static plait_status read_precision(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     const char *const recipe = args->fp8_recipe;
 
-    PLAIT_TRY(check_fp8(args, in, err));
+    static const char *const formats[] = {"e4m3", "hybrid", NULL};
+    static const char *const recipes[] = {"tensorwise", "delayed", "mxfp8",
+                                          "blockwise",  "custom",  NULL};
+    if (args->fp8 != NULL) {
+        if (text_index(args->fp8, formats) < 0)
+            return flags_fail(in->flags, "fp8_format", err,
+                              "expected e4m3 or hybrid, found \"%.40s\"", args->fp8);
+        if (text_index(args->fp8_recipe, recipes) < 0)
+            return flags_fail(in->flags, MEGATRON_NAME(fp8_recipe), err,
+                              "expected tensorwise, delayed, mxfp8, blockwise or custom, found "
+                              "\"%.40s\"",
+                              args->fp8_recipe);
+    }
     if (args->fp4 != NULL)
         in->out->precision = PLAIT_NVFP4;
     else if (args->fp8 != NULL)
@@ -190,30 +179,6 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
 }
 
 /* ---- activations on the host ---- */
-
-/*
- * The largest set of a plan within the modules: modules outside it are priced as staying on the
- * device.
- */
-static plait_status read_activation_offload(const megatron_args *args, plan_reader *in,
-                                            plait_error *err)
-{
-    unsigned modules = 0;
-
-    import_mark_known(in, "offload_acts");
-    if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(read_names(in, MEGATRON_FIELD(offload_modules), args->offload_modules,
-                         plait_offload_module_name, "that plait can price as offloaded", &modules,
-                         err));
-    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
-        if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
-            in->out->degrees.offload_acts = (unsigned char)set;
-    if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
-        import_warn(in->warnings,
-                    "some modules of --offload-modules are priced as staying on the device");
-    return PLAIT_OK;
-}
 
 /*
  * By default bf16 reduces in fp32, fp16 in its own format. DeepSpeed's engine reduces as its own
@@ -266,7 +231,22 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     import_mark_known(in, "offload_share");
     import_mark_known(in, "optimizer_state");
     import_mark_known(in, "fp8_params");
-    return read_activation_offload(args, in, err);
+    // the largest set of a plan within the modules: modules outside it are priced as staying on
+    // the device
+    unsigned modules = 0;
+    import_mark_known(in, "offload_acts");
+    if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(read_names(in, MEGATRON_FIELD(offload_modules), args->offload_modules,
+                         plait_offload_module_name, "that plait can price as offloaded", &modules,
+                         err));
+    for (int set = 0; set < PLAIT_OFFLOAD_SETS; set++)
+        if ((plait_offload_modules((unsigned char)set) & ~modules) == 0)
+            in->out->degrees.offload_acts = (unsigned char)set;
+    if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
+        import_warn(in->warnings,
+                    "some modules of --offload-modules are priced as staying on the device");
+    return PLAIT_OK;
 }
 
 /* "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does. */
@@ -295,18 +275,15 @@ static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, 
     return PLAIT_OK;
 }
 
-static bool is_flash(int kernel)
-{
-    return kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_FLASH2 ||
-           kernel == PLAIT_ATTENTION_FLASH3;
-}
-
 /* A version that is given counts; without one a note is more exact, as it has the library's. */
 static unsigned char flash_of(int version, int noted)
 {
     if (version == 3)
         return PLAIT_ATTENTION_FLASH3;
-    return version != 2 && is_flash(noted) ? (unsigned char)noted : PLAIT_ATTENTION_FLASH2;
+    return version != 2 && (noted == PLAIT_ATTENTION_FLASH || noted == PLAIT_ATTENTION_FLASH2 ||
+                            noted == PLAIT_ATTENTION_FLASH3)
+               ? (unsigned char)noted
+               : PLAIT_ATTENTION_FLASH2;
 }
 
 static void read_attention(const megatron_args *args, plan_reader *in)
@@ -359,27 +336,6 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
     return shards ? "megatron-fsdp" : "megatron";
 }
 
-/*
- * By default the loader builds a mask of a byte per pair of tokens on the first and the last stage:
- * kilobytes at 2 k tokens, 16 GiB per sequence at 128 k.
- */
-static void warn_of_masks(const megatron_args *args, plan_reader *in)
-{
-    const double sequence_bytes = (double)args->seq_length * args->seq_length;
-    const double bytes = sequence_bytes * (args->micro_batch_size > 0 ? args->micro_batch_size : 1);
-    const char *text;
-
-    if (!args->create_attention_mask_in_dataloader || sequence_bytes < 0.25 * PLAIT_GIB)
-        return;
-    text = plait_arena_printf(
-        in->flags->arena,
-        "the price leaves out the data loader's attention masks, %.1f GiB per microbatch on the "
-        "first and last stage; --no-create-attention-mask-in-dataloader avoids them",
-        bytes / PLAIT_GIB);
-    if (text != NULL)
-        import_warn(in->warnings, text);
-}
-
 /* The profile does not depend on switches of overlap: these are the plan's grad_sync. */
 static const char *megatron_runtime(const plan_reader *in)
 {
@@ -388,14 +344,6 @@ static const char *megatron_runtime(const plan_reader *in)
     if (zero > 1)
         return "megatron-fsdp";
     return zero == 0 && megatron_flags_are_of_2021(in->flags) ? "megatron-2021" : "megatron";
-}
-
-static void choose_runtime(const megatron_args *args, plan_reader *in)
-{
-    plans_entry *const out = in->out;
-
-    if (!note_counts(out->runtime, out->degrees.zero > 1))
-        out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(in);
 }
 
 plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -414,7 +362,9 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
         import_mark_known(in, "ep_overlap");
     }
     read_attention(args, in);
-    choose_runtime(args, in);
+    plans_entry *const out = in->out;
+    if (!note_counts(out->runtime, out->degrees.zero > 1))
+        out->runtime = args->deepspeed ? deepspeed_runtime(args, in) : megatron_runtime(in);
     // the profile hides the all-gather of parameters along with the reduction of gradients
     const plait_degrees *const d = &in->out->degrees;
 
@@ -423,6 +373,20 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
         import_warn(in->warnings,
                     "without --overlap-param-gather the all-gather of parameters is exposed; "
                     "it is priced as overlapped");
-    warn_of_masks(args, in);
+    // by default the loader builds a mask of a byte per pair of tokens on the first and the last
+    // stage: kilobytes at 2 k tokens, 16 GiB per sequence at 128 k
+    const double sequence_bytes = (double)args->seq_length * args->seq_length;
+    const double bytes = sequence_bytes * (args->micro_batch_size > 0 ? args->micro_batch_size : 1);
+    const char *text;
+    if (args->create_attention_mask_in_dataloader && sequence_bytes >= 0.25 * PLAIT_GIB) {
+        text = plait_arena_printf(
+            in->flags->arena,
+            "the price leaves out the data loader's attention masks, %.1f GiB per microbatch on "
+            "the "
+            "first and last stage; --no-create-attention-mask-in-dataloader avoids them",
+            bytes / PLAIT_GIB);
+        if (text != NULL)
+            import_warn(in->warnings, text);
+    }
     return PLAIT_OK;
 }

@@ -162,21 +162,6 @@ static plait_status resolve_default(const char *value, plait_arena *arena, const
     return PLAIT_OK;
 }
 
-/*
- * Of "[layernorm moe_act]" in quotes take the words within, as _run_training.sh of Megatron-LM's
- * functional tests removes the brackets. "[0]*3+[1]*58" and a list with commas stay one word.
- */
-static plait_status add_list(launch_flags *out, const char *name, const char *list,
-                             plait_error *err)
-{
-    const size_t length = strlen(list);
-
-    if (list[length - 1] != ']' || strcspn(list, "],") != length - 1)
-        return flags_add(out, name, list, err);
-    const char *const inner = plait_arena_printf(out->arena, "%.*s", (int)length - 2, list + 1);
-    return inner != NULL ? flags_add(out, name, inner, err) : plait_fail_nomem(err);
-}
-
 static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_error *err)
 {
     plait_arena *const arena = in->out->arena;
@@ -188,8 +173,17 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
         *c = *c == '-'                              ? '_'
              : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
                                                     : *c;
-    if (leaf->values == 1 && leaf->value[0][0] == '[')
-        return add_list(in->out, name, leaf->value[0], err);
+    if (leaf->values == 1 && leaf->value[0][0] == '[') {
+        // of "[layernorm moe_act]" in quotes take the words within, as _run_training.sh of
+        // Megatron-LM's functional tests removes the brackets. "[0]*3+[1]*58" and a list with commas
+        // stay one word
+        const size_t length = strlen(leaf->value[0]);
+        if (leaf->value[0][length - 1] != ']' || strcspn(leaf->value[0], "],") != length - 1)
+            return flags_add(in->out, name, leaf->value[0], err);
+        const char *const inner =
+            plait_arena_printf(in->out->arena, "%.*s", (int)length - 2, leaf->value[0] + 1);
+        return inner != NULL ? flags_add(in->out, name, inner, err) : plait_fail_nomem(err);
+    }
     for (int v = 0; v < leaf->values; v++) {
         PLAIT_TRY(resolve_default(leaf->value[v], arena, &value[v], err));
         if (value[v] != NULL)
@@ -267,12 +261,6 @@ static plait_status read_primus(yaml_arguments *in, plait_error *err)
     return megatron_translate_primus(in->out, config != NULL ? config : "", in->warnings, err);
 }
 
-/* ms-swift trains a model of the hub on a data set; Megatron-LM has neither argument. */
-static bool is_swift(const yaml_file *yaml)
-{
-    return yaml_find(yaml, "model") != NULL && yaml_find(yaml, "dataset") != NULL;
-}
-
 plait_status megatron_read_yaml(const char *text, size_t length, const char *name,
                                 plait_arena *arena, launch_flags *out, text_builder *warnings,
                                 plait_error *err)
@@ -296,5 +284,8 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
                            "%.80s is given twice; the last value is used", yaml.repeated);
     if (text_ends_with(in.section, ".overrides."))
         return read_primus(&in, err);
-    return is_swift(&yaml) ? megatron_translate_swift(out, warnings, err) : PLAIT_OK;
+    // ms-swift trains a model of the hub on a data set; Megatron-LM has neither argument
+    return (yaml_find(&yaml, "model") != NULL && yaml_find(&yaml, "dataset") != NULL)
+               ? megatron_translate_swift(out, warnings, err)
+               : PLAIT_OK;
 }

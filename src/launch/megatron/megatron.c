@@ -32,29 +32,6 @@ static int device_connections(const plait_problem *problem, const plait_degrees 
     return blackwell || flexible ? 32 : 8;
 }
 
-/*
- * HybridEP counts the ranks of its group that share an NVLink domain, and copies through the
- * domain's fabric if that is larger than a node: Megatron-Bridge 067f987,
- * apply_target_topology_environment of scripts/performance/utils/utils.py.
- */
-static void append_hybrid_ep(const plait_problem *problem, const plait_degrees *d,
-                             text_builder *out)
-{
-    const plait_cluster *const cluster = problem->cluster;
-    const int domain = cluster->level[0].gpus;
-    const int ranks = d->ep * d->etp;
-
-    if (!model_has_experts(problem->model) || d->ep == 1 ||
-        d->dispatcher != PLAIT_DISPATCH_HYBRIDEP)
-        return;
-    text_append_printf(out,
-                       "export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=%d\n"
-                       "export NVLINK_DOMAIN_SIZE=%d\n"
-                       "export USE_MNNVL=%d\n",
-                       ranks < domain ? ranks : domain, domain,
-                       domain > cluster->group[0].gpus_per_node);
-}
-
 void megatron_append_attention(const megatron_args *args, text_builder *out)
 {
     text_append_printf(out, "export NVTE_FLASH_ATTN=%d NVTE_FUSED_ATTN=%d NVTE_UNFUSED_ATTN=%d\n",
@@ -63,54 +40,40 @@ void megatron_append_attention(const megatron_args *args, text_builder *out)
                        strcmp(args->attention_backend, "unfused") == 0);
 }
 
-/*
- * PyTorch 2.8 has only the older name, and 2.9 ignores the new one (pytorch/pytorch issue 183387);
- * 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06,
- * docs/releases/software-versions.md of Megatron-Bridge).
- */
-static const char *allocator_variable(const plait_runtime *runtime)
-{
-    return megatron_core_of(runtime) < 18 ? "PYTORCH_CUDA_ALLOC_CONF" : "PYTORCH_ALLOC_CONF";
-}
-
 void megatron_append_environment(const plait_launch *launch, text_builder *out)
 {
     const plait_degrees *const d = &launch->plan->degrees;
 
     text_append_printf(out, "export CUDA_DEVICE_MAX_CONNECTIONS=%d\n",
                        device_connections(launch->problem, d));
-    append_hybrid_ep(launch->problem, d, out);
+    // HybridEP counts the ranks of its group that share an NVLink domain, and copies through the
+    // domain's fabric if that is larger than a node: Megatron-Bridge 067f987,
+    // apply_target_topology_environment of scripts/performance/utils/utils.py
+    const plait_cluster *const cluster = launch->problem->cluster;
+    const int domain = cluster->level[0].gpus;
+    const int ranks = d->ep * d->etp;
+    if (model_has_experts(launch->problem->model) && d->ep != 1 &&
+        d->dispatcher == PLAIT_DISPATCH_HYBRIDEP) {
+        text_append_printf(out,
+                           "export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=%d\n"
+                           "export NVLINK_DOMAIN_SIZE=%d\n"
+                           "export USE_MNNVL=%d\n",
+                           ranks < domain ? ranks : domain, domain,
+                           domain > cluster->group[0].gpus_per_node);
+    }
     if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
     if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload is off
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
+    // PyTorch 2.8 has only the older name, and 2.9 ignores the new one (pytorch/pytorch issue
+    // 183387); 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06,
+    // docs/releases/software-versions.md of Megatron-Bridge)
     text_append_printf(out,
                        "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
                        "export %s=expandable_segments:True\n",
-                       allocator_variable(launch->problem->runtime));
-}
-
-static void append_head(const plait_launch *launch, const megatron_args *args, text_builder *out)
-{
-    const int since = megatron_args_since(args);
-    const bool forced =
-        megatron_args_is_written(args, MEGATRON_FIELD(moe_router_force_load_balancing));
-
-    const training_places places = (training_places){
-        .data = forced ? "random tokens: --mock-data, --tokenizer-type; with real data remove "
-                         "--moe-router-force-load-balancing, which the price assumes"
-                       : "random tokens: --mock-data, --tokenizer-type",
-        .length = "--train-iters",
-        .values = "--lr to --clip-grad",
-        .checkpoints = "--save, --load, --save-interval",
-        .cluster = true,
-    };
-
-    scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, out);
-    if (since > 0)
-        text_append_printf(out, "# These arguments need Megatron Core 0.%d.0 or later.\n", since);
-    notes_append(launch, out);
+                       megatron_core_of(launch->problem->runtime) < 18 ? "PYTORCH_CUDA_ALLOC_CONF"
+                                                                       : "PYTORCH_ALLOC_CONF");
 }
 
 static const char *argument_lines(const plait_launch *launch, const megatron_args *args,
@@ -126,7 +89,23 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
     if (list == NULL)
         return NULL;
     text_builder_init(&out, arena);
-    append_head(launch, args, &out);
+    const int since = megatron_args_since(args);
+    const bool forced =
+        megatron_args_is_written(args, MEGATRON_FIELD(moe_router_force_load_balancing));
+    const training_places places = (training_places){
+        .data = forced ? "random tokens: --mock-data, --tokenizer-type; with real data remove "
+                         "--moe-router-force-load-balancing, which the price assumes"
+                       : "random tokens: --mock-data, --tokenizer-type",
+        .length = "--train-iters",
+        .values = "--lr to --clip-grad",
+        .checkpoints = "--save, --load, --save-interval",
+        .cluster = true,
+    };
+
+    scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, &out);
+    if (since > 0)
+        text_append_printf(&out, "# These arguments need Megatron Core 0.%d.0 or later.\n", since);
+    notes_append(launch, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     if (args->attention_backend != NULL &&

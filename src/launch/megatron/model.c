@@ -121,48 +121,37 @@ static plait_status model_mixed_list(const plait_model *model, layer_test *test,
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static void take_mla(const plait_mla *mla, megatron_args *out)
-{
-    out->num_attention_heads = mla->heads;
-    out->multi_latent_attention = true;
-    out->q_lora_rank = mla->q_rank;
-    out->kv_lora_rank = mla->kv_rank;
-    out->qk_head_dim = mla->nope_dim;
-    out->qk_pos_emb_head_dim = mla->rope_dim;
-    out->v_head_dim = mla->v_dim;
-    out->kv_channels = mla->v_dim;
-    out->qk_layernorm = true;
-    if (mla->index_heads == 0)
-        return;
-    out->experimental_attention_variant = "dsa";
-    out->dsa_indexer_n_heads = mla->index_heads;
-    out->dsa_indexer_head_dim = mla->index_dim;
-    out->dsa_indexer_topk = mla->index_topk;
-}
-
-static void take_attention(const plait_attention *attention, const plait_numerics *numerics,
-                           megatron_args *out)
-{
-    out->num_attention_heads = attention->heads;
-    out->kv_channels = attention->head_dim;
-    out->group_query_attention = attention->kv_heads != attention->heads;
-    if (out->group_query_attention)
-        out->num_query_groups = attention->kv_heads;
-    out->qk_layernorm = attention->qk_norm && !numerics->qk_l2_norm;
-    out->qk_l2_norm = numerics->qk_l2_norm;
-    out->attention_output_gate = attention->gate;
-    if (attention->sinks)
-        out->softmax_type = "learnable";
-}
-
 /* Megatron requires a number of heads even if every layer is linear. */
 static void take_mixers(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
-    if (facts->mla != NULL)
-        take_mla(facts->mla, out);
-    else if (facts->attention != NULL)
-        take_attention(facts->attention, &model->numerics, out);
-    else
+    if (facts->mla != NULL) {
+        out->num_attention_heads = facts->mla->heads;
+        out->multi_latent_attention = true;
+        out->q_lora_rank = facts->mla->q_rank;
+        out->kv_lora_rank = facts->mla->kv_rank;
+        out->qk_head_dim = facts->mla->nope_dim;
+        out->qk_pos_emb_head_dim = facts->mla->rope_dim;
+        out->v_head_dim = facts->mla->v_dim;
+        out->kv_channels = facts->mla->v_dim;
+        out->qk_layernorm = true;
+        if (facts->mla->index_heads != 0) {
+            out->experimental_attention_variant = "dsa";
+            out->dsa_indexer_n_heads = facts->mla->index_heads;
+            out->dsa_indexer_head_dim = facts->mla->index_dim;
+            out->dsa_indexer_topk = facts->mla->index_topk;
+        }
+    } else if (facts->attention != NULL) {
+        out->num_attention_heads = facts->attention->heads;
+        out->kv_channels = facts->attention->head_dim;
+        out->group_query_attention = facts->attention->kv_heads != facts->attention->heads;
+        if (out->group_query_attention)
+            out->num_query_groups = facts->attention->kv_heads;
+        out->qk_layernorm = facts->attention->qk_norm && !model->numerics.qk_l2_norm;
+        out->qk_l2_norm = model->numerics.qk_l2_norm;
+        out->attention_output_gate = facts->attention->gate;
+        if (facts->attention->sinks)
+            out->softmax_type = "learnable";
+    } else
         out->num_attention_heads = facts->delta_net->value_heads;
     if (facts->delta_net != NULL) {
         const plait_delta_net *const net = facts->delta_net;
@@ -198,64 +187,47 @@ static void take_scaling(const plait_rope *rope, bool mla, megatron_args *out)
     }
 }
 
-static void take_rotary(const plait_rope *rope, const plait_mla *mla, megatron_args *out)
-{
-    const bool yarn = rope->kind == PLAIT_ROPE_YARN;
-
-    out->position_embedding_type = yarn && mla == NULL ? "yarn" : "rope";
-    out->rotary_base = rope->base >= 1.0 ? rope->base : (double)NAN;
-    if (rope->fraction > 0.0)
-        out->rotary_percent = rope->fraction < 1.0 ? rope->fraction : 1.0;
-    out->rotary_interleaved = rope->interleaved && mla == NULL; // MLA orders the pairs itself
-    if (mla != NULL) {
-        if (!yarn || out->core >= 14) // before, yarn was the only type of MLA and had no argument
-            out->rope_type = yarn ? "yarn" : "rope";
-        // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
-        out->apply_rope_fusion = yarn && mla->index_heads == 0 && out->core >= 13;
-    }
-    take_scaling(rope, mla != NULL, out);
-}
-
-static void take_positions(const plait_model *model, const model_facts *facts, megatron_args *out)
-{
-    out->rotary_base = (double)NAN;
-    if (model->learned_positions > 0)
-        out->position_embedding_type = "learned_absolute";
-    else if (model_count_layers(model, layer_has_no_rotary) == model->layers)
-        out->position_embedding_type = "none";
-    else
-        take_rotary(&model->numerics.rope, facts->mla, out);
-}
-
-static plait_status take_window(const plait_model *model, int window, plait_arena *arena,
-                                megatron_args *out, plait_error *err)
-{
-    if (window == 0)
-        return PLAIT_OK;
-    out->window_size = plait_arena_printf(arena, "%d,0", window - 1);
-    PLAIT_TRY(plait_check_allocated(out->window_size, err));
-    return model_mixed_list(model, layer_has_window, arena, &out->window_attn_skip_freq, err);
-}
-
-/* The list is also written if all layers are linear, since without it none is. */
-static plait_status take_linear(const plait_model *model, plait_arena *arena, megatron_args *out,
-                                plait_error *err)
-{
-    if (model_count_layers(model, layer_is_linear) == 0)
-        return PLAIT_OK;
-    out->linear_attention_freq = model_layer_list(model, layer_is_linear, arena);
-    return out->linear_attention_freq != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 /* Set attention of each kind, windows and positions. */
 static plait_status megatron_args_of_attention(const plait_model *model, const model_facts *facts,
                                                plait_arena *arena, megatron_args *out,
                                                plait_error *err)
 {
     take_mixers(model, facts, out);
-    take_positions(model, facts, out);
-    PLAIT_TRY(take_window(model, facts->window, arena, out, err));
-    PLAIT_TRY(take_linear(model, arena, out, err));
+    out->rotary_base = (double)NAN;
+    if (model->learned_positions > 0)
+        out->position_embedding_type = "learned_absolute";
+    else if (model_count_layers(model, layer_has_no_rotary) == model->layers)
+        out->position_embedding_type = "none";
+    else {
+        const bool yarn = model->numerics.rope.kind == PLAIT_ROPE_YARN;
+        out->position_embedding_type = yarn && facts->mla == NULL ? "yarn" : "rope";
+        out->rotary_base =
+            model->numerics.rope.base >= 1.0 ? model->numerics.rope.base : (double)NAN;
+        if (model->numerics.rope.fraction > 0.0)
+            out->rotary_percent =
+                model->numerics.rope.fraction < 1.0 ? model->numerics.rope.fraction : 1.0;
+        out->rotary_interleaved =
+            model->numerics.rope.interleaved && facts->mla == NULL; // MLA orders the pairs itself
+        if (facts->mla != NULL) {
+            if (!yarn ||
+                out->core >= 14) // before, yarn was the only type of MLA and had no argument
+                out->rope_type = yarn ? "yarn" : "rope";
+            // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
+            out->apply_rope_fusion = yarn && facts->mla->index_heads == 0 && out->core >= 13;
+        }
+        take_scaling(&model->numerics.rope, facts->mla != NULL, out);
+    }
+    if (facts->window != 0) {
+        out->window_size = plait_arena_printf(arena, "%d,0", facts->window - 1);
+        PLAIT_TRY(plait_check_allocated(out->window_size, err));
+        PLAIT_TRY(
+            model_mixed_list(model, layer_has_window, arena, &out->window_attn_skip_freq, err));
+    }
+    // the list is also written if all layers are linear, since without it none is
+    if (model_count_layers(model, layer_is_linear) != 0) {
+        out->linear_attention_freq = model_layer_list(model, layer_is_linear, arena);
+        PLAIT_TRY(plait_check_allocated(out->linear_attention_freq, err));
+    }
     return model_mixed_list(model, layer_has_no_rotary, arena, &out->no_rope_freq, err);
 }
 
@@ -306,26 +278,6 @@ static void take_numerics(const plait_model *model, const model_facts *facts, me
 
 /* ---- experts ---- */
 
-static void take_router(const plait_moe *moe, const plait_router *router, megatron_args *out)
-{
-    const bool softmax = router->score != PLAIT_ROUTER_SIGMOID;
-
-    out->moe_router_topk = moe->topk;
-    out->moe_router_score_function = softmax ? "softmax" : "sigmoid";
-    out->moe_router_pre_softmax =
-        softmax &&
-        (moe->topk == 1 || (router->score == PLAIT_ROUTER_SOFTMAX && !router->normalised));
-    out->moe_apply_probs_on_input = !softmax && !router->normalised && moe->topk == 1;
-    if (moe->groups > 1) {
-        out->moe_router_num_groups = moe->groups;
-        out->moe_router_group_topk = moe->group_topk;
-    }
-    if (router->scale > 0.0 && router->scale != 1.0)
-        out->moe_router_topk_scaling_factor = router->scale;
-    out->moe_router_enable_expert_bias = router->correction_bias;
-    out->moe_router_dtype = "fp32";
-}
-
 /*
  * The loss balances over a microbatch unless the model states other tokens and the release supports
  * them.
@@ -373,7 +325,22 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
         if (moe->capacity > 0.0)
             out->moe_expert_capacity_factor = moe->capacity;
         out->moe_pad_expert_input_to_capacity = moe->padded;
-        take_router(moe, &model->numerics.router, out);
+        const bool softmax = model->numerics.router.score != PLAIT_ROUTER_SIGMOID;
+        out->moe_router_topk = moe->topk;
+        out->moe_router_score_function = softmax ? "softmax" : "sigmoid";
+        out->moe_router_pre_softmax =
+            softmax && (moe->topk == 1 || (model->numerics.router.score == PLAIT_ROUTER_SOFTMAX &&
+                                           !model->numerics.router.normalised));
+        out->moe_apply_probs_on_input =
+            !softmax && !model->numerics.router.normalised && moe->topk == 1;
+        if (moe->groups > 1) {
+            out->moe_router_num_groups = moe->groups;
+            out->moe_router_group_topk = moe->group_topk;
+        }
+        if (model->numerics.router.scale > 0.0 && model->numerics.router.scale != 1.0)
+            out->moe_router_topk_scaling_factor = model->numerics.router.scale;
+        out->moe_router_enable_expert_bias = model->numerics.router.correction_bias;
+        out->moe_router_dtype = "fp32";
         take_balance(model, out);
     }
     PLAIT_TRY(model_mixed_list(model, layer_has_experts, arena, &out->moe_layer_freq, err));

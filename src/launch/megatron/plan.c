@@ -90,19 +90,6 @@ static const char *exchange_word(const plait_model *model, const plait_degrees *
     return d->cp_comm == PLAIT_CP_ALLGATHER ? "all_gather" : plait_cp_comm_name[d->cp_comm];
 }
 
-/* "4 2": ranks of an all-to-all, then of a ring. */
-static plait_status take_context_sizes(const plait_problem *problem, const plait_degrees *d,
-                                       plait_arena *arena, megatron_args *out, plait_error *err)
-{
-    const int inner = plait_context_inner(problem, d->tp, d->cp);
-
-    if (d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P)
-        return PLAIT_OK;
-    out->hierarchical_context_parallel_sizes =
-        plait_arena_printf(arena, "%d %d", inner, d->cp / inner);
-    return out->hierarchical_context_parallel_sizes != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 static void take_degrees(const plait_model *model, const plait_degrees *d, megatron_args *out)
 {
     out->tensor_model_parallel_size = d->tp;
@@ -165,19 +152,6 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
 }
 
 /* ---- optimizer and overlap ---- */
-
-/* Megatron's own FSDP shards gradients and parameters too, and has one format of checkpoints. */
-static void take_optimizer(const plait_degrees *d, megatron_args *out)
-{
-    out->use_distributed_optimizer = d->zero > 0;
-    out->num_distributed_optimizer_instances = d->dp * d->cp / d->shard_group;
-    out->use_megatron_fsdp = d->zero > 1;
-    if (!out->use_megatron_fsdp)
-        return;
-    out->data_parallel_sharding_strategy = d->zero == 3 ? "optim_grads_params" : "optim_grads";
-    out->ckpt_format = "fsdp_dtensor";
-    out->gradient_accumulation_fusion = false;
-}
 
 /* Forks have older parsers. */
 static bool is_megatron(const plait_runtime *runtime)
@@ -357,7 +331,15 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     take_degrees(problem->model, d, out);
     out->micro_batch_size = d->mbs;
     out->global_batch_size = problem->job.gbs;
-    take_optimizer(d, out);
+    // megatron's own FSDP shards gradients and parameters too, and has one format of checkpoints
+    out->use_distributed_optimizer = d->zero > 0;
+    out->num_distributed_optimizer_instances = d->dp * d->cp / d->shard_group;
+    out->use_megatron_fsdp = d->zero > 1;
+    if (out->use_megatron_fsdp) {
+        out->data_parallel_sharding_strategy = d->zero == 3 ? "optim_grads_params" : "optim_grads";
+        out->ckpt_format = "fsdp_dtensor";
+        out->gradient_accumulation_fusion = false;
+    }
     take_overlap(problem, d, out);
     take_attention((plait_attention_kernel)d->attention, out);
     take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
@@ -366,7 +348,13 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     out->fine_grained_activation_offloading = plait_offload_modules(d->offload_acts) != 0;
     PLAIT_TRY(join_names(plait_offload_modules(d->offload_acts), plait_offload_module_name,
                          PLAIT_OFFLOAD_MODULES, arena, &out->offload_modules, err));
-    PLAIT_TRY(take_context_sizes(problem, d, arena, out, err));
+    // "4 2": ranks of an all-to-all, then of a ring
+    const int inner = plait_context_inner(problem, d->tp, d->cp);
+    if (d->cp != 1 && d->cp_comm == PLAIT_CP_A2A_P2P) {
+        out->hierarchical_context_parallel_sizes =
+            plait_arena_printf(arena, "%d %d", inner, d->cp / inner);
+        PLAIT_TRY(plait_check_allocated(out->hierarchical_context_parallel_sizes, err));
+    }
     PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
     return megatron_args_check(out, err);
 }

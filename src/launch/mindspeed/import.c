@@ -101,38 +101,6 @@ static plait_status translate_positions(launch_flags *flags, text_builder *warni
     return flags_add(flags, latent ? "rope_type" : "position_embedding_type", "yarn", err);
 }
 
-/* A pattern in which each `every`-th layer of the model has experts, from layer `dense` on. */
-static char *experts_pattern(int dense, int every, int layers, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    for (int l = 0; l < layers; l++)
-        text_append_printf(&out, "%s%d", l == 0 ? "[" : ",", l >= dense && l % every == 0);
-    text_append_char(&out, ']');
-    return text_builder_finish(&out, NULL);
-}
-
-/* -1 of either flag gives all layers experts. */
-static plait_status translate_experts(launch_flags *flags, plait_error *err)
-{
-    const int layers = number_of(flags, "num_layers");
-    const int dense = number_of(flags, "first_k_dense_replace");
-    const int every = number_of(flags, "moe_layer_freq");
-    const int shared = number_of(flags, "n_shared_experts");
-    const int width = number_of(flags, "moe_ffn_hidden_size");
-
-    if (shared > 0 && shared < 1 << 10 && width > 0 && width < 1 << 20)
-        PLAIT_TRY(flags_add(flags, "moe_shared_expert_intermediate_size",
-                            plait_arena_printf(flags->arena, "%d", shared * width), err));
-    if (every < 0)
-        PLAIT_TRY(flags_add(flags, "moe_layer_freq", "1", err));
-    if (dense == 0 || every == 0 || layers < 1 || layers > PLAIT_MAX_LAYERS)
-        return PLAIT_OK;
-    return flags_add(flags, "moe_layer_freq",
-                     experts_pattern(dense, every < 0 ? 1 : every, layers, flags->arena), err);
-}
-
 /* "17,20,22,21" is the layout Et*17|t*20|t*22|t*21L. */
 static plait_status translate_layers(launch_flags *flags, plait_error *err)
 {
@@ -197,7 +165,27 @@ plait_status mindspeed_translate(launch_flags *flags, text_builder *warnings, pl
     PLAIT_TRY(megatron_translate(flags, own, err));
     PLAIT_TRY(translate_context(flags, err));
     PLAIT_TRY(translate_positions(flags, warnings, err));
-    PLAIT_TRY(translate_experts(flags, err));
+    // -1 of either flag gives all layers experts
+    const int layers = number_of(flags, "num_layers");
+    const int dense = number_of(flags, "first_k_dense_replace");
+    const int every = number_of(flags, "moe_layer_freq");
+    const int shared = number_of(flags, "n_shared_experts");
+    const int width = number_of(flags, "moe_ffn_hidden_size");
+    if (shared > 0 && shared < 1 << 10 && width > 0 && width < 1 << 20)
+        PLAIT_TRY(flags_add(flags, "moe_shared_expert_intermediate_size",
+                            plait_arena_printf(flags->arena, "%d", shared * width), err));
+    if (every < 0)
+        PLAIT_TRY(flags_add(flags, "moe_layer_freq", "1", err));
+    if (dense != 0 && every != 0 && layers >= 1 && layers <= PLAIT_MAX_LAYERS) {
+        // a pattern in which each `every`-th layer of the model has experts, from layer `dense` on
+        text_builder out;
+        text_builder_init(&out, flags->arena);
+        for (int l = 0; l < layers; l++)
+            text_append_printf(&out, "%s%d", l == 0 ? "[" : ",",
+                               l >= dense && l % (every < 0 ? 1 : every) == 0);
+        text_append_char(&out, ']');
+        PLAIT_TRY(flags_add(flags, "moe_layer_freq", text_builder_finish(&out, NULL), err));
+    }
     PLAIT_TRY(translate_layers(flags, err));
     import_list_add_flags(&list, flags, unpriced);
     // MindSpeed-LLM makes no masks; a file without any flag of Megatron-LM must still be refused

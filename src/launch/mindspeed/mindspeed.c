@@ -20,27 +20,6 @@ static void add_number(launch_args *own, const char *name, double number, double
         args_number(own, name, said);
 }
 
-/* None of these has a default: values that a model leaves open are those of Llama 3.1. */
-static void add_llama3(const plait_rope *rope, launch_args *own)
-{
-    args_text(own, "--rope-scaling-type", "llama3");
-    add_number(own, "--rope-scaling-factor", rope->factor, 8.0);
-    add_number(own, "--low-freq-factor", rope->low_freq, 1.0);
-    add_number(own, "--high-freq-factor", rope->high_freq, 4.0);
-    add_number(own, "--original-max-position-embeddings", rope->original_seq, 8192.0);
-}
-
-static void add_yarn(const plait_rope *rope, launch_args *own)
-{
-    args_text(own, "--rope-scaling-type", "yarn");
-    add_number(own, "--rope-scaling-factor", rope->factor, 0.0);
-    add_number(own, "--beta-fast", rope->beta_fast, 0.0);
-    add_number(own, "--beta-slow", rope->beta_slow, 0.0);
-    add_number(own, "--rope-scaling-mscale", rope->mscale, 0.0);
-    add_number(own, "--rope-scaling-mscale-all-dim", rope->mscale_all_dim, 0.0);
-    add_number(own, "--rope-scaling-original-max-position-embeddings", rope->original_seq, 0.0);
-}
-
 static void move_positions(const plait_rope *rope, megatron_args *args, launch_args *own)
 {
     args->rope_type = NULL;
@@ -50,10 +29,22 @@ static void move_positions(const plait_rope *rope, megatron_args *args, launch_a
     args->apply_rope_fusion = !args->rotary_interleaved;
     if (strcmp(args->position_embedding_type, "rope") != 0)
         return;
-    if (rope->kind == PLAIT_ROPE_LLAMA3)
-        add_llama3(rope, own);
-    else if (rope->kind == PLAIT_ROPE_YARN)
-        add_yarn(rope, own);
+    if (rope->kind == PLAIT_ROPE_LLAMA3) {
+        // none of these has a default: values that a model leaves open are those of Llama 3.1
+        args_text(own, "--rope-scaling-type", "llama3");
+        add_number(own, "--rope-scaling-factor", rope->factor, 8.0);
+        add_number(own, "--low-freq-factor", rope->low_freq, 1.0);
+        add_number(own, "--high-freq-factor", rope->high_freq, 4.0);
+        add_number(own, "--original-max-position-embeddings", rope->original_seq, 8192.0);
+    } else if (rope->kind == PLAIT_ROPE_YARN) {
+        args_text(own, "--rope-scaling-type", "yarn");
+        add_number(own, "--rope-scaling-factor", rope->factor, 0.0);
+        add_number(own, "--beta-fast", rope->beta_fast, 0.0);
+        add_number(own, "--beta-slow", rope->beta_slow, 0.0);
+        add_number(own, "--rope-scaling-mscale", rope->mscale, 0.0);
+        add_number(own, "--rope-scaling-mscale-all-dim", rope->mscale_all_dim, 0.0);
+        add_number(own, "--rope-scaling-original-max-position-embeddings", rope->original_seq, 0.0);
+    }
 }
 
 /* ---- experts, chunks ---- */
@@ -77,26 +68,7 @@ static void move_dense_layers(const plait_model *model, megatron_args *args, lau
     args_int(own, "--moe-layer-freq", 1);
 }
 
-/* MindSpeed reads only the layers of a chunk, where Megatron also takes their number. */
-static void move_chunks(const plait_model *model, const plait_degrees *d, megatron_args *args)
-{
-    if (d->vpp == 1 || d->split.kind != PLAIT_SPLIT_EVEN)
-        return;
-    args->num_virtual_stages_per_pipeline_rank = 0;
-    args->num_layers_per_virtual_pipeline_stage = model->layers / (d->pp * d->vpp);
-}
-
 /* ---- kernels ---- */
-
-/*
- * MC2 hides traffic behind products; the fitted share of exposed tensor-parallel traffic contains
- * its effect.
- */
-static bool fuses_products_with_traffic(const plait_problem *problem, const plait_degrees *d,
-                                        const megatron_args *args)
-{
-    return problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0;
-}
 
 /*
  * Move arguments that MindSpeed-LLM names in its own way from Megatron-LM's into `own`.
@@ -131,7 +103,11 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     args_switch(own, "--use-flash-attn");
     if (d->cp > 1)
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
-    move_chunks(problem->model, d, args);
+    // MindSpeed reads only the layers of a chunk, where Megatron also takes their number
+    if (d->vpp != 1 && d->split.kind == PLAIT_SPLIT_EVEN) {
+        args->num_virtual_stages_per_pipeline_rank = 0;
+        args->num_layers_per_virtual_pipeline_stage = problem->model->layers / (d->pp * d->vpp);
+    }
     const plait_kernel_set *const kernels = &problem->runtime->kernels;
     const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
 
@@ -145,7 +121,9 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
         args_switch(own, "--use-fused-swiglu");
     if (kernels->fused_rotary && rotary && !args->rotary_interleaved)
         args_switch(own, "--use-fused-rotary-pos-emb");
-    if (fuses_products_with_traffic(problem, d, args))
+    // MC2 hides traffic behind products; the fitted share of exposed tensor-parallel traffic
+    // contains its effect
+    if (problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0)
         args_switch(own, "--use-ascend-mc2");
     args->ckpt_format = "torch";
     args->padded_vocab_size = 0;
@@ -158,16 +136,6 @@ static const training_places places = {
     .checkpoints = "--save, --load, --save-interval",
     .cluster = true,
 };
-
-static void append_head(const plait_launch *launch, text_builder *out)
-{
-    scripts_append_head(launch,
-                        "# shellcheck shell=bash disable=SC2215\n"
-                        "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; "
-                        "run.sh reads them",
-                        &places, out);
-    notes_append(launch, out);
-}
 
 /* Variables of the project's examples; Megatron itself requires the queue of one connection. */
 static const char environment[] = "\n# environment\n"
@@ -185,7 +153,12 @@ static const char *argument_lines(const plait_launch *launch, const launch_args 
     if (list == NULL)
         return NULL;
     text_builder_init(&out, arena);
-    append_head(launch, &out);
+    scripts_append_head(launch,
+                        "# shellcheck shell=bash disable=SC2215\n"
+                        "# args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; "
+                        "run.sh reads them",
+                        &places, &out);
+    notes_append(launch, &out);
     text_append(&out, environment);
     text_append(&out, list);
     return text_builder_finish(&out, NULL);

@@ -73,25 +73,6 @@ static plait_status schedule_text(const plait_launch *launch, plait_arena *arena
 
 /* ---- pipeline.py ---- */
 
-/* ["tok_embeddings", "layers.0", ...] of one chunk. */
-static void append_modules(const plait_chunk *chunk, text_builder *out)
-{
-    const char *between = "";
-
-    text_append(out, "    [");
-    if (chunk->embedding) {
-        text_append(out, "\"tok_embeddings\"");
-        between = ", ";
-    }
-    for (int i = chunk->first; i < chunk->last; i++, between = ", ")
-        text_append_printf(out, "%s\"layers.%d\"", between, i);
-    if (chunk->loss)
-        text_append_printf(out, "%s\"norm\", \"output\"", between);
-    for (int i = 0; i < chunk->mtp; i++)
-        text_append_printf(out, ", \"mtp.%d\"", i);
-    text_append(out, "],\n");
-}
-
 static void append_constants(const plait_launch *launch, text_builder *out)
 {
     const plait_plan *const plan = launch->plan;
@@ -112,8 +93,23 @@ static void append_constants(const plait_launch *launch, text_builder *out)
         text_append_printf(out, "\"%s\": %d%s", plait_axis_name[plan->order[a]],
                            size[plan->order[a]], a > 0 ? ", " : "}\n");
     text_append(out, "STAGES = [\n");
-    for (int s = 0; s < d->pp * d->vpp; s++)
-        append_modules(plait_plan_chunk(plan, s), out);
+    for (int s = 0; s < d->pp * d->vpp; s++) {
+        // ["tok_embeddings", "layers.0", ...] of one chunk
+        const plait_chunk *const chunk = plait_plan_chunk(plan, s);
+        const char *between = "";
+        text_append(out, "    [");
+        if (chunk->embedding) {
+            text_append(out, "\"tok_embeddings\"");
+            between = ", ";
+        }
+        for (int i = chunk->first; i < chunk->last; i++, between = ", ")
+            text_append_printf(out, "%s\"layers.%d\"", between, i);
+        if (chunk->loss)
+            text_append_printf(out, "%s\"norm\", \"output\"", between);
+        for (int i = 0; i < chunk->mtp; i++)
+            text_append_printf(out, ", \"mtp.%d\"", i);
+        text_append(out, "],\n");
+    }
     text_append_printf(out,
                        "]\nMICROBATCHES = %d\nMICROBATCH = %d  # sequences\nSEQUENCE = %d\n"
                        "RESHARD = %s  # of parameters after forward: ZeRO-%d\n"

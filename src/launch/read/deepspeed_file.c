@@ -132,31 +132,6 @@ static plait_status refuse_older_switch(const json_cursor *zero, const char *old
     return PLAIT_OK;
 }
 
-/* cpu_offload and cpu_offload_param are the older switches of the two sections (zero/config.py). */
-static plait_status read_offload(const json_cursor *zero, deepspeed_file *file, plait_error *err)
-{
-    json_cursor params, optimizer;
-    int of_params, of_optimizer, older_params = false, older_optimizer = false;
-
-    PLAIT_TRY(refuse_older_switch(zero, "cpu_offload", "offload_optimizer", err));
-    PLAIT_TRY(refuse_older_switch(zero, "cpu_offload_param", "offload_param", err));
-    PLAIT_TRY(json_object_optional(zero, "offload_param", &params, err));
-    PLAIT_TRY(json_object_optional(zero, "offload_optimizer", &optimizer, err));
-    PLAIT_TRY(read_device(&params, &of_params, err));
-    PLAIT_TRY(read_device(&optimizer, &of_optimizer, err));
-    PLAIT_TRY(read_bool(zero, "cpu_offload_param", &older_params, err));
-    PLAIT_TRY(read_bool(zero, "cpu_offload", &older_optimizer, err));
-    file->nvme = of_params == DEVICE_NVME      ? "offload_param"
-                 : of_optimizer == DEVICE_NVME ? "offload_optimizer"
-                                               : NULL;
-    file->offload_params = of_params == DEVICE_CPU || older_params == true;
-    file->offload_optimizer = of_optimizer == DEVICE_CPU || older_optimizer == true;
-    if (json_is_null(&optimizer))
-        return PLAIT_OK;
-    PLAIT_TRY(read_bool(&optimizer, "super_offload", &file->super_offload, err));
-    return json_number_optional(&optimizer, "ratio", JSON_FRACTION, &file->offload_ratio, err);
-}
-
 static plait_status read_zero(const json_cursor *root, deepspeed_file *file, plait_error *err)
 {
     json_cursor at;
@@ -174,7 +149,28 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_bool(&at, "overlap_comm", &file->overlap, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &file->weights, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
-    PLAIT_TRY(read_offload(&at, file, err));
+    // cpu_offload and cpu_offload_param are the older switches of the two sections
+    // (zero/config.py)
+    json_cursor params, optimizer;
+    int of_params, of_optimizer, older_params = false, older_optimizer = false;
+    PLAIT_TRY(refuse_older_switch(&at, "cpu_offload", "offload_optimizer", err));
+    PLAIT_TRY(refuse_older_switch(&at, "cpu_offload_param", "offload_param", err));
+    PLAIT_TRY(json_object_optional(&at, "offload_param", &params, err));
+    PLAIT_TRY(json_object_optional(&at, "offload_optimizer", &optimizer, err));
+    PLAIT_TRY(read_device(&params, &of_params, err));
+    PLAIT_TRY(read_device(&optimizer, &of_optimizer, err));
+    PLAIT_TRY(read_bool(&at, "cpu_offload_param", &older_params, err));
+    PLAIT_TRY(read_bool(&at, "cpu_offload", &older_optimizer, err));
+    file->nvme = of_params == DEVICE_NVME      ? "offload_param"
+                 : of_optimizer == DEVICE_NVME ? "offload_optimizer"
+                                               : NULL;
+    file->offload_params = of_params == DEVICE_CPU || older_params == true;
+    file->offload_optimizer = of_optimizer == DEVICE_CPU || older_optimizer == true;
+    if (!json_is_null(&optimizer)) {
+        PLAIT_TRY(read_bool(&optimizer, "super_offload", &file->super_offload, err));
+        PLAIT_TRY(
+            json_number_optional(&optimizer, "ratio", JSON_FRACTION, &file->offload_ratio, err));
+    }
     file->zenflow = json_has(&at, "zenflow");
     // with bounds that no model reaches, gathered parameters stay until backward
     const json_cursor *const zero = &at;
@@ -187,22 +183,6 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
     if (file->overlap == DEEPSPEED_OPEN) // the engine's default
         file->overlap = file->zero == 3;
-    return PLAIT_OK;
-}
-
-static plait_status read_checkpointing(const json_cursor *root, deepspeed_file *file,
-                                       plait_error *err)
-{
-    int divided = false, moved = false;
-    json_cursor at;
-
-    PLAIT_TRY(json_object_optional(root, "activation_checkpointing", &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(read_int(&at, "number_checkpoints", 0, &file->checkpoints, err));
-    PLAIT_TRY(read_bool(&at, "partition_activations", &divided, err));
-    PLAIT_TRY(read_bool(&at, "cpu_checkpointing", &moved, err));
-    file->spread_checkpoints = divided == true || moved == true;
     return PLAIT_OK;
 }
 
@@ -272,27 +252,6 @@ static void add_not_read(const json_cursor *at, const char *const *read, text_bu
             text_append_printf(out, "%s%s", out->length > 0 ? ", " : "", child.key);
 }
 
-static plait_status list_not_read(const json_cursor *root, plait_arena *arena, deepspeed_file *out,
-                                  plait_error *err)
-{
-    static const char *const offloads[] = {"offload_param", "offload_optimizer"};
-    json_cursor zero, offload;
-    text_builder list;
-
-    text_builder_init(&list, arena);
-    add_not_read(root, keys_read, &list);
-    PLAIT_TRY(json_object_optional(root, "zero_optimization", &zero, err));
-    if (!json_is_null(&zero))
-        add_not_read(&zero, zero_keys_read, &list);
-    for (size_t o = 0; !json_is_null(&zero) && o < 2; o++) {
-        PLAIT_TRY(json_object_optional(&zero, offloads[o], &offload, err));
-        if (!json_is_null(&offload))
-            add_not_read(&offload, offload_keys_read, &list);
-    }
-    out->not_read = text_builder_finish(&list, NULL);
-    return out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 static bool has_keys(const json_cursor *root)
 {
     json_cursor at;
@@ -313,7 +272,21 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
         return json_fail(root, PLAIT_ERROR_SCHEMA, err,
                          "expected a config of DeepSpeed with keys such as zero_optimization, "
                          "found no such key");
-    PLAIT_TRY(list_not_read(root, arena, file, err));
+    static const char *const offloads[] = {"offload_param", "offload_optimizer"};
+    json_cursor zero, offload;
+    text_builder list;
+    text_builder_init(&list, arena);
+    add_not_read(root, keys_read, &list);
+    PLAIT_TRY(json_object_optional(root, "zero_optimization", &zero, err));
+    if (!json_is_null(&zero))
+        add_not_read(&zero, zero_keys_read, &list);
+    for (size_t o = 0; !json_is_null(&zero) && o < 2; o++) {
+        PLAIT_TRY(json_object_optional(&zero, offloads[o], &offload, err));
+        if (!json_is_null(&offload))
+            add_not_read(&offload, offload_keys_read, &list);
+    }
+    file->not_read = text_builder_finish(&list, NULL);
+    PLAIT_TRY(plait_check_allocated(file->not_read, err));
     PLAIT_TRY(read_int(root, "train_batch_size", 1, &file->train, err));
     PLAIT_TRY(read_int(root, "train_micro_batch_size_per_gpu", 1, &file->micro, err));
     PLAIT_TRY(read_int(root, "gradient_accumulation_steps", 1, &file->steps, err));
@@ -322,7 +295,15 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
     PLAIT_TRY(read_enabled(root, "bf16", &file->bf16, err));
     if (file->fp16 == true && file->bf16 == true)
         return json_fail(root, PLAIT_ERROR_RANGE, err, "expected fp16 or bf16, found both");
-    PLAIT_TRY(read_checkpointing(root, file, err));
+    int divided = false, moved = false;
+    json_cursor at;
+    PLAIT_TRY(json_object_optional(root, "activation_checkpointing", &at, err));
+    if (!json_is_null(&at)) {
+        PLAIT_TRY(read_int(&at, "number_checkpoints", 0, &file->checkpoints, err));
+        PLAIT_TRY(read_bool(&at, "partition_activations", &divided, err));
+        PLAIT_TRY(read_bool(&at, "cpu_checkpointing", &moved, err));
+        file->spread_checkpoints = divided == true || moved == true;
+    }
     PLAIT_TRY(read_size(root, "tensor_parallel", "autotp_size", &file->tp, err));
     PLAIT_TRY(read_size(root, "expert_parallel", "autoep_size", &file->ep, err));
     PLAIT_TRY(read_pipeline(root, file, err));

@@ -195,31 +195,6 @@ static plait_status add_command(launch_flags *flags, const shell_command *comman
     return PLAIT_OK;
 }
 
-static plait_status read_script(const char *text, size_t length, const launch_call *call,
-                                launch_flags *out, plait_error *err)
-{
-    shell_words *const words = &out->script;
-
-    const shell_source source = {.text = text,
-                                 .length = length,
-                                 .name = out->file,
-                                 .arguments = call != NULL ? call->arguments : 0,
-                                 .argument = call != NULL ? call->argument : NULL};
-
-    if (call != NULL && call->taken != NULL)
-        *call->taken = true;
-    PLAIT_TRY(shell_read(&source, out->arena, words, err));
-    const int launch = flags_launch(words);
-    out->launch = launch;
-    for (int c = 0; c < words->commands; c++)
-        if (c != launch && flags_counts(words, launch, c))
-            PLAIT_TRY(add_command(out, &words->command[c], err));
-    if (launch < 0)
-        return PLAIT_OK;
-    out->doubtful = words->command[launch].doubtful;
-    return add_command(out, &words->command[launch], err);
-}
-
 /* ---- parsed arguments ---- */
 
 static plait_status word_of(const json_cursor *at, plait_arena *arena, const char **out,
@@ -277,22 +252,34 @@ static plait_status read_members(const json_cursor *root, plait_arena *arena, vo
     return PLAIT_OK;
 }
 
-static bool looks_like_json(const char *text, size_t length)
-{
-    size_t i = 0;
-
-    while (i < length && isspace((unsigned char)text[i]))
-        i++;
-    return i < length && text[i] == '{';
-}
-
 plait_status flags_read(const char *text, size_t length, const char *file, const launch_call *call,
                         plait_arena *arena, launch_flags *out, plait_error *err)
 {
     *out = (launch_flags){.file = file, .arena = arena, .launch = -1};
-    if (looks_like_json(text, length))
+    size_t i = 0;
+    while (i < length && isspace((unsigned char)text[i]))
+        i++;
+    if (i < length && text[i] == '{')
         return json_parse(text, length, file, read_members, arena, out, err);
-    return read_script(text, length, call, out, err);
+    shell_words *const words = &out->script;
+    const shell_source source = {.text = text,
+                                 .length = length,
+                                 .name = out->file,
+                                 .arguments = call != NULL ? call->arguments : 0,
+                                 .argument = call != NULL ? call->argument : NULL};
+
+    if (call != NULL && call->taken != NULL)
+        *call->taken = true;
+    PLAIT_TRY(shell_read(&source, out->arena, words, err));
+    const int launch = flags_launch(words);
+    out->launch = launch;
+    for (int c = 0; c < words->commands; c++)
+        if (c != launch && flags_counts(words, launch, c))
+            PLAIT_TRY(add_command(out, &words->command[c], err));
+    if (launch < 0)
+        return PLAIT_OK;
+    out->doubtful = words->command[launch].doubtful;
+    return add_command(out, &words->command[launch], err);
 }
 
 static launch_flag *find_last(const launch_flags *flags, const char *name)

@@ -161,19 +161,6 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
-/* True if "lora", "qlora" or "peft" is in the value with no letter next to it. */
-static bool names_adapters(const char *value)
-{
-    static const char *const parts[] = {"lora", "qlora", "peft", NULL};
-
-    for (const char *const *part = parts; *part != NULL; part++)
-        for (const char *at = value; (at = strstr(at, *part)) != NULL; at++)
-            if ((at == value || !isalpha((unsigned char)at[-1])) &&
-                !isalpha((unsigned char)at[strlen(*part)]))
-                return true;
-    return false;
-}
-
 static bool is_method(const launch_flag *flag, bool full)
 {
     const method_flag *const kind = kind_of(flag->name);
@@ -183,8 +170,16 @@ static bool is_method(const launch_flag *flag, bool full)
         return false;
     if (kind != NULL)
         return !has_word(kind->full, value);
-    if (text_index(flag->name, recipes) >= 0)
-        return names_adapters(value);
+    if (text_index(flag->name, recipes) >= 0) {
+        // whether "lora", "qlora" or "peft" is in the value with no letter next to it
+        static const char *const parts[] = {"lora", "qlora", "peft", NULL};
+        for (const char *const *part = parts; *part != NULL; part++)
+            for (const char *at = value; (at = strstr(at, *part)) != NULL; at++)
+                if ((at == value || !isalpha((unsigned char)at[-1])) &&
+                    !isalpha((unsigned char)at[strlen(*part)]))
+                    return true;
+        return false;
+    }
     return text_index(flag->name, others) >= 0 || adapter_section(flag->name) > 0 ||
            (!full && text_index(flag->name, adapters) >= 0);
 }
@@ -203,32 +198,6 @@ static bool runs_route(const launch_flags *flags, const char *program, const cha
     return false;
 }
 
-/*
- * Without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2), and
- * so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of
- * hiyouga/LLaMA-Factory).
- */
-static plait_status check_defaults(const launch_flags *flags, plait_error *err)
-{
-    static const char *const stages[] = {"sft", "pt", NULL};
-    const launch_flag *const stage = flags_find(flags, "stage");
-    const bool factory = stage != NULL && text_index(stage->value[0], stages) >= 0 &&
-                         flags_last(flags, "model_name_or_path") != NULL &&
-                         flags_last(flags, "finetuning_type") == NULL;
-    const bool swift = runs_route(flags, "swift", "sft") &&
-                       flags_last(flags, "tuner_type") == NULL &&
-                       flags_last(flags, "train_type") == NULL;
-
-    if (!factory && !swift)
-        return PLAIT_OK;
-    return flags_fail(flags, swift ? "tuner_type" : "finetuning_type", err,
-                      "expected full training, the only kind that plait prices, found LoRA, the "
-                      "default of %s; for full training add %s",
-                      swift ? "swift sft" : "LLaMA-Factory",
-                      swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
-                            : "--finetuning_type full");
-}
-
 static plait_status check_methods(const launch_flags *flags, const char *dashes, plait_error *err)
 {
     const bool full = is_full(flags);
@@ -243,7 +212,25 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
             "expected full training, the only kind that plait prices, found %s%s %.40s", dashes,
             flag->name, flag->value[0]);
     }
-    return check_defaults(flags, err);
+    // without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2),
+    // and so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of
+    // hiyouga/LLaMA-Factory)
+    static const char *const stages[] = {"sft", "pt", NULL};
+    const launch_flag *const stage = flags_find(flags, "stage");
+    const bool factory = stage != NULL && text_index(stage->value[0], stages) >= 0 &&
+                         flags_last(flags, "model_name_or_path") != NULL &&
+                         flags_last(flags, "finetuning_type") == NULL;
+    const bool swift = runs_route(flags, "swift", "sft") &&
+                       flags_last(flags, "tuner_type") == NULL &&
+                       flags_last(flags, "train_type") == NULL;
+    if (!factory && !swift)
+        return PLAIT_OK;
+    return flags_fail(flags, swift ? "tuner_type" : "finetuning_type", err,
+                      "expected full training, the only kind that plait prices, found LoRA, the "
+                      "default of %s; for full training add %s",
+                      swift ? "swift sft" : "LLaMA-Factory",
+                      swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
+                            : "--finetuning_type full");
 }
 
 /* ---- sections of a YAML ---- */
@@ -257,24 +244,6 @@ static bool section_is_off(const yaml_file *yaml, const char *path, size_t width
             return leaf->values > 0 && is_off(leaf->value[0]);
     }
     return false;
-}
-
-/* Keys as destinations: "--num-layers" of a YAML is num_layers. */
-static plait_status keys_as_flags(const yaml_file *yaml, plait_arena *arena, launch_flags *out,
-                                  plait_error *err)
-{
-    *out = (launch_flags){.file = yaml->name, .arena = arena, .launch = -1};
-    for (int i = 0; i < yaml->count; i++) {
-        const yaml_leaf *const leaf = &yaml->leaf[i];
-        const char *const name = flags_destination(leaf->key, arena);
-
-        PLAIT_TRY(plait_check_allocated(name, err));
-        if (leaf->values > 0)
-            PLAIT_TRY(flags_put(
-                out, (launch_flag){.name = name, .values = leaf->values, .value = leaf->value},
-                err));
-    }
-    return PLAIT_OK;
 }
 
 /* ---- software ---- */
@@ -347,17 +316,6 @@ static bool has_key(const char *text, const char *key)
             return true;
     }
     return false;
-}
-
-static plait_status check_keys(const char *text, const char *file, plait_error *err)
-{
-    for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++)
-        if (has_key(text, by_key[s].mark) &&
-            (by_key[s].and == NULL || has_key(text, by_key[s].and)))
-            return refuse_software(by_key[s].name, file, err);
-    if (strstr(text, "\"tp_sizes_enc\"") != NULL) // a key in the JSON of its strategies
-        return refuse_software("Galvatron", file, err);
-    return PLAIT_OK;
 }
 
 /* "verl.trainer.main_ppo" begins with "verl."; "/opt/bin/axolotl" is axolotl. */
@@ -438,7 +396,18 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
 {
     launch_flags flags;
 
-    PLAIT_TRY(keys_as_flags(yaml, arena, &flags, err));
+    // keys as destinations: "--num-layers" of a YAML is num_layers
+    flags = (launch_flags){.file = yaml->name, .arena = arena, .launch = -1};
+    for (int i = 0; i < yaml->count; i++) {
+        const yaml_leaf *const leaf = &yaml->leaf[i];
+        const char *const name = flags_destination(leaf->key, arena);
+
+        PLAIT_TRY(plait_check_allocated(name, err));
+        if (leaf->values > 0)
+            PLAIT_TRY(flags_put(
+                &flags, (launch_flag){.name = name, .values = leaf->values, .value = leaf->value},
+                err));
+    }
     PLAIT_TRY(check_methods(&flags, "", err));
     char expected[192];
 
@@ -467,7 +436,12 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
     plait_error inner = {.status = PLAIT_OK};
 
     PLAIT_TRY(plait_check_allocated(copy, err));
-    PLAIT_TRY(check_keys(copy, name, err));
+    for (size_t s = 0; s < sizeof by_key / sizeof *by_key; s++)
+        if (has_key(copy, by_key[s].mark) &&
+            (by_key[s].and == NULL || has_key(copy, by_key[s].and)))
+            return refuse_software(by_key[s].name, name, err);
+    if (strstr(copy, "\"tp_sizes_enc\"") != NULL) // a key in the JSON of its strategies
+        return refuse_software("Galvatron", name, err);
     plait_status status = yaml_read(text, length, name, arena, &yaml, &inner);
     if (status == PLAIT_OK && yaml.count > 0)
         return check_yaml(&yaml, arena, err);

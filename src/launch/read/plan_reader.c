@@ -92,34 +92,6 @@ static plait_status take_word(const note *n, const char *const *words, int *out,
     return PLAIT_OK;
 }
 
-/* A runtime by path is a file of the user beside the config. */
-static plait_status take_runtime(const note *n, const char *file, plait_arena *arena,
-                                 plans_entry *out, plait_error *err)
-{
-    if (out->runtime != NULL)
-        return PLAIT_OK;
-    out->runtime = data_named_in(file, n->value, arena);
-    return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* A path is not followed: a config is no reason to open other files. */
-static plait_status take_model(const note *n, plait_arena *arena, plans_entry *out,
-                               plait_error *err)
-{
-    plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
-    shell_words words;
-    plait_error ignored = {.status = PLAIT_OK};
-
-    PLAIT_TRY(plait_check_allocated(model, err));
-    const shell_source source = {.text = n->value, .length = strlen(n->value), .name = n->where};
-    PLAIT_TRY(shell_read(&source, arena, &words, err));
-    if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
-        return PLAIT_OK;
-    if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
-        out->model = model;
-    return faults_only(ignored.status, &ignored, err);
-}
-
 static plait_status read_note(const note *n, const char *file, plait_arena *arena, plans_entry *out,
                               plait_error *err)
 {
@@ -131,10 +103,28 @@ static plait_status read_note(const note *n, const char *file, plait_arena *aren
         return take_count(n, PLAIT_MAX_GBS, &out->gbs, err);
     if (text_equal(n->key, "precision"))
         return take_word(n, plait_precision_name, &out->precision, err);
-    if (text_equal(n->key, "model"))
-        return take_model(n, arena, out, err);
-    if (text_equal(n->key, "runtime"))
-        return take_runtime(n, file, arena, out, err);
+    if (text_equal(n->key, "model")) {
+        // a path is not followed: a config is no reason to open other files
+        plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+        shell_words words;
+        plait_error ignored = {.status = PLAIT_OK};
+        PLAIT_TRY(plait_check_allocated(model, err));
+        const shell_source source = {
+            .text = n->value, .length = strlen(n->value), .name = n->where};
+        PLAIT_TRY(shell_read(&source, arena, &words, err));
+        if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
+            return PLAIT_OK;
+        if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
+            out->model = model;
+        return faults_only(ignored.status, &ignored, err);
+    }
+    if (text_equal(n->key, "runtime")) {
+        // a runtime by path is a file of the user beside the config
+        if (out->runtime != NULL)
+            return PLAIT_OK;
+        out->runtime = data_named_in(file, n->value, arena);
+        return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
     const int key = plait_key_find(n->key);
     plait_error inner;
 

@@ -60,34 +60,11 @@ static const char *behind_string(const char *at)
     return NULL;
 }
 
-/* A comment begins at a # after a blank, outside quotes; blanks before it are removed. */
-static void cut_comment(char *line)
-{
-    char *at = line;
-
-    while (*at != '\0' && (*at != '#' || (at > line && at[-1] != ' ' && at[-1] != '\t'))) {
-        const bool opens =
-            (*at == '"' || *at == '\'') && (at == line || strchr(" \t[,:", at[-1]) != NULL);
-        const char *const behind = opens ? behind_string(at) : NULL;
-
-        at = behind != NULL ? line + (behind - line) : at + 1;
-    }
-    while (at > line && isspace((unsigned char)at[-1]))
-        at--;
-    *at = '\0';
-}
-
 /* ---- scalars ---- */
 
 static const char *skip_blanks(const char *at)
 {
     return at + strspn(at, " \t");
-}
-
-/* True for the beginnings of YAML that configs do not need. */
-static bool is_beyond(const char *text)
-{
-    return text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL;
 }
 
 static char *unquoted_text(const char *text, plait_arena *arena)
@@ -108,29 +85,24 @@ static char *unquoted_text(const char *text, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-/* *out is NULL for null. */
-static plait_status read_scalar(const yaml_reader *in, const char *text, const char **out,
-                                plait_error *err)
-{
-    const bool quoted = text[0] == '"' || text[0] == '\'';
-    const char *const behind = quoted ? behind_string(text) : NULL;
-
-    *out = NULL;
-    if (is_beyond(text) || (quoted && (behind == NULL || *behind != '\0')))
-        return fail_expected(in, "a complete value on one line", text, err);
-    if (text[0] == '\0' || text_equal(text, "null") || text_equal(text, "~"))
-        return PLAIT_OK;
-    *out = quoted ? unquoted_text(text, in->arena) : plait_arena_text(in->arena, text);
-    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 static plait_status add_value(yaml_reader *in, const char *text, plait_error *err)
 {
     yaml_leaf *const leaf = &in->leaf[in->file->count - 1];
     const char **list;
     const char *value;
 
-    PLAIT_TRY(read_scalar(in, text, &value, err));
+    // out is NULL for null
+    const bool quoted = text[0] == '"' || text[0] == '\'';
+    const char *const behind = quoted ? behind_string(text) : NULL;
+    value = NULL;
+    // true for the beginnings of YAML that configs do not need
+    if ((text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL) ||
+        (quoted && (behind == NULL || *behind != '\0')))
+        return fail_expected(in, "a complete value on one line", text, err);
+    if (text[0] != '\0' && !text_equal(text, "null") && !text_equal(text, "~")) {
+        value = quoted ? unquoted_text(text, in->arena) : plait_arena_text(in->arena, text);
+        PLAIT_TRY(plait_check_allocated(value, err));
+    }
     if (value == NULL)
         return leaf->is_list ? fail_expected(in, "a value for each element of the list", text, err)
                              : PLAIT_OK;
@@ -210,24 +182,6 @@ static bool above_is_empty(const yaml_reader *in)
            text_equal(leaf->path, in->open[in->depth - 1].path);
 }
 
-/* Go to the mapping whose keys have a column; a new one belongs to the key above. */
-static plait_status enter_mapping(yaml_reader *in, size_t column, const char *line,
-                                  plait_error *err)
-{
-    while (in->depth > 0 && column < in->open[in->depth - 1].column)
-        in->depth--;
-    if (in->depth > 0 && column == in->open[in->depth - 1].column)
-        return PLAIT_OK;
-    if (in->begun && (in->depth == 0 || !above_is_empty(in)))
-        return fail_expected(in, "a key in the same column as the keys above it", line, err);
-    if (in->depth == YAML_MAX_DEPTH)
-        return fail_expected(in, "at most 16 nested levels", line, err);
-    if (in->begun)
-        in->file->count--;
-    in->open[in->depth++].column = column;
-    return PLAIT_OK;
-}
-
 /* "key: value"; the value may be missing. */
 static plait_status read_key(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
@@ -240,7 +194,18 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     colon = skip_blanks(line + width);
     if (width == 0 || colon[0] != ':' || (colon[1] != '\0' && colon[1] != ' '))
         return fail_expected(in, "KEY: VALUE", line, err);
-    PLAIT_TRY(enter_mapping(in, column, line, err));
+    // go to the mapping whose keys have a column; a new one belongs to the key above
+    while (in->depth > 0 && column < in->open[in->depth - 1].column)
+        in->depth--;
+    if (in->depth <= 0 || column != in->open[in->depth - 1].column) {
+        if (in->begun && (in->depth == 0 || !above_is_empty(in)))
+            return fail_expected(in, "a key in the same column as the keys above it", line, err);
+        if (in->depth == YAML_MAX_DEPTH)
+            return fail_expected(in, "at most 16 nested levels", line, err);
+        if (in->begun)
+            in->file->count--;
+        in->open[in->depth++].column = column;
+    }
     path = in->depth > 1 ? plait_arena_printf(in->arena, "%s.%.*s", in->open[in->depth - 2].path,
                                               (int)width, line)
                          : plait_arena_printf(in->arena, "%.*s", (int)width, line);
@@ -289,7 +254,18 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
     if (in->in_text && (column > in->text_column || line[column] == '\0'))
         return PLAIT_OK;
     in->in_text = false;
-    cut_comment(line);
+    // a comment begins at a # after a blank, outside quotes; blanks before it are removed
+    char *at = line;
+    while (*at != '\0' && (*at != '#' || (at > line && at[-1] != ' ' && at[-1] != '\t'))) {
+        const bool opens =
+            (*at == '"' || *at == '\'') && (at == line || strchr(" \t[,:", at[-1]) != NULL);
+        const char *const behind = opens ? behind_string(at) : NULL;
+
+        at = behind != NULL ? line + (behind - line) : at + 1;
+    }
+    while (at > line && isspace((unsigned char)at[-1]))
+        at--;
+    *at = '\0';
     line += column < strlen(line) ? column : strlen(line);
     if (*line == '\0' || (!in->begun && text_equal(line, "---")))
         return PLAIT_OK;

@@ -38,21 +38,6 @@ static const char *script_prelude(const serving_role *role, const serving_engine
 
 /* ---- scripts ---- */
 
-/* Give each of the workers that share a node its own GPUs. */
-static void append_devices(const serving_role *role, text_builder *out)
-{
-    const int all = role->launch->cluster->group[0].gpus_per_node;
-    const int own = role->gpus_per_node;
-
-    if (role->nodes > 1 || all <= 0 || own >= all)
-        return;
-    text_append_printf(out,
-                       "first=$((worker %% %d * %d)) # first GPU of this worker on its node\n"
-                       "CUDA_VISIBLE_DEVICES=$(seq -s, \"$first\" $((first + %d)))\n"
-                       "export CUDA_VISIBLE_DEVICES\n",
-                       all / own, own, own - 1);
-}
-
 static const char *script_of(const serving_role *role, const serving_engine *engine)
 {
     const char *what = plait_arena_printf(
@@ -72,7 +57,16 @@ static const char *script_of(const serving_role *role, const serving_engine *eng
         head,
         engine->config != NULL ? "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n" : "",
         role->port);
-    append_devices(role, &out);
+    // give each of the workers that share a node its own GPUs
+    const int all = role->launch->cluster->group[0].gpus_per_node;
+    const int own = role->gpus_per_node;
+    if (role->nodes <= 1 && all > 0 && own < all) {
+        text_append_printf(&out,
+                           "first=$((worker %% %d * %d)) # first GPU of this worker on its node\n"
+                           "CUDA_VISIBLE_DEVICES=$(seq -s, \"$first\" $((first + %d)))\n"
+                           "export CUDA_VISIBLE_DEVICES\n",
+                           all / own, own, own - 1);
+    }
     text_append_printf(&out, "%sargs=(", script_prelude(role, engine));
     text_append(&out, args);
     text_append_printf(&out, ")\nexec %s \"${MODEL:-%s}\" \"${args[@]}\"\n", engine->program,

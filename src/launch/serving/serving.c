@@ -22,14 +22,9 @@ plait_serve_target plait_serve_target_of(plait_engine_kind kind)
     return (plait_serve_target)kind;
 }
 
-static double ranks_of(const serving_role *role)
-{
-    return role->worker.dp_attention;
-}
-
 int serving_batch(const serving_role *role)
 {
-    return (int)larger(floor(role->launch->plan->batch_cap / ranks_of(role)), 1.0);
+    return (int)larger(floor(role->launch->plan->batch_cap / role->worker.dp_attention), 1.0);
 }
 
 int serving_chunk(const serving_role *role)
@@ -141,29 +136,6 @@ static plait_status check_launch(const plait_serve_launch *launch, plait_engine_
     return PLAIT_OK;
 }
 
-static int fill_roles(const plait_serve_launch *launch, plait_arena *arena, serving_role role[2])
-{
-    static const int port = 8000, decode_port = 9000;
-    const plait_serve_plan *plan = launch->plan;
-    const int node = launch->cluster->group[0].gpus_per_node;
-
-    for (int r = 0; r <= plan->disaggregated; r++) {
-        const int gpus = plait_worker_gpus(plan->worker[r]);
-        role[r] = (serving_role){.launch = launch,
-                                 .index = r,
-                                 .name = !plan->disaggregated ? "server"
-                                         : r == 0             ? "prefill"
-                                                              : "decode",
-                                 .workers = plan->count[r] * plan->replicas,
-                                 .worker = plan->worker[r],
-                                 .nodes = node > 0 && gpus > node ? (gpus + node - 1) / node : 1,
-                                 .port = r == 0 ? port : decode_port,
-                                 .arena = arena};
-        role[r].gpus_per_node = gpus / role[r].nodes;
-    }
-    return plan->disaggregated + 1;
-}
-
 static plait_status add_router(const serving_role role[2], const serving_engine *engine,
                                plait_launch_folder *out, plait_error *err)
 {
@@ -215,7 +187,24 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     const serving_engine *engine = engines[kind];
 
     PLAIT_TRY(check_launch(launch, kind, err));
-    const int roles = fill_roles(launch, arena, role);
+    static const int port = 8000, decode_port = 9000;
+    const plait_serve_plan *plan = launch->plan;
+    const int node = launch->cluster->group[0].gpus_per_node;
+    for (int r = 0; r <= plan->disaggregated; r++) {
+        const int gpus = plait_worker_gpus(plan->worker[r]);
+        role[r] = (serving_role){.launch = launch,
+                                 .index = r,
+                                 .name = !plan->disaggregated ? "server"
+                                         : r == 0             ? "prefill"
+                                                              : "decode",
+                                 .workers = plan->count[r] * plan->replicas,
+                                 .worker = plan->worker[r],
+                                 .nodes = node > 0 && gpus > node ? (gpus + node - 1) / node : 1,
+                                 .port = r == 0 ? port : decode_port,
+                                 .arena = arena};
+        role[r].gpus_per_node = gpus / role[r].nodes;
+    }
+    const int roles = plan->disaggregated + 1;
     if (target == PLAIT_SERVE_TARGET_DYNAMO)
         return serving_dynamo(role, roles, engine, out, err);
     for (int r = 0; r < roles; r++) {

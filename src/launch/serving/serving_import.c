@@ -79,25 +79,6 @@ typedef struct reading {
     serving_import *out;
 } reading;
 
-static plait_status read_count(const reading *r, const launch_flag *flag, int *out,
-                               plait_error *err)
-{
-    static const long most = 1L << 24;
-    char *end;
-
-    if (flag->values < 1 || !shell_word_known(flag->value[0]))
-        return flags_fail(
-            r->flags, flag->name, err,
-            "expected a number, found a value that is only known when the script runs");
-    const long value = strtol(flag->value[0], &end, 10);
-    if (*end != '\0' || value < 1 || value > most)
-        return flags_fail(r->flags, flag->name, err,
-                          "expected an integer from 1 to %ld, found \"%.40s\"", most,
-                          flag->value[0]);
-    *out = (int)value;
-    return PLAIT_OK;
-}
-
 static const char *word_of(const launch_flag *flag)
 {
     return flag->values > 0 && shell_word_known(flag->value[0]) ? flag->value[0] : "";
@@ -161,8 +142,21 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
                   {"context", &r->out->context}};
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        if (strcmp(what, counts[i].what) == 0)
-            return read_count(r, flag, counts[i].out, err);
+        if (strcmp(what, counts[i].what) == 0) {
+            static const long most = 1L << 24;
+            char *end;
+            if (flag->values < 1 || !shell_word_known(flag->value[0]))
+                return flags_fail(
+                    r->flags, flag->name, err,
+                    "expected a number, found a value that is only known when the script runs");
+            const long value = strtol(flag->value[0], &end, 10);
+            if (*end != '\0' || value < 1 || value > most)
+                return flags_fail(r->flags, flag->name, err,
+                                  "expected an integer from 1 to %ld, found \"%.40s\"", most,
+                                  flag->value[0]);
+            *counts[i].out = (int)value;
+            return PLAIT_OK;
+        }
     if (strcmp(what, "experts") == 0)
         r->experts = true;
     else if (strcmp(what, "attention") == 0)

@@ -1,18 +1,12 @@
 /* sglang.c - a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
 
-/* GPUs of a stage, including the attention ranks: the value of --tp-size. */
-static int ranks_of(const serving_role *role)
-{
-    return role->worker.tp * role->worker.dp_attention;
-}
-
-static void add_degrees(const serving_role *role, launch_args *out)
+static void add_all(const serving_role *role, launch_args *out)
 {
     const plait_worker w = role->worker;
-
     args_group(out, "degrees");
-    args_int(out, "--tp-size", ranks_of(role));
+    // GPUs of a stage, including the attention ranks: the value of --tp-size
+    args_int(out, "--tp-size", role->worker.tp * role->worker.dp_attention);
     if (w.pp > 1)
         args_int(out, "--pp-size", w.pp);
     if (w.dp_attention > 1) {
@@ -28,29 +22,6 @@ static void add_degrees(const serving_role *role, launch_args *out)
         args_words(out, "--dist-init-addr",
                    "\"${HEAD:?expected the host name of the first node of this worker}:20000\"");
     }
-}
-
-static void add_weights(const serving_role *role, launch_args *out)
-{
-    const plait_weight_format format = role->launch->plan->weights;
-    const int drafted = role->launch->load.draft;
-
-    if (format == PLAIT_WEIGHT_BF16)
-        args_text(out, "--dtype", "bfloat16");
-    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
-        args_text(out, "--quantization", "fp8");
-    if (drafted == 0)
-        return;
-    args_group(out, "speculative decoding with the model's MTP layers");
-    args_text(out, "--speculative-algorithm", "EAGLE");
-    args_int(out, "--speculative-num-steps", drafted);
-    args_int(out, "--speculative-eagle-topk", 1);
-    args_int(out, "--speculative-num-draft-tokens", drafted + 1);
-}
-
-static void add_all(const serving_role *role, launch_args *out)
-{
-    add_degrees(role, out);
     static const int most_graphs = 512;
     const plait_serve_plan *plan = role->launch->plan;
     const int batch = serving_batch(role);
@@ -62,7 +33,19 @@ static void add_all(const serving_role *role, launch_args *out)
     args_int(out, "--context-length", serving_context(role));
     args_number(out, "--mem-fraction-static", plan->engine->memory_fraction);
     args_text(out, "--kv-cache-dtype", plan->kv == PLAIT_KV_FP8 ? "fp8_e4m3" : "auto");
-    add_weights(role, out);
+    const plait_weight_format format = role->launch->plan->weights;
+    const int drafted = role->launch->load.draft;
+    if (format == PLAIT_WEIGHT_BF16)
+        args_text(out, "--dtype", "bfloat16");
+    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
+        args_text(out, "--quantization", "fp8");
+    if (drafted != 0) {
+        args_group(out, "speculative decoding with the model's MTP layers");
+        args_text(out, "--speculative-algorithm", "EAGLE");
+        args_int(out, "--speculative-num-steps", drafted);
+        args_int(out, "--speculative-eagle-topk", 1);
+        args_int(out, "--speculative-num-draft-tokens", drafted + 1);
+    }
     if (role->launch->plan->disaggregated)
         args_text(out, "--disaggregation-mode", role->name);
 }

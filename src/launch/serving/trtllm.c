@@ -21,13 +21,6 @@ static double cache_share(const serving_role *role)
     return larger(smaller(cache / larger(m.all - m.weights, 1.0), 0.95), 0.05);
 }
 
-static void append_moe(const serving_role *role, text_builder *out)
-{
-    if (role->worker.ep > 1)
-        text_append_printf(out, "moe_expert_parallel_size: %d\nmoe_tensor_parallel_size: %d\n",
-                           role->worker.ep, ranks_of(role) / role->worker.ep);
-}
-
 static const char *engine_config(const serving_role *role)
 {
     const plait_serve_plan *plan = role->launch->plan;
@@ -42,7 +35,9 @@ static const char *engine_config(const serving_role *role)
                        ranks_of(role), role->worker.pp);
     if (role->worker.dp_attention > 1)
         text_append(&out, "enable_attention_dp: true\n");
-    append_moe(role, &out);
+    if (role->worker.ep > 1)
+        text_append_printf(&out, "moe_expert_parallel_size: %d\nmoe_tensor_parallel_size: %d\n",
+                           role->worker.ep, ranks_of(role) / role->worker.ep);
     text_append_printf(&out,
                        "max_batch_size: %d\nmax_num_tokens: %d\nmax_seq_len: %d\n"
                        "enable_chunked_prefill: true\n",

@@ -91,29 +91,6 @@ static const char *cache_format(const serving_role *role)
     return sparse_heads(role->launch->model) > 0 ? "bfloat16" : "auto";
 }
 
-static void add_degrees(const serving_role *role, launch_args *out)
-{
-    const plait_worker w = role->worker;
-
-    args_group(out, "degrees");
-    args_int(out, "--tensor-parallel-size", w.tp);
-    if (w.pp > 1)
-        args_int(out, "--pipeline-parallel-size", w.pp);
-    if (w.dp_attention > 1)
-        args_int(out, "--data-parallel-size", w.dp_attention);
-    if (w.ep > 1)
-        args_switch(out, "--enable-expert-parallel");
-    if (role->nodes > 1 && w.dp_attention > 1) {
-        args_int(out, "--data-parallel-size-local", w.dp_attention / role->nodes);
-        args_words(out, "--data-parallel-address",
-                   "\"${HEAD:?expected the host name of the first node of this worker}\"");
-    }
-    if (role->nodes > 1)
-        args_text(out,
-                  w.dp_attention > 1 ? "--data-parallel-backend" : "--distributed-executor-backend",
-                  "ray");
-}
-
 /*
  * FlashMLA's sparse kernels pad the heads of a rank to 64, which makes tp 8 slower. Source:
  * DeepSeek-V3.2.yaml in vllm-project/recipes 8959cf6.
@@ -132,8 +109,55 @@ static const char *heads_note(const serving_role *role)
                               role->worker.tp, heads / role->worker.tp, least);
 }
 
-static void add_recipe(const serving_role *role, launch_args *out)
+static void add_all(const serving_role *role, launch_args *out)
 {
+    const plait_worker w = role->worker;
+    args_group(out, "degrees");
+    args_int(out, "--tensor-parallel-size", w.tp);
+    if (w.pp > 1)
+        args_int(out, "--pipeline-parallel-size", w.pp);
+    if (w.dp_attention > 1)
+        args_int(out, "--data-parallel-size", w.dp_attention);
+    if (w.ep > 1)
+        args_switch(out, "--enable-expert-parallel");
+    if (role->nodes > 1 && w.dp_attention > 1) {
+        args_int(out, "--data-parallel-size-local", w.dp_attention / role->nodes);
+        args_words(out, "--data-parallel-address",
+                   "\"${HEAD:?expected the host name of the first node of this worker}\"");
+    }
+    if (role->nodes > 1)
+        args_text(out,
+                  w.dp_attention > 1 ? "--data-parallel-backend" : "--distributed-executor-backend",
+                  "ray");
+    const plait_serve_plan *plan = role->launch->plan;
+
+    args_group(out, "batch, chunk, cache");
+    args_int(out, "--max-num-seqs", serving_batch(role));
+    args_int(out, "--max-num-batched-tokens", serving_chunk(role));
+    args_switch(out, "--enable-chunked-prefill");
+    args_int(out, "--max-model-len", serving_context(role));
+    args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
+    args_text(out, "--kv-cache-dtype", cache_format(role));
+    if (role->launch->load.cached > 0.0)
+        args_switch(out, "--enable-prefix-caching");
+    const plait_weight_format format = role->launch->plan->weights;
+
+    if (format == PLAIT_WEIGHT_BF16)
+        args_text(out, "--dtype", "bfloat16");
+    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
+        args_text(out, "--quantization", "fp8");
+    if (role->launch->load.draft > 0)
+        args_printf(out, "--speculative-config",
+                    "{\"method\":\"mtp\",\"num_speculative_tokens\":%d}", role->launch->load.draft);
+    if (role->launch->plan->disaggregated)
+        args_text(out, "--kv-transfer-config",
+                  "{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}");
+}
+
+static void add_served(const serving_role *role, launch_args *out)
+{
+    add_all(role, out);
+    args_words(out, "--port", "\"$PORT\"");
     // find the recipe with the longest family name that begins the model's name
     const plait_model *const model = role->launch->model;
     const char *const slash = strrchr(model->name, '/');
@@ -168,41 +192,6 @@ static void add_recipe(const serving_role *role, launch_args *out)
     }
     if (recipe->reasoning != NULL)
         args_text(out, "--reasoning-parser", recipe->reasoning);
-}
-
-static void add_all(const serving_role *role, launch_args *out)
-{
-    add_degrees(role, out);
-    const plait_serve_plan *plan = role->launch->plan;
-
-    args_group(out, "batch, chunk, cache");
-    args_int(out, "--max-num-seqs", serving_batch(role));
-    args_int(out, "--max-num-batched-tokens", serving_chunk(role));
-    args_switch(out, "--enable-chunked-prefill");
-    args_int(out, "--max-model-len", serving_context(role));
-    args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
-    args_text(out, "--kv-cache-dtype", cache_format(role));
-    if (role->launch->load.cached > 0.0)
-        args_switch(out, "--enable-prefix-caching");
-    const plait_weight_format format = role->launch->plan->weights;
-
-    if (format == PLAIT_WEIGHT_BF16)
-        args_text(out, "--dtype", "bfloat16");
-    if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
-        args_text(out, "--quantization", "fp8");
-    if (role->launch->load.draft > 0)
-        args_printf(out, "--speculative-config",
-                    "{\"method\":\"mtp\",\"num_speculative_tokens\":%d}", role->launch->load.draft);
-    if (role->launch->plan->disaggregated)
-        args_text(out, "--kv-transfer-config",
-                  "{\"kv_connector\":\"NixlConnector\",\"kv_role\":\"kv_both\"}");
-}
-
-static void add_served(const serving_role *role, launch_args *out)
-{
-    add_all(role, out);
-    args_words(out, "--port", "\"$PORT\"");
-    add_recipe(role, out);
 }
 
 static void add_dynamo(const serving_role *role, launch_args *out)

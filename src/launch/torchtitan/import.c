@@ -212,21 +212,6 @@ static void take_precision(titan_reading *in, const titan_flavour *flavour)
                                  : PLAIT_FP8;
 }
 
-/* torch.compile tells the two profiles apart; a user's own profile is named only by a note. */
-static void take_runtime(titan_reading *in)
-{
-    const char *const noted = in->notes.runtime;
-    int compiled = titan_switch_of(in, "compile.enable");
-
-    compiled = compiled < 0 && in->complete ? 0 : compiled;
-    if (noted != NULL && strcmp(noted, "torchtitan") != 0 && strcmp(noted, "torchtitan-eager") != 0)
-        in->out->runtime = noted;
-    else if (compiled >= 0)
-        in->out->runtime = compiled ? "torchtitan" : "torchtitan-eager";
-    else
-        in->out->runtime = noted != NULL ? noted : "torchtitan";
-}
-
 static void warn_of_others(titan_reading *in)
 {
     const char *const exchange = titan_word_of(in, "parallelism.context_parallel_rotate_method");
@@ -409,7 +394,16 @@ static plait_status take_all(titan_reading *in, plait_error *err)
 
     PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
     take_precision(in, flavour);
-    take_runtime(in);
+    // torch.compile tells the two profiles apart; a user's own profile is named only by a note
+    const char *const noted = in->notes.runtime;
+    int compiled = titan_switch_of(in, "compile.enable");
+    compiled = compiled < 0 && in->complete ? 0 : compiled;
+    if (noted != NULL && strcmp(noted, "torchtitan") != 0 && strcmp(noted, "torchtitan-eager") != 0)
+        in->out->runtime = noted;
+    else if (compiled >= 0)
+        in->out->runtime = compiled ? "torchtitan" : "torchtitan-eager";
+    else
+        in->out->runtime = noted != NULL ? noted : "torchtitan";
     warn_of_others(in);
     return PLAIT_OK;
 }

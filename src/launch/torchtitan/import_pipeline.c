@@ -169,25 +169,6 @@ static void default_parts(const titan_reading *in, int stages, const titan_weigh
     parts->layers = layers;
 }
 
-/* A user's own configuration function may name the parts, which no flag does. */
-static bool may_name_parts(const titan_reading *in)
-{
-    const char *const module = titan_word_of(in, "module");
-
-    return !in->complete && (module == NULL || text_index(module, titan_module) < 0);
-}
-
-/* Arguments cannot give stages that no word of a split gives: recipe.py beside them does. */
-static plait_status check_words(const titan_reading *in, plait_error *err)
-{
-    if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
-        in->notes.degrees.split.kind != PLAIT_SPLIT_LAYOUT)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
-                      "expected arguments that assign layers to stages, found that only recipe.py "
-                      "does: import recipe.py of the same folder");
-}
-
 plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
 {
     const char *schedule = titan_word_of(in, "parallelism.pipeline_parallel_schedule");
@@ -207,8 +188,18 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
                    ? PLAIT_OK
                    : titan_set(in, "split", "even", err);
     }
-    if (may_name_parts(in))
-        return check_words(in, err);
+    // a user's own configuration function may name the parts, which no flag does
+    const char *const module = titan_word_of(in, "module");
+    if (!in->complete && (module == NULL || text_index(module, titan_module) < 0)) {
+        // arguments cannot give stages that no word of a split gives: recipe.py beside them does
+        if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
+            in->notes.degrees.split.kind != PLAIT_SPLIT_LAYOUT)
+            return PLAIT_OK;
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, in->name,
+            "expected arguments that assign layers to stages, found that only recipe.py "
+            "does: import recipe.py of the same folder");
+    }
     titan_parts *const out = &parts;
     const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
     const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;

@@ -159,23 +159,6 @@ static void append_model(char *log, text_builder *out)
         text_append(out, "[compile]\nenable = true\n");
 }
 
-/* "Applied selective activation checkpointing to the model", or since 2026 "Applied SelectiveAC" */
-static void append_checkpoint(char *log, text_builder *out)
-{
-    const char *kind = log_last(log, " activation checkpointing to the model");
-
-    while (kind != NULL && kind > log && text_is_alphanumeric(kind[-1]))
-        kind--;
-    text_append(out, "[activation_checkpoint]\n");
-    if (kind == NULL)
-        text_append(out, "mode = \"none\"\n");
-    else if (text_starts_with(kind, "full") || text_starts_with(kind, "FullAC"))
-        text_append(out, "mode = \"full\"\n");
-    else
-        text_append_printf(out, "mode = \"selective\"\nselective_ac_option = \"%s\"\n",
-                           text_starts_with(kind, "SelectiveAC") ? "op" : "unknown");
-}
-
 plait_status titan_read_log(char *log, const char *name, plait_arena *arena, char **config,
                             plait_error *err)
 {
@@ -201,8 +184,21 @@ plait_status titan_read_log(char *log, const char *name, plait_arena *arena, cha
         return PLAIT_OK;
     if (found == NULL)
         append_model(log, &out);
-    if (!has_mode)
-        append_checkpoint(log, &out);
+    if (!has_mode) {
+        // "Applied selective activation checkpointing to the model", or since 2026 "Applied
+        // SelectiveAC"
+        const char *kind = log_last(log, " activation checkpointing to the model");
+        while (kind != NULL && kind > log && text_is_alphanumeric(kind[-1]))
+            kind--;
+        text_append(&out, "[activation_checkpoint]\n");
+        if (kind == NULL)
+            text_append(&out, "mode = \"none\"\n");
+        else if (text_starts_with(kind, "full") || text_starts_with(kind, "FullAC"))
+            text_append(&out, "mode = \"full\"\n");
+        else
+            text_append_printf(&out, "mode = \"selective\"\nselective_ac_option = \"%s\"\n",
+                               text_starts_with(kind, "SelectiveAC") ? "op" : "unknown");
+    }
     if (!has_batch)
         append_batch(log, &out);
     *config = text_builder_finish(&out, NULL);

@@ -117,33 +117,20 @@ static void append_mla(const plait_model *model, const char *backend, text_build
                        backend);
 }
 
-static void append_gqa(const plait_attention *attention, const char *backend, text_builder *out)
-{
-    text_append_printf(out,
-                       "\n\ndef attention(layer_id: int):\n"
-                       "    return make_gqa_config(\n"
-                       "        dim=DIM,\n        n_heads=%d,\n        n_kv_heads=%d,\n"
-                       "        head_dim=%d,\n        wqkv_param_init=LINEAR,\n"
-                       "        wo_param_init=LINEAR,\n"
-                       "        inner_attention=get_attention_config(\"%s\"),\n"
-                       "        fuse_qkv=True,\n",
-                       attention->heads, attention->kv_heads, attention->head_dim, backend);
-    if (attention->qk_norm)
-        text_append_printf(out, "        qk_norm=norm(%d),\n", attention->head_dim);
-    text_append(out, "        rope=ROPE,\n    )\n");
-}
-
 /* ---- feed-forward ---- */
 
-static void append_router(const plait_model *model, const plait_moe *moe, text_builder *out)
+static void append_experts(const plait_model *model, const plait_moe *moe, text_builder *out)
 {
+    text_append_printf(out,
+                       "\n\ndef experts():\n"
+                       "    return make_moe_config(\n        num_experts=%d,\n",
+                       moe->experts);
     const plait_router *const router = &model->numerics.router;
     const bool mla = titan_family_of(model) == TITAN_DEEPSEEK_V3;
     const bool known = router->score != PLAIT_ROUTER_UNKNOWN;
     const bool sigmoid = known ? router->score == PLAIT_ROUTER_SIGMOID : mla;
     const bool normalised = !known || router->normalised || router->score == PLAIT_ROUTER_SCORES;
     char text[TEXT_NUMBER_SIZE];
-
     text_append_printf(out,
                        "        router=make_router_config(\n"
                        "            dim=DIM,\n            num_experts=%d,\n"
@@ -159,15 +146,6 @@ static void append_router(const plait_model *model, const plait_moe *moe, text_b
                            "            num_limited_groups=%d,\n",
                            moe->groups, moe->group_topk);
     text_append(out, "        ),\n");
-}
-
-static void append_experts(const plait_model *model, const plait_moe *moe, text_builder *out)
-{
-    text_append_printf(out,
-                       "\n\ndef experts():\n"
-                       "    return make_moe_config(\n        num_experts=%d,\n",
-                       moe->experts);
-    append_router(model, moe, out);
     text_append_printf(out,
                        "        routed_experts=make_routed_experts_config(\n"
                        "            dim=DIM,\n            hidden_dim=%d,\n"
@@ -208,8 +186,22 @@ static void titan_append_parts(const plait_launch *launch, text_builder *out)
     append_norm(model, out);
     if (model->kind[0].mixer == PLAIT_MIXER_MLA)
         append_mla(model, titan_attention(launch), out);
-    else
-        append_gqa(&model->kind[0].attention, titan_attention(launch), out);
+    else {
+        text_append_printf(out,
+                           "\n\ndef attention(layer_id: int):\n"
+                           "    return make_gqa_config(\n"
+                           "        dim=DIM,\n        n_heads=%d,\n        n_kv_heads=%d,\n"
+                           "        head_dim=%d,\n        wqkv_param_init=LINEAR,\n"
+                           "        wo_param_init=LINEAR,\n"
+                           "        inner_attention=get_attention_config(\"%s\"),\n"
+                           "        fuse_qkv=True,\n",
+                           model->kind[0].attention.heads, model->kind[0].attention.kv_heads,
+                           model->kind[0].attention.head_dim, titan_attention(launch));
+        if (model->kind[0].attention.qk_norm)
+            text_append_printf(out, "        qk_norm=norm(%d),\n",
+                               model->kind[0].attention.head_dim);
+        text_append(out, "        rope=ROPE,\n    )\n");
+    }
     if (moe == NULL || moe->moe.shared_width > 0 || titan_layer_with(model, PLAIT_FFN_MLP) != NULL)
         text_append(out, feed_forward);
     if (moe != NULL)
@@ -247,25 +239,6 @@ static void titan_append_block(const plait_launch *launch, text_builder *out)
     text_append(out, "        **more,\n    )\n");
 }
 
-static void append_predictions(const plait_model *model, text_builder *out)
-{
-    text_append_printf(
-        out,
-        "        mtp_layers=[\n"
-        "            block(\n"
-        "                len(moe_layers) - 1,\n                moe_layers[-1],\n"
-        "                MTPTransformerBlock,\n"
-        "                enorm=norm(DIM),\n                hnorm=norm(DIM),\n"
-        "                mtp_norm=norm(DIM),\n"
-        "                eh_proj=Linear.Config(\n"
-        "                    in_features=2 * DIM, out_features=DIM, param_init=LINEAR\n"
-        "                ),\n"
-        "            )\n"
-        "            for _ in range(%d)\n"
-        "        ],\n",
-        model->mtp_layers);
-}
-
 /* Append the lines that build `config` of layers. */
 static void titan_append_config(const plait_launch *launch, text_builder *out)
 {
@@ -294,31 +267,24 @@ static void titan_append_config(const plait_launch *launch, text_builder *out)
                        "        layers=[block(i, moe) for i, moe in enumerate(moe_layers)],\n",
                        class_of(model), model->tied ? "        enable_weight_tying=True,\n" : "",
                        model->tied ? "skip_param_init" : "WEIGHT");
-    if (model->mtp_layers > 0)
-        append_predictions(model, out);
+    if (model->mtp_layers > 0) {
+        text_append_printf(
+            out,
+            "        mtp_layers=[\n"
+            "            block(\n"
+            "                len(moe_layers) - 1,\n                moe_layers[-1],\n"
+            "                MTPTransformerBlock,\n"
+            "                enorm=norm(DIM),\n                hnorm=norm(DIM),\n"
+            "                mtp_norm=norm(DIM),\n"
+            "                eh_proj=Linear.Config(\n"
+            "                    in_features=2 * DIM, out_features=DIM, param_init=LINEAR\n"
+            "                ),\n"
+            "            )\n"
+            "            for _ in range(%d)\n"
+            "        ],\n",
+            model->mtp_layers);
+    }
     text_append(out, "    )\n");
-}
-
-/* Append the return of the ModelSpec. */
-static void titan_append_spec(const plait_launch *launch, text_builder *out)
-{
-    static const char *const parallelize[TITAN_FAMILIES] = {
-        "parallelize_llama", "parallelize_qwen3", "parallelize_deepseekv3", "parallelize_gptoss"};
-    const plait_model *const model = launch->problem->model;
-    const titan_family family = titan_family_of(model);
-
-    text_append_printf(
-        out, "    return ModelSpec(\n        name=\"%s\",\n        flavor=", titan_module[family]);
-    titan_append_quoted(model->name, out);
-    text_append_printf(
-        out,
-        ",\n        model=config,\n        parallelize_fn=%s,\n"
-        "        pipelining_fn=pipeline_llm,\n"
-        "        post_optimizer_build_fn=%s,\n"
-        "        state_dict_adapter=None,  # only checkpoints in torchtitan's format\n"
-        "    )\n",
-        parallelize[family],
-        model_has_experts(model) ? "register_moe_load_balancing_hook" : "None");
 }
 
 /* ---- number formats ---- */
@@ -477,5 +443,21 @@ void titan_append_model(const plait_launch *launch, text_builder *out)
         append_converters(launch, "        ", out);
         text_append(out, "    ):\n        config = converter.build().convert(config)\n");
     }
-    titan_append_spec(launch, out);
+    // append the return of the ModelSpec
+    static const char *const parallelize[TITAN_FAMILIES] = {
+        "parallelize_llama", "parallelize_qwen3", "parallelize_deepseekv3", "parallelize_gptoss"};
+    const plait_model *const model = launch->problem->model;
+    const titan_family family = titan_family_of(model);
+    text_append_printf(
+        out, "    return ModelSpec(\n        name=\"%s\",\n        flavor=", titan_module[family]);
+    titan_append_quoted(model->name, out);
+    text_append_printf(
+        out,
+        ",\n        model=config,\n        parallelize_fn=%s,\n"
+        "        pipelining_fn=pipeline_llm,\n"
+        "        post_optimizer_build_fn=%s,\n"
+        "        state_dict_adapter=None,  # only checkpoints in torchtitan's format\n"
+        "    )\n",
+        parallelize[family],
+        model_has_experts(model) ? "register_moe_load_balancing_hook" : "None");
 }

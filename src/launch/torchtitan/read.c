@@ -65,18 +65,6 @@ const char *titan_pairs_find(const titan_pairs *pairs, const char *key)
 
 /* ---- a command line ---- */
 
-/* "--a.no-b-c" switches a.b_c off. */
-static plait_status add_switch(titan_pairs *out, char *key, plait_error *err)
-{
-    char *const dot = strrchr(key, '.');
-    char *const leaf = dot != NULL ? dot + 1 : key;
-    const bool off = text_starts_with(leaf, "no_");
-
-    if (off)
-        memmove(leaf, leaf + 3, strlen(leaf + 3) + 1);
-    return titan_pairs_add(out, key, off ? "False" : "True", err);
-}
-
 static bool is_value(const char *word)
 {
     return word[0] != '-' || isdigit((unsigned char)word[1]);
@@ -109,8 +97,15 @@ static plait_status add_flag(const shell_words *words, int end, int *at, titan_p
     if (value == NULL && *at + 1 < end && is_value(words->word[*at + 1]) &&
         !is_choice(words->word[*at + 1]))
         value = words->word[++*at];
-    if (value == NULL)
-        return add_switch(out, key, err);
+    if (value == NULL) {
+        // "--a.no-b-c" switches a.b_c off
+        char *const dot = strrchr(key, '.');
+        char *const leaf = dot != NULL ? dot + 1 : key;
+        const bool off = text_starts_with(leaf, "no_");
+        if (off)
+            memmove(leaf, leaf + 3, strlen(leaf + 3) + 1);
+        return titan_pairs_add(out, key, off ? "False" : "True", err);
+    }
     return shell_word_known(value) ? titan_pairs_add(out, key, value, err) : PLAIT_OK;
 }
 
@@ -303,27 +298,22 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-static const char *skip_python_string(const char *at, const char *end)
-{
-    const char quote = *at;
-    const bool triple = end - at >= 3 && at[1] == quote && at[2] == quote;
-
-    for (at += triple ? 3 : 1; at < end; at++) {
-        if (*at == '\\' && at + 1 < end)
-            at++;
-        else if (*at == quote && !triple)
-            return at + 1;
-        else if (triple && *at == quote && end - at >= 3 && at[1] == quote && at[2] == quote)
-            return at + 3;
-    }
-    return end;
-}
-
 /* Skip one string, comment or character. */
 static const char *skip_one(const char *at, const char *end)
 {
-    if (*at == '"' || *at == '\'')
-        return skip_python_string(at, end);
+    if (*at == '"' || *at == '\'') {
+        const char quote = *at;
+        const bool triple = end - at >= 3 && at[1] == quote && at[2] == quote;
+        for (at += triple ? 3 : 1; at < end; at++) {
+            if (*at == '\\' && at + 1 < end)
+                at++;
+            else if (*at == quote && !triple)
+                return at + 1;
+            else if (triple && *at == quote && end - at >= 3 && at[1] == quote && at[2] == quote)
+                return at + 3;
+        }
+        return end;
+    }
     if (*at != '#')
         return at + 1;
     while (at < end && *at != '\n')
@@ -382,17 +372,6 @@ static plait_status add_setting(python_reader *in, const char *section, const ch
                            plait_arena_printf(arena, "%.*s", (int)(last - from), from), err);
 }
 
-/* config.training.steps = 10: the name of the object is dropped. */
-static plait_status add_attribute(python_reader *in, const char *word, size_t width,
-                                  const char *from, plait_error *err)
-{
-    const char *const dot = memchr(word, '.', width);
-
-    if (dot == NULL)
-        return PLAIT_OK;
-    return add_setting(in, "", dot + 1, width - (size_t)(dot + 1 - word), from, err);
-}
-
 static plait_status take_word(python_reader *in, plait_error *err)
 {
     const char *const word = in->at;
@@ -412,8 +391,13 @@ static plait_status take_word(python_reader *in, plait_error *err)
     } else if (next + 1 < in->end && *next == '=' && next[1] != '=') {
         if (in->depth > 0 && section != NULL)
             return add_setting(in, section, word, width, next + 1, err);
-        if (in->depth == 0)
-            return add_attribute(in, word, width, next + 1, err);
+        if (in->depth == 0) {
+            // config.training.steps = 10: the name of the object is dropped
+            const char *const dot = memchr(word, '.', width);
+            if (dot == NULL)
+                return PLAIT_OK;
+            return add_setting(in, "", dot + 1, width - (size_t)(dot + 1 - word), (next + 1), err);
+        }
     }
     return PLAIT_OK;
 }

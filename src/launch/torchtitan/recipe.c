@@ -11,31 +11,6 @@
 #include "launch/torchtitan/torchtitan.h"
 #include "launch/write/training.h"
 
-static void append_imports(const plait_launch *launch, text_builder *out)
-{
-    const char *const checkpoint = titan_checkpoint(launch);
-
-    text_append(out, "from torchtitan.components.checkpointer import CheckpointManager\n"
-                     "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
-                     "GrainDataLoader\n");
-    if (launch->problem->model->mtp_layers == 0)
-        text_append(out, "from torchtitan.components.loss import ChunkedLossWrapper, "
-                         "CrossEntropyLoss\n");
-    text_append(out, "from torchtitan.components.metrics import MetricsProcessor\n"
-                     "from torchtitan.components.optimizer import LRSchedulersContainer, "
-                     "default_adamw\n"
-                     "from torchtitan.config import CompileConfig, ParallelismConfig, "
-                     "TrainingConfig\n");
-    if (strcmp(checkpoint, "none") != 0)
-        text_append_printf(out, "from torchtitan.distributed.activation_checkpoint import %sAC\n",
-                           strcmp(checkpoint, "full") == 0 ? "Full" : "Selective");
-    text_append(out, "from torchtitan.hf_datasets.text_datasets import DATASETS\n");
-    if (launch->problem->model->mtp_layers > 0)
-        text_append(out, "from torchtitan.models.deepseek_v3.mtp import MTPLoss\n");
-    text_append(out, "from torchtitan.protocols.model_spec import ModelSpec\n"
-                     "from torchtitan.trainer import Trainer\n");
-}
-
 static int by_text(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);
@@ -50,7 +25,27 @@ static void append_sorted_imports(const plait_launch *launch, text_builder *out)
 
     text_builder_init(&lines, out->arena);
     titan_append_model_imports(launch, &lines);
-    append_imports(launch, &lines);
+    const char *const checkpoint = titan_checkpoint(launch);
+    text_append(&lines, "from torchtitan.components.checkpointer import CheckpointManager\n"
+                        "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
+                        "GrainDataLoader\n");
+    if (launch->problem->model->mtp_layers == 0)
+        text_append(&lines, "from torchtitan.components.loss import ChunkedLossWrapper, "
+                            "CrossEntropyLoss\n");
+    text_append(&lines, "from torchtitan.components.metrics import MetricsProcessor\n"
+                        "from torchtitan.components.optimizer import LRSchedulersContainer, "
+                        "default_adamw\n"
+                        "from torchtitan.config import CompileConfig, ParallelismConfig, "
+                        "TrainingConfig\n");
+    if (strcmp(checkpoint, "none") != 0)
+        text_append_printf(&lines,
+                           "from torchtitan.distributed.activation_checkpoint import %sAC\n",
+                           strcmp(checkpoint, "full") == 0 ? "Full" : "Selective");
+    text_append(&lines, "from torchtitan.hf_datasets.text_datasets import DATASETS\n");
+    if (launch->problem->model->mtp_layers > 0)
+        text_append(&lines, "from torchtitan.models.deepseek_v3.mtp import MTPLoss\n");
+    text_append(&lines, "from torchtitan.protocols.model_spec import ModelSpec\n"
+                        "from torchtitan.trainer import Trainer\n");
     text = text_builder_finish(&lines, NULL);
     line = text != NULL ? text_split(out->arena, text, '\n', &count) : NULL;
     if (line == NULL) {
@@ -75,21 +70,6 @@ static const char parts_function[] =
     "    parts[0].insert(0, \"tok_embeddings\")\n"
     "    parts[-1] += [\"norm\", \"lm_head\"]\n"
     "    return parts\n";
-
-static void append_parts(const plait_launch *launch, text_builder *out)
-{
-    const plait_degrees *const d = &launch->plan->degrees;
-
-    if (d->pp == 1)
-        return;
-    text_append(out, "            module_fqns_per_model_part=model_parts([");
-    for (int c = 0; c < d->pp * d->vpp; c++) {
-        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
-
-        text_append_printf(out, c > 0 ? ", %d" : "%d", chunk->last - chunk->first);
-    }
-    text_append(out, "]),\n");
-}
 
 static void append_real(const char *key, double number, const char *behind, text_builder *out)
 {
@@ -166,7 +146,16 @@ static void append_plan(const plait_launch *launch, text_builder *out)
 
     titan_settings_of(launch, &settings);
     append_section(&settings, "parallelism", "ParallelismConfig", out);
-    append_parts(launch, out);
+    const plait_degrees *const d = &launch->plan->degrees;
+    if (d->pp != 1) {
+        text_append(out, "            module_fqns_per_model_part=model_parts([");
+        for (int c = 0; c < d->pp * d->vpp; c++) {
+            const plait_chunk *const chunk = plait_plan_chunk(launch->plan, c);
+
+            text_append_printf(out, c > 0 ? ", %d" : "%d", chunk->last - chunk->first);
+        }
+        text_append(out, "]),\n");
+    }
     text_append(out, "        ),\n");
     append_section(&settings, "training", "TrainingConfig", out);
     text_append_printf(out, "            steps=%d,\n", TRAINING_TRY_STEPS);

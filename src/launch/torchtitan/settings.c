@@ -13,12 +13,6 @@
 #include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-/* Stages that torchtitan takes by default: one per rank, two with chunked schedules. */
-static int default_stages(const plait_degrees *d)
-{
-    return d->pp * (d->vpp > 1 ? 2 : 1);
-}
-
 bool titan_divide_layers(int layers, int stages, titan_weights weights, int *counts)
 {
     const int units = layers + weights.first + weights.last;
@@ -42,7 +36,8 @@ static bool model_gives(const plait_model *model, const plait_degrees *d, const 
     if (!titan_divide_layers(model->layers, stages, *weights, counts) ||
         memcmp(counts, wanted, (size_t)stages * sizeof *counts) != 0)
         return false;
-    if (stages == default_stages(d))
+    // stages that torchtitan takes by default: one per rank, two with chunked schedules
+    if (stages == (d->pp * (d->vpp > 1 ? 2 : 1)))
         return true;
     // layers per stage that give torchtitan this number of stages; 0: none
     const int units = model->layers + weights->first + weights->last;

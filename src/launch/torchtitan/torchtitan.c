@@ -16,15 +16,6 @@
 #include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-/*
- * In these versions FlexAttention, which the other flavours have built in, supports no context
- * parallelism.
- */
-static bool takes_context(titan_family family)
-{
-    return family == TITAN_LLAMA3 || family == TITAN_QWEN3;
-}
-
 static bool titan_has_toml(const plait_launch *launch)
 {
     const plait_problem *const problem = launch->problem;
@@ -37,7 +28,9 @@ static bool titan_has_toml(const plait_launch *launch)
         return false;
     if (d->pp > 1 && flavour->family != TITAN_LLAMA3 && flavour->family != TITAN_DEEPSEEK_V3)
         return false;
-    return d->cp == 1 || takes_context(flavour->family);
+    // in these versions FlexAttention, which the other flavours have built in, supports no context
+    // parallelism
+    return d->cp == 1 || (flavour->family == TITAN_LLAMA3 || flavour->family == TITAN_QWEN3);
 }
 
 /* ---- the split ---- */
@@ -105,44 +98,6 @@ static void append_toml_training(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || folder == NULL;
 }
 
-static void append_sections(const plait_launch *launch, text_builder *out)
-{
-    titan_settings settings;
-    const char *section = "";
-
-    titan_toml_settings_of(launch, &settings);
-    for (int i = 0; i < settings.count; i++) {
-        const titan_setting *const s = &settings.setting[i];
-
-        if (strcmp(section, s->section) != 0) {
-            if (strcmp(section, "parallelism") == 0)
-                append_toml_split(launch, out);
-            text_append_printf(out, "\n[%s]\n", section = s->section);
-        }
-        text_append_printf(out, "%s = ", s->key);
-        titan_append_value(s, "true", "false", out);
-        text_append_char(out, '\n');
-        if (i == 2) // after the batch
-            append_length(launch, out);
-    }
-}
-
-/* Both converters leave the head as it is; experts have a converter of their own. */
-static void append_quantization(const plait_launch *launch, text_builder *out)
-{
-    const bool fp8 = launch->problem->job.precision == PLAIT_FP8;
-    const bool experts = model_has_experts(launch->problem->model);
-
-    if (launch->problem->job.precision == PLAIT_BF16)
-        return;
-    text_append_printf(out, "\n[quantize.linear.%s]\n%sfilter_fqns = [\"output\"%s]\n",
-                       fp8 ? "float8" : "mx", fp8 ? "recipe_name = \"rowwise\"\n" : "",
-                       experts ? ", \"router.gate\"" : "");
-    if (experts)
-        text_append_printf(out, "\n[quantize.grouped_mm.%s]\nfqns = [\"experts\"]\n",
-                           fp8 ? "float8" : "mx");
-}
-
 static void append_model(const plait_launch *launch, text_builder *out)
 {
     const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
@@ -177,8 +132,34 @@ static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
     titan_append_head(launch, "# config.toml - the plan of recipe.py for torchtitan before 2026-03",
                       &places, &out);
     append_model(launch, &out);
-    append_sections(launch, &out);
-    append_quantization(launch, &out);
+    titan_settings settings;
+    const char *section = "";
+    titan_toml_settings_of(launch, &settings);
+    for (int i = 0; i < settings.count; i++) {
+        const titan_setting *const s = &settings.setting[i];
+
+        if (strcmp(section, s->section) != 0) {
+            if (strcmp(section, "parallelism") == 0)
+                append_toml_split(launch, &out);
+            text_append_printf(&out, "\n[%s]\n", section = s->section);
+        }
+        text_append_printf(&out, "%s = ", s->key);
+        titan_append_value(s, "true", "false", &out);
+        text_append_char(&out, '\n');
+        if (i == 2) // after the batch
+            append_length(launch, &out);
+    }
+    // both converters leave the head as it is; experts have a converter of their own
+    const bool fp8 = launch->problem->job.precision == PLAIT_FP8;
+    const bool experts = model_has_experts(launch->problem->model);
+    if (launch->problem->job.precision != PLAIT_BF16) {
+        text_append_printf(&out, "\n[quantize.linear.%s]\n%sfilter_fqns = [\"output\"%s]\n",
+                           fp8 ? "float8" : "mx", fp8 ? "recipe_name = \"rowwise\"\n" : "",
+                           experts ? ", \"router.gate\"" : "");
+        if (experts)
+            text_append_printf(&out, "\n[quantize.grouped_mm.%s]\nfqns = [\"experts\"]\n",
+                               fp8 ? "float8" : "mx");
+    }
     append_toml_training(launch, &out);
     return text_builder_finish(&out, NULL);
 }
@@ -230,20 +211,6 @@ static void append_settings(const plait_launch *launch, launch_args *args)
     }
 }
 
-static void append_split(const plait_launch *launch, launch_args *args)
-{
-    titan_weights weights;
-
-    if (launch->plan->degrees.pp == 1 || !titan_weights_of(launch, &weights))
-        return;
-    args_group(args, "assignment of layers to stages");
-    args_int(args, "--parallelism.pipeline_parallel_first_stage_less_layers", weights.first);
-    args_int(args, "--parallelism.pipeline_parallel_last_stage_less_layers", weights.last);
-    if (weights.layers_per_stage > 0)
-        args_int(args, "--parallelism.pipeline_parallel_layers_per_stage",
-                 weights.layers_per_stage);
-}
-
 /* The choice of a class is a word without dashes, and ends the list. */
 static void append_checkpoint(const plait_launch *launch, launch_args *args)
 {
@@ -271,25 +238,6 @@ static void append_training(const plait_launch *launch, launch_args *args)
     args->failed = args->failed || folder == NULL;
 }
 
-static const char *argument_lines(const plait_launch *launch, const char *own, plait_arena *arena)
-{
-    const titan_family family = titan_family_of(launch->problem->model);
-    launch_args args;
-
-    args_init(&args, arena);
-    args_group(&args, "model");
-    args_text(&args, "--module", own != NULL ? titan_module[family] : "recipe");
-    args_text(&args, "--config", own != NULL ? own : "plan");
-    append_settings(launch, &args);
-    if (own != NULL)
-        append_split(launch, &args);
-    args_group(&args, "to edit: tokenizer, length, schedule, checkpoints");
-    args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
-    append_training(launch, &args);
-    append_checkpoint(launch, &args);
-    return args_shell(&args);
-}
-
 static const char *titan_args(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
@@ -299,7 +247,30 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
         .checkpoints = "--checkpoint.*",
     };
     const char *const own = own_config(launch);
-    const char *const list = argument_lines(launch, own, arena);
+    const titan_family family = titan_family_of(launch->problem->model);
+    launch_args args;
+    args_init(&args, arena);
+    args_group(&args, "model");
+    args_text(&args, "--module", own != NULL ? titan_module[family] : "recipe");
+    args_text(&args, "--config", own != NULL ? own : "plan");
+    append_settings(launch, &args);
+    if (own != NULL) {
+        titan_weights weights;
+        if (launch->plan->degrees.pp != 1 && titan_weights_of(launch, &weights)) {
+            args_group(&args, "assignment of layers to stages");
+            args_int(&args, "--parallelism.pipeline_parallel_first_stage_less_layers",
+                     weights.first);
+            args_int(&args, "--parallelism.pipeline_parallel_last_stage_less_layers", weights.last);
+            if (weights.layers_per_stage > 0)
+                args_int(&args, "--parallelism.pipeline_parallel_layers_per_stage",
+                         weights.layers_per_stage);
+        }
+    }
+    args_group(&args, "to edit: tokenizer, length, schedule, checkpoints");
+    args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
+    append_training(launch, &args);
+    append_checkpoint(launch, &args);
+    const char *const list = args_shell(&args);
     text_builder out;
 
     if (list == NULL)

@@ -104,28 +104,6 @@ static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
     import_set_key(out, PLAIT_KEY_OFFLOAD_SHARE, tenths < 10 ? tenths : 0);
 }
 
-static void set_degrees(const deepspeed_file *file, int dp, plans_entry *out)
-{
-    import_set_key(out, PLAIT_KEY_TP, file->tp);
-    import_set_key(out, PLAIT_KEY_PP, file->pp);
-    import_set_key(out, PLAIT_KEY_CP, file->cp);
-    import_set_key(out, PLAIT_KEY_EP, file->ep);
-    import_set_key(out, PLAIT_KEY_DP, dp);
-    import_set_key(out, PLAIT_KEY_MBS, file->micro);
-    if (file->pp == 1) {
-        import_set_key(out, PLAIT_KEY_VPP, 1);
-        import_set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
-    }
-    if (file->cp > 1)
-        import_set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
-    set_zero(file, dp, out);
-    if (file->checkpoints == DEEPSPEED_OPEN)
-        return;
-    out->degrees.recompute = (plait_recompute){
-        .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
-    out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
-}
-
 static void warn_unread(const deepspeed_file *file, text_builder *out)
 {
     if (file->offload_params && !offloads_params(file))
@@ -170,7 +148,24 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
     out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;
     if (file->bf16 == true || file->fp16 == true)
         out->precision = file->bf16 == true ? PLAIT_BF16 : PLAIT_FP16;
-    set_degrees(file, dp, out);
+    import_set_key(out, PLAIT_KEY_TP, file->tp);
+    import_set_key(out, PLAIT_KEY_PP, file->pp);
+    import_set_key(out, PLAIT_KEY_CP, file->cp);
+    import_set_key(out, PLAIT_KEY_EP, file->ep);
+    import_set_key(out, PLAIT_KEY_DP, dp);
+    import_set_key(out, PLAIT_KEY_MBS, file->micro);
+    if (file->pp == 1) {
+        import_set_key(out, PLAIT_KEY_VPP, 1);
+        import_set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
+    }
+    if (file->cp > 1)
+        import_set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A);
+    set_zero(file, dp, out);
+    if (file->checkpoints != DEEPSPEED_OPEN) {
+        out->degrees.recompute = (plait_recompute){
+            .kind = file->checkpoints > 0 ? PLAIT_RECOMPUTE_FULL : PLAIT_RECOMPUTE_NONE};
+        out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
+    }
     warn_unread(file, warnings);
     return PLAIT_OK;
 }

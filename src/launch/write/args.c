@@ -97,18 +97,13 @@ static void append_option(const launch_args *args, const launch_option *option, 
         shell_append_word(out, option->value);
 }
 
-static bool begins_group(const launch_args *args, int i)
-{
-    return args->option[i].name == NULL && i + 1 < args->count && args->option[i + 1].name != NULL;
-}
-
 char *args_shell(const launch_args *args)
 {
     text_builder out;
 
     text_builder_init(&out, args->arena);
     for (int i = 0; i < args->count; i++) {
-        if (begins_group(args, i))
+        if (args->option[i].name == NULL && i + 1 < args->count && args->option[i + 1].name != NULL)
             text_append_printf(&out, "\n# %s\n", args->option[i].value);
         if (args->option[i].name == NULL)
             continue;

@@ -39,14 +39,6 @@ static int64_t bucket_elements(const plait_problem *problem, const plait_degrees
 
 /* ---- the config ---- */
 
-static void write_batch(const plait_problem *problem, const plait_degrees *d, json_writer *json)
-{
-    json_member_int64(json, "train_batch_size", problem->job.gbs);
-    json_member_int64(json, "train_micro_batch_size_per_gpu", d->mbs);
-    json_member_int64(json, "gradient_accumulation_steps",
-                      plait_degrees_microbatches(d, problem->job.gbs));
-}
-
 static void write_precision(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
     const plait_state_bytes state = plait_state_of(problem, d);
@@ -111,21 +103,6 @@ static void begin_on_host(json_writer *json, const char *section)
     json_member_bool(json, "pin_memory", true);
 }
 
-/* offload_optimizer moves reduced gradients, the optimizer's state and its step to the host. */
-static void write_offload(const plait_degrees *d, json_writer *json)
-{
-    if (d->offload == PLAIT_OFFLOAD_NONE)
-        return;
-    begin_on_host(json, "offload_optimizer");
-    if (d->offload_share > 0)
-        json_member_number(json, "ratio", plait_offload_share_of(d));
-    json_end_object(json);
-    if (d->offload != PLAIT_OFFLOAD_PARAMS)
-        return;
-    begin_on_host(json, "offload_param");
-    json_end_object(json);
-}
-
 static void write_zero(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
     const plait_runtime *const runtime = problem->runtime;
@@ -146,23 +123,17 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
                           bucket_elements(problem, d, runtime->state.gather));
     if (d->zero == 3)
         write_stage3(problem, d, json);
-    write_offload(d, json);
-    json_end_object(json);
-}
-
-/*
- * The section switches nothing on: it gives the number of checkpoints that the training script
- * makes.
- */
-static void write_recompute(const plait_problem *problem, const plait_degrees *d, json_writer *json)
-{
-    const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
-
-    json_write_key(json, "activation_checkpointing");
-    json_begin_object(json);
-    json_member_bool(json, "partition_activations", false);
-    json_member_bool(json, "cpu_checkpointing", false);
-    json_member_int64(json, "number_checkpoints", full ? problem->model->layers : 0);
+    // offload_optimizer moves reduced gradients, the optimizer's state and its step to the host
+    if (d->offload != PLAIT_OFFLOAD_NONE) {
+        begin_on_host(json, "offload_optimizer");
+        if (d->offload_share > 0)
+            json_member_number(json, "ratio", plait_offload_share_of(d));
+        json_end_object(json);
+        if (d->offload == PLAIT_OFFLOAD_PARAMS) {
+            begin_on_host(json, "offload_param");
+            json_end_object(json);
+        }
+    }
     json_end_object(json);
 }
 
@@ -218,31 +189,6 @@ static void write_schedule(const launch_training *t, json_writer *json)
     end_typed(json);
 }
 
-/*
- * Under the pipeline engine a schedule here would override the one that Megatron's arguments make.
- */
-static void write_training(const plait_problem *problem, deepspeed_engine engine, json_writer *json)
-{
-    const launch_training t = training_of(problem);
-
-    if (engine == DEEPSPEED_ZERO) {
-        write_optimizer(&t, json);
-        write_schedule(&t, json);
-    }
-    json_member_number(json, "gradient_clipping", t.clip);
-}
-
-/* Every transformer layer is a checkpoint, whatever interval the script gave its PipelineModule. */
-static void write_pipeline(const plait_degrees *d, json_writer *json)
-{
-    json_write_key(json, "pipeline");
-    json_begin_object(json);
-    json_member_int64(json, "stages", d->pp);
-    json_member_int64(json, "activation_checkpoint_interval",
-                      d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
-    json_end_object(json);
-}
-
 plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engine,
                               plait_arena *arena, const char **text, plait_error *err)
 {
@@ -252,13 +198,39 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    write_batch(problem, d, &json);
+    json_member_int64(&json, "train_batch_size", problem->job.gbs);
+    json_member_int64(&json, "train_micro_batch_size_per_gpu", d->mbs);
+    json_member_int64(&json, "gradient_accumulation_steps",
+                      plait_degrees_microbatches(d, problem->job.gbs));
     write_precision(problem, &launch->plan->degrees, &json);
     write_zero(problem, d, &json);
-    write_recompute(problem, d, &json);
-    if (engine == DEEPSPEED_PIPELINE)
-        write_pipeline(d, &json);
-    write_training(problem, engine, &json);
+    // the section switches nothing on: it gives the number of checkpoints that the training script
+    // makes
+    const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
+    json_write_key(&json, "activation_checkpointing");
+    json_begin_object(&json);
+    json_member_bool(&json, "partition_activations", false);
+    json_member_bool(&json, "cpu_checkpointing", false);
+    json_member_int64(&json, "number_checkpoints", full ? problem->model->layers : 0);
+    json_end_object(&json);
+    if (engine == DEEPSPEED_PIPELINE) {
+        // every transformer layer is a checkpoint, whatever interval the script gave its
+        // PipelineModule
+        json_write_key(&json, "pipeline");
+        json_begin_object(&json);
+        json_member_int64(&json, "stages", d->pp);
+        json_member_int64(&json, "activation_checkpoint_interval",
+                          d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
+        json_end_object(&json);
+    }
+    // under the pipeline engine a schedule here would override the one that Megatron's arguments
+    // make
+    const launch_training t = training_of(problem);
+    if (engine == DEEPSPEED_ZERO) {
+        write_optimizer(&t, &json);
+        write_schedule(&t, &json);
+    }
+    json_member_number(&json, "gradient_clipping", t.clip);
     json_end_object(&json);
     return json_writer_finish(&json, text, NULL, err);
 }

@@ -9,27 +9,21 @@
 
 /* ---- heads of files ---- */
 
-/* "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm". */
-static const char *devices_text(const plait_launch *launch, plait_arena *arena)
+/* "plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, pp 16, ..." */
+static const char *title_of(const plait_launch *launch, plait_arena *arena)
 {
+    const plait_degrees *const d = &launch->plan->degrees;
+    const plait_problem *const problem = launch->problem;
+    // "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm"
     const plait_cluster *const cluster = launch->problem->cluster;
     text_builder out;
-
     text_builder_init(&out, arena);
     for (int g = 0; g < cluster->groups; g++)
         if (plait_plan_gpus(launch->plan, g) > 0)
             text_append_printf(&out, "%s%d x %s", out.length > 0 ? " + " : "",
                                plait_plan_gpus(launch->plan, g),
                                cluster->group[g].accelerator->name);
-    return text_builder_finish(&out, NULL);
-}
-
-/* "plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, pp 16, ..." */
-static const char *title_of(const plait_launch *launch, plait_arena *arena)
-{
-    const plait_degrees *const d = &launch->plan->degrees;
-    const plait_problem *const problem = launch->problem;
-    const char *const on = devices_text(launch, arena);
+    const char *const on = text_builder_finish(&out, NULL);
     const char *text;
 
     if (on == NULL)
@@ -177,45 +171,6 @@ static int nodes_of_domain(const plait_problem *problem)
     return domain > 1 && domain < nodes && nodes % domain == 0 ? domain : 0;
 }
 
-/* 1.5 times the steps of a trial and half an hour to start, in whole hours. */
-static int trial_hours(const plait_launch *launch)
-{
-    const double trial_s = 1.5 * TRAINING_TRY_STEPS * launch->cost->step_s;
-
-    return (int)fmin(ceil(trial_s / 3600.0 + 0.5), 9999.0);
-}
-
-static void append_directives(const plait_launch *launch, const launch_program *program,
-                              const char *job, text_builder *out)
-{
-    const char *const devices = device_of(program)->slurm;
-    int gpus_per_node;
-    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
-    const int domain = nodes_of_domain(launch->problem);
-
-    text_append_printf(out,
-                       "#!/bin/bash\n"
-                       "#SBATCH --job-name=%s\n"
-                       "#SBATCH --nodes=%d\n"
-                       "#SBATCH --ntasks-per-node=1\n"
-                       "#SBATCH --%s%c%d\n"
-                       "#SBATCH --exclusive\n"
-                       "#SBATCH --distribution=block\n",
-                       job, nodes, devices, strchr(devices, '=') != NULL ? ':' : '=',
-                       gpus_per_node);
-    if (domain > 0)
-        text_append_printf(out, "#SBATCH --segment=%d\n", domain);
-    text_append_printf(out,
-                       "# To edit: time limit, account and partition of the run.\n"
-                       "#SBATCH --time=%d:00:00\n",
-                       trial_hours(launch));
-    if (launch->account != NULL)
-        text_append_printf(out, "#SBATCH --account=%s\n", launch->account);
-    else
-        text_append(out, "##SBATCH --account=NAME\n");
-    text_append(out, "##SBATCH --partition=NAME\n");
-}
-
 /*
  * The name of an image with this character after its registry, "nvcr.io#nvidia/pytorch:26.06-py3":
  * enroot needs '#', all others '/'. The path of a file is left as it is.
@@ -261,7 +216,33 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_directives(launch, program, job, &out);
+    const char *const devices = device_of(program)->slurm;
+    int gpus_per_node;
+    const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
+    const int domain = nodes_of_domain(launch->problem);
+    text_append_printf(&out,
+                       "#!/bin/bash\n"
+                       "#SBATCH --job-name=%s\n"
+                       "#SBATCH --nodes=%d\n"
+                       "#SBATCH --ntasks-per-node=1\n"
+                       "#SBATCH --%s%c%d\n"
+                       "#SBATCH --exclusive\n"
+                       "#SBATCH --distribution=block\n",
+                       job, nodes, devices, strchr(devices, '=') != NULL ? ':' : '=',
+                       gpus_per_node);
+    if (domain > 0)
+        text_append_printf(&out, "#SBATCH --segment=%d\n", domain);
+    // 1.5 times the steps of a trial and half an hour to start, in whole hours
+    const double trial_s = 1.5 * TRAINING_TRY_STEPS * launch->cost->step_s;
+    text_append_printf(&out,
+                       "# To edit: time limit, account and partition of the run.\n"
+                       "#SBATCH --time=%d:00:00\n",
+                       (int)fmin(ceil(trial_s / 3600.0 + 0.5), 9999.0));
+    if (launch->account != NULL)
+        text_append_printf(&out, "#SBATCH --account=%s\n", launch->account);
+    else
+        text_append(&out, "##SBATCH --account=NAME\n");
+    text_append(&out, "##SBATCH --partition=NAME\n");
     scripts_append_head(launch, "# submit.sbatch - run `sbatch submit.sbatch` in this folder", NULL,
                         &out);
     if (program->checkout != NULL)
@@ -296,18 +277,6 @@ static void append_image(const plait_launch *launch, const launch_program *progr
             program->what, device_of(program)->base);
 }
 
-/* Sites choose the names of their network's device plugins; pinned memory needs IPC_LOCK. */
-static void append_network(text_builder *out)
-{
-    text_append(out,
-                "                  # To edit: the network devices; without them traffic uses TCP\n"
-                "                  # rdma/hca_shared_devices_a: 1\n"
-                "                  # vpc.amazonaws.com/efa: 1\n"
-                "              securityContext:\n"
-                "                capabilities:\n"
-                "                  add: [\"IPC_LOCK\"]\n");
-}
-
 static void append_replica(const plait_launch *launch, text_builder *out, const char *role,
                            int replicas, const char *job, const launch_program *program)
 {
@@ -338,8 +307,16 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
                        "                limits:\n"
                        "                  %s: %d\n",
                        device_of(program)->kubernetes, gpus_per_node);
-    if (nodes > 1)
-        append_network(out);
+    if (nodes > 1) {
+        // sites choose the names of their network's device plugins; pinned memory needs IPC_LOCK
+        text_append(
+            out, "                  # To edit: the network devices; without them traffic uses TCP\n"
+                 "                  # rdma/hca_shared_devices_a: 1\n"
+                 "                  # vpc.amazonaws.com/efa: 1\n"
+                 "              securityContext:\n"
+                 "                capabilities:\n"
+                 "                  add: [\"IPC_LOCK\"]\n");
+    }
     text_append_printf(out,
                        "              volumeMounts:\n"
                        "                - name: plan\n"

@@ -119,34 +119,6 @@ const char *training_checkpoints(const plait_model *model, plait_arena *arena)
 
 /* ---- values to edit ---- */
 
-/* List the values that a source leaves open, ", " before each. */
-static void append_open(const plait_training *published, text_builder *out)
-{
-    const struct {
-        const char *name;
-        bool known;
-    } values[] = {
-        {"learning rate", published->lr > 0.0},
-        {"final learning rate", published->min_lr > 0.0},
-        {"learning rate decay", published->decay != PLAIT_LR_UNKNOWN},
-        {"length", published->tokens > 0.0},
-        {"warm-up", published->warmup_steps > 0.0 || published->warmup_tokens > 0.0},
-        {"betas", published->beta1 > 0.0 && published->beta2 > 0.0},
-        {"epsilon", published->eps > 0.0},
-        {"weight decay", published->source != NULL && !isnan(published->weight_decay)},
-        {"clipping", published->clip > 0.0},
-    };
-    const char *between = "";
-
-    for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
-        if (values[v].known)
-            continue;
-        text_append_printf(out, "%s%s", between, values[v].name);
-        between = ", ";
-    }
-    text_append(out, between[0] == '\0' ? "none" : "");
-}
-
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out)
 {
@@ -164,7 +136,30 @@ void training_append_edits(const plait_problem *problem, const training_places *
         text_append(out, "#                published: ");
         text_append_plain(out, published->source != NULL ? published->source : "no values");
         text_append(out, "\n#                placeholders: ");
-        append_open(published, out);
+        // list the values that a source leaves open, ", " before each
+        const struct {
+            const char *name;
+            bool known;
+        } values[] = {
+            {"learning rate", published->lr > 0.0},
+            {"final learning rate", published->min_lr > 0.0},
+            {"learning rate decay", published->decay != PLAIT_LR_UNKNOWN},
+            {"length", published->tokens > 0.0},
+            {"warm-up", published->warmup_steps > 0.0 || published->warmup_tokens > 0.0},
+            {"betas", published->beta1 > 0.0 && published->beta2 > 0.0},
+            {"epsilon", published->eps > 0.0},
+            {"weight decay", published->source != NULL && !isnan(published->weight_decay)},
+            {"clipping", published->clip > 0.0},
+        };
+        const char *between = "";
+
+        for (size_t v = 0; v < sizeof values / sizeof values[0]; v++) {
+            if (values[v].known)
+                continue;
+            text_append_printf(out, "%s%s", between, values[v].name);
+            between = ", ";
+        }
+        text_append(out, between[0] == '\0' ? "none" : "");
         text_append_char(out, '\n');
     }
     if (places->checkpoints != NULL)
