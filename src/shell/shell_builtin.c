@@ -6,7 +6,6 @@
 
 /* ---- declare ---- */
 
-/* Has a command an option with one of these letters? */
 static bool has_letter(const shell_list *words, const char *letters)
 {
     for (int i = 1; i < words->count; i++)
@@ -104,20 +103,6 @@ static bool sets_paths_only(const char *file)
 
 /* ---- parameters ---- */
 
-/* Runs `shift N`. If it may run more than once or not at all, the parameters become unknown. */
-static void run_shift(shell_state *in, const shell_list *words)
-{
-    int by = 1;
-
-    if (in->argument.count == 0)
-        return;
-    if (in->certainty != SHELL_CERTAIN || in->loops > 0 ||
-        (words->count > 1 && !text_parse_int(words->word[1], 0, in->argument.count, &by)))
-        in->argument_unknown = true;
-    else
-        in->argument = (shell_list){in->argument.word + by, in->argument.count - by, 0};
-}
-
 /* ---- conditions ---- */
 
 /*
@@ -171,13 +156,20 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         in->cause = -1;
         for (int i = 1; i < words->count; i++)
             (void)shell_expand_arith(in, shell_text_of(words->word[i]), &ignored);
-    } else if (which == 13)
-        run_shift(in, words);
-    else if (strcmp(name, "printf") == 0 && strcmp(option, "-v") == 0)
+    } else if (which == 13) {
+        // if `shift N` may run more than once or not at all, the parameters become unknown
+        int by = 1;
+        if (in->argument.count != 0) {
+            if (in->certainty != SHELL_CERTAIN || in->loops > 0 ||
+                (words->count > 1 && !text_parse_int(words->word[1], 0, in->argument.count, &by)))
+                in->argument_unknown = true;
+            else
+                in->argument = (shell_list){in->argument.word + by, in->argument.count - by, 0};
+        }
+    } else if (strcmp(name, "printf") == 0 && strcmp(option, "-v") == 0)
         clear_names(in, &(shell_list){words->word, words->count < 3 ? words->count : 3, 0}, 2,
                     false);
     else if (strcmp(name, "set") == 0) {
-        // runs `set -- WORDS`
         if (words->count >= 2 && strcmp(words->word[1], "--") == 0) {
             in->argument_unknown = in->certainty != SHELL_CERTAIN || in->loops > 0;
             in->argument = (shell_list){words->word + 2, words->count - 2, 0};

@@ -51,7 +51,6 @@ static int cause_of(shell_state *in)
     return shell_origin_index(in->out, shell_unknown(in, in->command->text, false));
 }
 
-/* Evaluates a list that runs only if an unknown condition is true. */
 static void eval_possible(shell_state *in, const shell_node *first, int cause)
 {
     const shell_reach outer = reach_of(in);
@@ -132,7 +131,7 @@ static void eval_case(shell_state *in, const shell_node *node)
     in->status = SHELL_TRUE;
     for (const shell_node *branch = node->body;
          branch != NULL && (match != SHELL_TRUE || in->surveying); branch = branch->next) {
-        // does one of the patterns of a branch match?
+
         shell_status found = SHELL_FALSE;
         in->cause = -1;
         for (int i = 0; i < branch->words && found != SHELL_TRUE; i++) {
@@ -156,7 +155,6 @@ static void eval_case(shell_state *in, const shell_node *node)
     in->status = open ? SHELL_PROGRAM : in->status;
 }
 
-/* Evaluates [[ ]]. */
 static void eval_condition(shell_state *in, const shell_node *node)
 {
     shell_list words = {0};
@@ -173,7 +171,6 @@ static void eval_condition(shell_state *in, const shell_node *node)
     in->status = shell_test(in, &words, true);
 }
 
-/* Evaluates (( )). */
 static void eval_arithmetic(shell_state *in, const shell_node *node)
 {
     int64_t number;
@@ -235,32 +232,6 @@ static void eval_rounds(shell_state *in, const shell_node *node, shell_text head
     in->loops--;
 }
 
-/*
- * Evaluates for NAME in WORDS, for NAME, for ((A; B; C)) or select NAME in WORDS. With one word,
- * exactly one round runs.
- */
-static void eval_for(shell_state *in, const shell_node *node, shell_text head)
-{
-    const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
-    shell_list value = {0};
-
-    for (int i = 2; i < node->words; i++)
-        shell_expand_word(in, node->word[i], SHELL_SPLIT, &value);
-    if (node->words > 1 && value.count == 0 && !in->surveying)
-        return;
-    if (!node->counts && !node->select && value.count == 1 && shell_word_known(value.word[0]) &&
-        strpbrk(value.word[0], "*?[{") == NULL) {
-        shell_set(in, name, false, &value);
-        (void)eval_round(in, node);
-        if (in->certainty != SHELL_CERTAIN)
-            shell_set_unknown(in, name, head);
-        return;
-    }
-    if (!node->counts && *name != '\0')
-        shell_set_unknown(in, name, head);
-    eval_rounds(in, node, head);
-}
-
 static void eval_loop(shell_state *in, const shell_node *node)
 {
     shell_text head = node->text;
@@ -268,9 +239,27 @@ static void eval_loop(shell_state *in, const shell_node *node)
 
     if (semicolon != NULL && !node->counts)
         head.length = (size_t)(semicolon - head.at);
-    if (node->kind == SHELL_FOR)
-        eval_for(in, node, head);
-    else
+    if (node->kind == SHELL_FOR) {
+        // evaluates for NAME in WORDS, for NAME, for ((A; B; C)) or select NAME in WORDS. With one
+        // word, exactly one round runs
+        const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
+        shell_list value = {0};
+        for (int i = 2; i < node->words; i++)
+            shell_expand_word(in, node->word[i], SHELL_SPLIT, &value);
+        if (node->words <= 1 || value.count != 0 || in->surveying) {
+            if (!node->counts && !node->select && value.count == 1 &&
+                shell_word_known(value.word[0]) && strpbrk(value.word[0], "*?[{") == NULL) {
+                shell_set(in, name, false, &value);
+                (void)eval_round(in, node);
+                if (in->certainty != SHELL_CERTAIN)
+                    shell_set_unknown(in, name, head);
+            } else {
+                if (!node->counts && *name != '\0')
+                    shell_set_unknown(in, name, head);
+                eval_rounds(in, node, head);
+            }
+        }
+    } else
         eval_rounds(in, node, head);
     in->status = SHELL_PROGRAM;
 }
@@ -329,7 +318,6 @@ static void call_function(shell_state *in, shell_function function, const shell_
         in->variable[in->local[in->locals - 1].variable] = in->local[in->locals - 1].old;
 }
 
-/* Evaluates a text as commands, in the current state. */
 static void eval_text(shell_state *in, const char *text)
 {
     const int line = in->c->line;
@@ -372,25 +360,6 @@ static void skip_rest(shell_state *in, int reach)
     in->certainty = SHELL_POSSIBLE;
 }
 
-static void run_program(shell_state *in, const shell_node *node, const shell_list *words)
-{
-    const int origin = shell_origin_index(in->out, words->word[0]);
-
-    if (shell_run_builtin(in, words))
-        return;
-    // records the files that a command writes: `echo TEXT >FILE`, and here-documents
-    if (node->target.length != 0 && !((!node->has_here && strcmp(words->word[0], "echo") != 0))) {
-        shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
-                       !node->has_here     ? shell_joined(in, words, 1)
-                       : node->here_quoted ? shell_copy(in->c, node->here)
-                                           : shell_expand_text(in, node->here));
-    }
-    // eval of an unknown text may assign to any variable
-    if (in->evaluations > 0 && words->word[0][0] == SHELL_UNKNOWN && !in->out->origin[origin].unset)
-        shell_forget(in, shell_text_of(in->out->origin[origin].text));
-    shell_add_job_command(in, words);
-}
-
 static void run_words(shell_state *in, const shell_node *node, const shell_list *words)
 {
     static const char *const breaks[] = {"break", "continue", NULL};
@@ -412,8 +381,7 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
         eval_text(in, shell_joined(in, words, 1));
         in->evaluations--;
     } else if (script > 0) {
-        // evaluates the script of `bash -c`. It runs in another process, so its variables are
-        // discarded after it
+        // the script of `bash -c` runs in another process, so its variables are discarded after it
         const shell_list argument = in->argument;
         const bool argument_unknown = in->argument_unknown;
         const int first = script + 2 < words->count ? script + 2 : words->count;
@@ -428,7 +396,22 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
         in->argument_unknown = argument_unknown;
         shell_restore(in, saved);
     } else {
-        run_program(in, node, words);
+        const int origin = shell_origin_index(in->out, words->word[0]);
+        if (!shell_run_builtin(in, words)) {
+            // files that a command writes: `echo TEXT >FILE`, and here-documents
+            if (node->target.length != 0 &&
+                (node->has_here || strcmp(words->word[0], "echo") == 0)) {
+                shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
+                               !node->has_here     ? shell_joined(in, words, 1)
+                               : node->here_quoted ? shell_copy(in->c, node->here)
+                                                   : shell_expand_text(in, node->here));
+            }
+            // eval of an unknown text may assign to any variable
+            if (in->evaluations > 0 && words->word[0][0] == SHELL_UNKNOWN &&
+                !in->out->origin[origin].unset)
+                shell_forget(in, shell_text_of(in->out->origin[origin].text));
+            shell_add_job_command(in, words);
+        }
     }
     // `command export A=1` is not evaluated
     if (text_index(name, prefixes) >= 0 && words->count > 1 && words->word[1][0] != '-')
@@ -477,34 +460,29 @@ static void assign_variable(shell_state *in, shell_text text)
         shell_assign(in, &a);
 }
 
-/* Expands the words of a command, and assigns those of `export NAME=VALUE` instead. */
-static void expand_command(shell_state *in, const shell_node *node, shell_list *words)
-{
-    in->vanished = false;
-    for (int i = node->assignments; i < node->words; i++) {
-        const shell_text text = node->word[i];
-        const size_t length = shell_assignment_length(text);
-
-        if (length > 0 && words->count > 0 && shell_is_declaration(shell_text_of(*words->word))) {
-            shell_declare(in, words, shell_copy(in->c, (shell_text){text.at, length}));
-            assign_variable(in, text);
-            continue;
-        }
-        shell_expand_word(in, text, SHELL_SPLIT, words);
-        const char *const word = words->count > 0 ? words->word[words->count - 1] : "";
-        const int origin = shell_origin_index(in->out, word);
-        in->vanished = in->vanished || (*text.at == '$' && origin >= 0 && shell_word_open(word) &&
-                                        in->out->origin[origin].unset);
-    }
-}
-
 static void eval_simple(shell_state *in, const shell_node *node)
 {
     const int substitutions = in->substitutions;
     shell_list words = {0};
 
     in->command = node;
-    expand_command(in, node, &words);
+    // words of `export NAME=VALUE` are assigned instead of expanded
+    in->vanished = false;
+    for (int i = node->assignments; i < node->words; i++) {
+        const shell_text text = node->word[i];
+        const size_t length = shell_assignment_length(text);
+
+        if (length > 0 && words.count > 0 && shell_is_declaration(shell_text_of(*words.word))) {
+            shell_declare(in, &words, shell_copy(in->c, (shell_text){text.at, length}));
+            assign_variable(in, text);
+            continue;
+        }
+        shell_expand_word(in, text, SHELL_SPLIT, &words);
+        const char *const word = words.count > 0 ? words.word[words.count - 1] : "";
+        const int origin = shell_origin_index(in->out, word);
+        in->vanished = in->vanished || (*text.at == '$' && origin >= 0 && shell_word_open(word) &&
+                                        in->out->origin[origin].unset);
+    }
     if (words.count == 0) {
         for (int i = 0; i < node->assignments; i++)
             assign_variable(in, node->word[i]);
@@ -512,7 +490,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
         return;
     }
     if (node->assignments > 0) {
-        // runs NAME=VALUE COMMAND, which sets the variables for the command only
+        // NAME=VALUE COMMAND sets the variables for the command only
         const size_t settings = (size_t)node->assignments;
         const int commands = in->out->commands;
         shell_variable *const old = shell_alloc(in->c, settings, sizeof *old);

@@ -129,45 +129,6 @@ static void find_parameter(const shell_state *in, shell_parameter *p)
     p->value = &p->argument;
 }
 
-/*
- * Expands ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT} or ${NAME:+TEXT}. `sign_at` is 1 with the
- * colon, else 0.
- */
-static void append_alternative(shell_expander *x, const shell_parameter *p, size_t sign_at)
-{
-    const char sign = p->rest.at[sign_at];
-    const shell_list *const value = p->value;
-    const bool colon = sign_at == 1 && value != NULL && value->count <= 1;
-    const char *const text = colon && value->count == 1 ? value->word[0] : "";
-    const bool missing = value == NULL || (colon && *text == '\0');
-    bool quoted = p->quoted;
-
-    if (value == NULL && (p->may_be_set || sign == '+')) { // the environment may set it
-        append_unknown(x, p->from, !p->may_be_set);
-    } else if (sign == '+' && colon && shell_word_open(text)) { // it may be empty
-        append_unknown(x, p->from, false);
-    } else if (missing && sign == '?') {
-        append_unknown(x, p->from, true);
-    } else if (missing == (sign != '+')) {
-        shell_text inner = {p->rest.at + sign_at + 1, p->rest.length - sign_at - 1};
-
-        if (inner.length >= 2 && (*inner.at == '"' || *inner.at == '\'') &&
-            inner.at[inner.length - 1] == *inner.at) {
-            inner = (shell_text){inner.at + 1, inner.length - 2};
-            quoted = true;
-        }
-        const char *const other = shell_expand_text(x->in, inner);
-        if (sign == '=' && !isdigit((unsigned char)*p->name.at))
-            shell_assign_word(x->in, shell_copy(x->in->c, p->name), false, other);
-        x->begun = x->begun || quoted;
-        append_text(x, other, quoted);
-    } else {
-        x->begun = x->begun || p->quoted;
-        if (sign != '+')
-            append_list(x, value, p->quoted, false);
-    }
-}
-
 static void append_parameter(shell_expander *x, shell_parameter p)
 {
     const shell_text rest = p.rest;
@@ -176,7 +137,38 @@ static void append_parameter(shell_expander *x, shell_parameter p)
 
     find_parameter(x->in, &p);
     if (rest.length > 0 && strchr("-=+?", rest.at[sign_at]) != NULL) {
-        append_alternative(x, &p, sign_at);
+        // expands ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT} or ${NAME:+TEXT}. `sign_at` is 1 with
+        // the colon, else 0
+        const char sign = p.rest.at[sign_at];
+        const shell_list *const value = p.value;
+        const bool colon = sign_at == 1 && value != NULL && value->count <= 1;
+        const char *const text = colon && value->count == 1 ? value->word[0] : "";
+        const bool missing = value == NULL || (colon && *text == '\0');
+        bool quoted = p.quoted;
+        if (value == NULL && (p.may_be_set || sign == '+')) { // the environment may set it
+            append_unknown(x, p.from, !p.may_be_set);
+        } else if (sign == '+' && colon && shell_word_open(text)) { // it may be empty
+            append_unknown(x, p.from, false);
+        } else if (missing && sign == '?') {
+            append_unknown(x, p.from, true);
+        } else if (missing == (sign != '+')) {
+            shell_text inner = {p.rest.at + sign_at + 1, p.rest.length - sign_at - 1};
+
+            if (inner.length >= 2 && (*inner.at == '"' || *inner.at == '\'') &&
+                inner.at[inner.length - 1] == *inner.at) {
+                inner = (shell_text){inner.at + 1, inner.length - 2};
+                quoted = true;
+            }
+            const char *const other = shell_expand_text(x->in, inner);
+            if (sign == '=' && !isdigit((unsigned char)*p.name.at))
+                shell_assign_word(x->in, shell_copy(x->in->c, p.name), false, other);
+            x->begun = x->begun || quoted;
+            append_text(x, other, quoted);
+        } else {
+            x->begun = x->begun || p.quoted;
+            if (sign != '+')
+                append_list(x, value, p.quoted, false);
+        }
     } else if (p.value == NULL || (rest.length > 0 && !all)) {
         append_unknown(x, p.from, p.value == NULL && !p.may_be_set);
     } else {
@@ -212,7 +204,6 @@ static const char *skip_name(const char *at, const char *end)
     return at;
 }
 
-/* Expands the text after ${. */
 static void append_braced(shell_expander *x, bool quoted, const char *from)
 {
     const char *const first = x->at, *const rest = skip_name(first, x->end);
@@ -229,7 +220,6 @@ static void append_braced(shell_expander *x, bool quoted, const char *from)
                                               .quoted = quoted});
 }
 
-/* Expands the text after $((. */
 static void append_arith(shell_expander *x, const char *from)
 {
     const char *const first = x->at;
@@ -321,39 +311,6 @@ static void append_single_quoted(shell_expander *x, bool ansi)
     x->at += x->at < x->end;
 }
 
-/* Handles a character outside quotes, which the cursor has passed. */
-static void append_unquoted(shell_expander *x, char c)
-{
-    const char next = x->at < x->end ? *x->at : '\0';
-
-    switch (c) {
-    case '\'':
-        append_single_quoted(x, false);
-        break;
-    case '"':
-        append_double_quoted(x, false);
-        break;
-    case '`':
-        append_command(x, x->at - 1, shell_skip_backtick(x->at, x->end));
-        break;
-    case '$':
-        x->at += next == '\'';
-        if (next == '\'')
-            append_single_quoted(x, true);
-        else if (next != '"')
-            append_expansion(x, false);
-        break;
-    case '\\':
-        if (next != '\0' && next != '\n')
-            append_quoted(x, next);
-        x->at += next != '\0';
-        break;
-    default:
-        text_append_char(&x->text, c);
-        x->begun = true;
-    }
-}
-
 /* ---- words ---- */
 
 static shell_expander expander_of(shell_state *in, shell_text word, shell_expansion how,
@@ -373,7 +330,34 @@ void shell_expand_word(shell_state *in, shell_text word, shell_expansion how, sh
     while (x.at < x.end) {
         const char c = *x.at++;
 
-        append_unquoted(&x, c);
+        // a character outside quotes, which the cursor has passed
+        const char next = x.at < x.end ? *x.at : '\0';
+        switch (c) {
+        case '\'':
+            append_single_quoted(&x, false);
+            break;
+        case '"':
+            append_double_quoted(&x, false);
+            break;
+        case '`':
+            append_command(&x, x.at - 1, shell_skip_backtick(x.at, x.end));
+            break;
+        case '$':
+            x.at += next == '\'';
+            if (next == '\'')
+                append_single_quoted(&x, true);
+            else if (next != '"')
+                append_expansion(&x, false);
+            break;
+        case '\\':
+            if (next != '\0' && next != '\n')
+                append_quoted(&x, next);
+            x.at += next != '\0';
+            break;
+        default:
+            text_append_char(&x.text, c);
+            x.begun = true;
+        }
     }
     finish_word(&x);
 }

@@ -131,7 +131,6 @@ size_t shell_assignment_length(shell_text text)
     return at < end && *at == '=' ? length : 0;
 }
 
-/* Is a word in a list that ends with NULL? */
 static bool is_any(shell_text word, const char *const *list)
 {
     for (; *list != NULL; list++)
@@ -188,7 +187,6 @@ static shell_node *new_node(shell_parser *p, shell_node_kind kind, const char *f
     return node;
 }
 
-/* Adds the text from `from` to the cursor as a word. */
 static void add_word(shell_parser *p, shell_node *node, const char *from)
 {
     shell_spend(p->c, WORD_COST);
@@ -248,8 +246,7 @@ static void skip_lines(shell_parser *p)
                 p->at++;
         } else if (accept(p, "\n")) {
             for (int h = 0; h < p->heres; h++) {
-                // reads a here-document. Tabs before the delimiter are skipped, as in <<-; tabs in the text
-                // stay
+                // tabs before the delimiter are skipped, as in <<-; tabs in the text stay
                 const char *const from = p->at, *last = from;
                 for (bool ended = false; p->at < p->end && !ended;) {
                     const char *const newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
@@ -356,7 +353,6 @@ static shell_node *parse_list(shell_parser *p, const char *const *stops, char cl
     }
 }
 
-/* Parses commands up to one keyword, and passes it. */
 static shell_node *parse_until(shell_parser *p, const char *keyword)
 {
     shell_node *const first = parse_list(p, (const char *[]){keyword, NULL}, '\0');
@@ -367,7 +363,6 @@ static shell_node *parse_until(shell_parser *p, const char *keyword)
 
 /* ---- simple commands ---- */
 
-/* Parses the text after NAME(). */
 static void parse_function(shell_parser *p, shell_node *node)
 {
     node->kind = SHELL_FUNCTION;
@@ -434,7 +429,6 @@ static void parse_condition(shell_parser *p, shell_node *node)
     }
 }
 
-/* Parses ((...)). */
 static void take_arithmetic(shell_parser *p, shell_node *node)
 {
     const char *const from = p->at + 2, *const close = shell_skip_close(from, p->end, '(', ')');
@@ -445,7 +439,6 @@ static void take_arithmetic(shell_parser *p, shell_node *node)
     (void)accept(p, ")");
 }
 
-/* Parses the text after `if` or `elif`. */
 static void parse_if(shell_parser *p, shell_node *node)
 {
     static const char *const then[] = {"then", "elif", "else", "fi", NULL};
@@ -464,7 +457,6 @@ static void parse_if(shell_parser *p, shell_node *node)
     }
 }
 
-/* Parses the text after `for`, `select`, `while` or `until`. */
 static void parse_loop(shell_parser *p, shell_node *node)
 {
     static const char *const body[] = {"do", "done", NULL};
@@ -501,7 +493,7 @@ static void parse_case(shell_parser *p, shell_node *node)
         shell_node *const branch = *next = new_node(p, SHELL_BRANCH, p->at);
 
         next = &branch->next;
-        // parses the patterns A | B) of a branch
+        // patterns A | B)
         (void)accept(p, "(");
         for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
             if (accept(p, "(")) {
@@ -568,10 +560,9 @@ static void parse_kind(shell_parser *p, shell_node *node)
         take_arithmetic(p, node);
     } else if (cursor_has(p, "(")) {
         node->kind = SHELL_SUBSHELL;
-        static const char *const none[] = {NULL};
         p->at++;
         node->apart = true;
-        node->body = parse_list(p, none, ')');
+        node->body = parse_list(p, no_keyword, ')');
         (void)accept(p, ")");
     } else {
         parse_simple(p, node);
@@ -599,7 +590,6 @@ static shell_node *parse_command(shell_parser *p)
     return node;
 }
 
-/* Returns a node whose body is the list that begins with `first`. */
 static shell_node *wrap_list(shell_parser *p, shell_node_kind kind, shell_node *first)
 {
     shell_node *const node = new_node(p, kind, first->text.at);

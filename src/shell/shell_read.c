@@ -1,4 +1,5 @@
-/* shell_read.c - reads a shell script and returns the commands that its text determines */
+/* shell_read.c - reads a shell script and returns the commands that its text determines; quotes words */
+#include <ctype.h>
 #include <string.h>
 
 #include "shell/shell_state.h"
@@ -12,16 +13,6 @@ static void check_bytes(shell_context *c, const char *text, size_t length)
     for (size_t i = 0; i < sizeof bytes; i++)
         if (memchr(text, bytes[i], length) != NULL)
             shell_fail(c, names[i]);
-}
-
-static void take_argument(shell_state *in, const char *text)
-{
-    char *const copy = shell_copy(in->c, shell_text_of(text));
-
-    if (shell_assignment_length(shell_text_of(text)) == 0)
-        shell_list_add(in, &in->argument, copy);
-    else
-        shell_set_word(in, copy, text_cut(copy, '='));
 }
 
 /* ---- scripts without a command ---- */
@@ -61,7 +52,7 @@ static void add_variables(shell_state *in)
         const int before = words.count;
 
         if (variable->set) {
-            // adds the words of a value that contains options; a text is split at blanks
+            // words of a value that contains options; a text is split at blanks
             static const char blanks[] = " \t\r\n";
             for (int i = 0; i < variable->value.count; i++) {
                 const char *text = variable->value.word[i];
@@ -88,22 +79,31 @@ static void add_variables(shell_state *in)
 
 /* ---- reading ---- */
 
-/* Reads a script. The caller owns the context, since a failure jumps back to this function. */
-static plait_status read_or_fail(shell_context *c, const shell_source *source, shell_words *out)
+plait_status shell_read(const shell_source *source, plait_arena *arena, shell_words *out,
+                        plait_error *err)
 {
-    if (setjmp(c->failed) != 0)
-        return c->status;
+    shell_context c = {.name = source->name, .line = 1, .arena = arena, .err = err};
+
+    *out = (shell_words){0};
+    // reads a script. The caller owns the context, since a failure jumps back to this function
+    if (setjmp(c.failed) != 0)
+        return c.status;
     const shell_text text = {source->text, source->length};
-    shell_state in = {.c = c, .out = out, .status = SHELL_TRUE, .cause = -1, .doubt = -1};
-    check_bytes(c, source->text, source->length);
+    shell_state in = {.c = &c, .out = out, .status = SHELL_TRUE, .cause = -1, .doubt = -1};
+    check_bytes(&c, source->text, source->length);
     for (int i = 0; i < source->arguments; i++)
-        check_bytes(c, source->argument[i], strlen(source->argument[i]));
+        check_bytes(&c, source->argument[i], strlen(source->argument[i]));
     if (source->length > SHELL_MAX_BYTES)
-        shell_fail(c, "more than 4 MiB");
-    const shell_node *const commands = shell_parse(text, c);
-    c->line = 0; // line 0: before the first command
-    for (int i = 0; i < source->arguments; i++)
-        take_argument(&in, source->argument[i]);
+        shell_fail(&c, "more than 4 MiB");
+    const shell_node *const commands = shell_parse(text, &c);
+    c.line = 0; // line 0: before the first command
+    for (int i = 0; i < source->arguments; i++) {
+        char *const copy = shell_copy(in.c, shell_text_of(source->argument[i]));
+        if (shell_assignment_length(shell_text_of(source->argument[i])) == 0)
+            shell_list_add(&in, &in.argument, copy);
+        else
+            shell_set_word(&in, copy, text_cut(copy, '='));
+    }
     shell_job_lines(&in, text);
     shell_eval(&in, commands);
     in.certainty = SHELL_CERTAIN;
@@ -112,15 +112,6 @@ static plait_status read_or_fail(shell_context *c, const shell_source *source, s
     out->variable = in.variable;
     out->variables = in.variables;
     return PLAIT_OK;
-}
-
-plait_status shell_read(const shell_source *source, plait_arena *arena, shell_words *out,
-                        plait_error *err)
-{
-    shell_context c = {.name = source->name, .line = 1, .arena = arena, .err = err};
-
-    *out = (shell_words){0};
-    return read_or_fail(&c, source, out);
 }
 
 /* ---- results ---- */
@@ -161,4 +152,61 @@ const char *shell_variable_word(const shell_words *words, const char *name)
 const char *shell_setting_word(const shell_command *command, const char *name)
 {
     return known_word(command->setting, command->settings, name);
+}
+
+/* ---- quotes: bash reads a word back unchanged ---- */
+
+bool shell_is_option(const char *word)
+{
+    return word[0] == '-' && word[1] == '-' && isalpha((unsigned char)word[2]);
+}
+
+/*
+ * Writes $'a\012b', since bytes other than plain text could break the line or control the terminal.
+ */
+static void append_escaped(text_builder *out, const char *word)
+{
+    size_t left = strlen(word);
+
+    text_append(out, "$'");
+    while (left > 0) {
+        const size_t plain = text_plain_prefix(word, left);
+
+        for (size_t i = 0; i < plain; i++)
+            text_append_printf(out, strchr("'\\", word[i]) != NULL ? "\\%c" : "%c", word[i]);
+        word += plain;
+        left -= plain;
+        if (left == 0)
+            break;
+        text_append_printf(out, "\\%03o", (unsigned)(unsigned char)*word++);
+        left--;
+    }
+    text_append_char(out, '\'');
+}
+
+void shell_append_word(text_builder *out, const char *word)
+{
+    if (!text_is_plain(word)) {
+        append_escaped(out, word);
+        return;
+    }
+    if (!(*word == '\0' ||
+          strspn(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                       "-_./:,=+@%") != strlen(word))) {
+        text_append(out, word);
+        return;
+    }
+    text_append_char(out, '\'');
+    for (; *word != '\0'; word++)
+        text_append(out, *word == '\'' ? "'\\''" : (char[]){*word, '\0'});
+    text_append_char(out, '\'');
+}
+
+char *shell_quoted(const char *word, plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    shell_append_word(&out, word);
+    return text_builder_finish(&out, NULL);
 }

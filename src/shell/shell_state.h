@@ -4,8 +4,8 @@
  * part of a word is a mark: SHELL_UNKNOWN, the decimal index of its shell_origin, SHELL_UNKNOWN_END.
  * A mark keeps its origin through any number of assignments and expansions.
  *
- *     shell_read -> shell_eval -> shell_builtin, shell_expand -> shell_assign -> shell_state
- *                              -> shell_test, shell_arith, shell_slurm        -> shell_context
+ *     shell_read -> shell_eval -> shell_builtin, shell_expand            -> shell_state
+ *                              -> shell_test, shell_arith, shell_slurm
  *                              -> shell_parse
  */
 #ifndef SHELL_STATE_H
@@ -15,7 +15,6 @@
 
 #include "base/name_index.h"
 #include "shell/shell.h"
-#include "shell/shell_context.h"
 #include "shell/shell_parse.h"
 
 enum { SHELL_UNKNOWN = '\x01', SHELL_UNKNOWN_END = '\x02' };
@@ -158,11 +157,6 @@ void shell_restore(shell_state *in, shell_saved saved);
 
 void shell_add_command(shell_state *in, const shell_list *words);
 void shell_add_file(shell_state *in, const char *name, const char *text);
-
-/** Records the options in a value that depends on the current condition: "--a 1 --b" has two. */
-void shell_add_doubts(shell_state *in, const shell_list *value, bool added);
-
-/* ---- shell_assign.c ---- */
 
 typedef struct shell_assignment {
     const char *name;
