@@ -2,7 +2,7 @@
 #undef NDEBUG
 #include <assert.h>
 
-#include "launch/companion/rank_groups.h"
+#include "launch/companion/companion.h"
 #include "launch/import.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

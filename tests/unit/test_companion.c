@@ -8,7 +8,7 @@
 #include "support/launched.h"
 #include "support/must.h"
 #include "plait/lowlevel/schedule.h"
-#include "launch/companion/rank_groups.h"
+#include "launch/companion/companion.h"
 #include "launch/import.h"
 
 // ---- ranks ---------------------------------------------------------------------------------

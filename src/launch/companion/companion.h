@@ -1,10 +1,59 @@
-/* companion.h - definitions that the writer and the reader of launch.json share */
+/* companion.h - process groups with their ranks, and definitions shared by writer and reader of launch.json */
 #pragma once
 
-#include "launch/call.h"
 #include "io/json/json_write.h"
 #include "plait/plan.h"
 #include "io/plans/plans.h"
+
+/** Kinds of groups: name, and what its members share or exchange. */
+#define LAUNCH_GROUPS(X)                                                                           \
+    X(tp, "tensor parallelism")                                                                    \
+    X(cp, "context parallelism")                                                                   \
+    X(dp, "data parallelism")                                                                      \
+    X(pp, "one rank per stage, first to last")                                                     \
+    X(ep, "expert parallelism")                                                                    \
+    X(etp, "tensor parallelism inside an expert")                                                  \
+    X(edp, "replicas of one expert shard")                                                         \
+    X(replicas, "replicas of a dense parameter: dp and cp together")                               \
+    X(shard, "ranks that one ZeRO shard of dense parameters is spread over")                       \
+    X(shard_replicas, "ranks with the same shard")                                                 \
+    X(expert_shard, "ranks that one ZeRO shard of expert parameters is spread over")               \
+    X(expert_shard_replicas, "ranks with the same expert shard")                                   \
+    X(stage, "all ranks of a pipeline stage")                                                      \
+    X(embedding, "first and last stage, which both hold a tied embedding")
+
+typedef enum launch_group {
+#define X(name, what) LAUNCH_GROUP_##name,
+    LAUNCH_GROUPS(X)
+#undef X
+        LAUNCH_GROUP_KINDS
+} launch_group;
+
+extern const char *const launch_group_name[LAUNCH_GROUP_KINDS + 1];
+
+/** Largest world whose groups are spelled out. */
+enum { LAUNCH_MAX_RANKS = 1 << 18 };
+
+/** All groups of one kind, in the order of their lowest ranks. */
+typedef struct launch_group_list {
+    int groups;
+    int ranks;       /* ranks of one group */
+    const int *rank; /* [groups * ranks], group after group */
+} launch_group_list;
+
+/**
+ * Spell out all groups of a kind.
+ *
+ * @param degrees  tp, cp, dp, pp, ep, etp, shard_group and order count; etp ep divides tp cp dp,
+ * and shard_group divides dp cp
+ * @param out      lives in `arena`
+ *
+ * Fails (RANGE) if the groups do not partition the ranks: a shard whose edge lies inside cp, if
+ * stages lie between cp and dp.
+ */
+PLAIT_MUST_CHECK plait_status launch_groups(const plait_degrees *degrees, launch_group kind,
+                                            plait_arena *arena, launch_group_list *out,
+                                            plait_error *err);
 
 #define COMPANION_FORMAT "plait-launch"
 

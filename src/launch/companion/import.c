@@ -10,46 +10,16 @@
 
 #include "base/status.h"
 #include "io/json/json.h"
+#include "launch/target.h"
 #include "rules/plan_check.h"
 #include "plait/runtime.h"
 #include "io/plans/plans_json.h"
-#include "launch/companion/rank_groups.h"
 #include "plan/split.h"
 
 /* ---- question and degrees ---- */
 
-/*
- * Check that the degrees give whole ranks, chunks and microbatches before anything is compared with
- * them.
- */
-static plait_status check_degrees(const json_cursor *at, const plans_entry *entry, plait_error *err)
-{
-    const plait_degrees *const d = &entry->degrees;
-    const int64_t chunks = (int64_t)d->pp * d->vpp;
-    const int64_t replicas = (int64_t)d->dp * d->cp;
-    const char *wrong = NULL;
-
-    if (entry->gpus > LAUNCH_MAX_RANKS)
-        wrong = "at most 262144 GPUs";
-    else if (d->dp < 1)
-        wrong = "tp x pp x cp that divides the GPUs";
-    else if (plait_degrees_microbatches(d, entry->gbs) < 1)
-        wrong = "dp x mbs that divides gbs";
-    else if (replicas * d->tp % ((int64_t)d->etp * d->ep) != 0)
-        wrong = "etp x ep that divides tp x cp x dp";
-    else if (d->shard_group < 1 || replicas % d->shard_group != 0)
-        wrong = "shard_group that divides dp x cp";
-    else if (chunks > split_most_chunks(entry->model->layers, (plait_split_kind)d->split.kind) ||
-             chunks > PLAIT_MAX_LAYERS)
-        wrong = "pp x vpp within the number of chunks that the split supports";
-    return wrong == NULL
-               ? PLAIT_OK
-               : json_fail(at, PLAIT_ERROR_RANGE, err, "expected %s, found other values", wrong);
-}
-
 /* ---- parts that follow from them ---- */
 
-/* True if a stage lists its own recomputation or offload. */
 static bool stages_choose(const plans_entry *entry)
 {
     for (int s = 0; s < entry->stages; s++)
@@ -96,7 +66,27 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     const char *text;
     size_t length;
 
-    PLAIT_TRY(check_degrees(degrees, entry, err));
+    // the degrees must give whole ranks, chunks and microbatches before anything is compared
+    // with them
+    const plait_degrees *const d = &entry->degrees;
+    const int64_t chunks = (int64_t)d->pp * d->vpp;
+    const int64_t replicas = (int64_t)d->dp * d->cp;
+    const char *wrong = NULL;
+    if (entry->gpus > LAUNCH_MAX_RANKS)
+        wrong = "at most 262144 GPUs";
+    else if (d->dp < 1)
+        wrong = "tp x pp x cp that divides the GPUs";
+    else if (plait_degrees_microbatches(d, entry->gbs) < 1)
+        wrong = "dp x mbs that divides gbs";
+    else if (replicas * d->tp % ((int64_t)d->etp * d->ep) != 0)
+        wrong = "etp x ep that divides tp x cp x dp";
+    else if (d->shard_group < 1 || replicas % d->shard_group != 0)
+        wrong = "shard_group that divides dp x cp";
+    else if (chunks > split_most_chunks(entry->model->layers, (plait_split_kind)d->split.kind) ||
+             chunks > PLAIT_MAX_LAYERS)
+        wrong = "pp x vpp within the number of chunks that the split supports";
+    if (wrong != NULL)
+        return json_fail(degrees, PLAIT_ERROR_RANGE, err, "expected %s, found other values", wrong);
     // groups are spelled out for at most as many ranks as the file itself lists
     const int gpus = entry->gpus;
     json_cursor groups, list, group;
