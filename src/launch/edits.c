@@ -97,7 +97,6 @@ static bool is_comment(const char *text, const char *at)
     return mark[0] == '#' && (mark == text || strchr(" \t\n", mark[-1]) != NULL);
 }
 
-/* Returns the place of a key in a config; NULL if the config lacks it. */
 static const char *find_key(const char *text, config_line key)
 {
     for (const char *at = text; key.length > 0 && (at = strchr(at, key.text[0])) != NULL; at++)
@@ -115,24 +114,18 @@ static bool config_has_line(const char *text, config_line line)
     return key.length > 0 ? find_key(text, key) != NULL : has_line(text, line);
 }
 
-/* True if the config gives the line's key the same value, in any spelling. */
-static bool has_value(const char *text, config_line line)
+/* The value that the config gives the line's key; its text is NULL if the config lacks the key. */
+static config_line config_value(const char *text, config_line line)
 {
     const char *const found = find_key(text, key_of(line));
-    const config_line key = key_of(line);
-    const config_line value = value_at(key.text + key.length, line.text + line.length);
 
-    return found != NULL &&
-           (value.length == 0 || same_line(value, value_at(found, found + strcspn(found, "\n"))));
+    return found != NULL ? value_at(found, found + strcspn(found, "\n")) : (config_line){NULL, 0};
 }
 
-/* True if the config gives -1, which the runtime replaces by a value that it derives. */
-static bool is_derived(const char *text, config_line line)
+/* True for -1, which the runtime replaces by a value that it derives. */
+static bool is_derived(config_line value)
 {
-    const char *const found = find_key(text, key_of(line));
-
-    return found != NULL &&
-           same_line(value_at(found, found + strcspn(found, "\n")), (config_line){"-1", 2});
+    return same_line(value, (config_line){"-1", 2});
 }
 
 static void add_edit(const char *mark, config_line line, text_builder *out)
@@ -152,23 +145,6 @@ static int keys_shared(const char *text, const char *file)
     while (next_line(&text, &line))
         shared += has_content(line) && find_key(file, key_of(line)) != NULL;
     return shared;
-}
-
-/*
- * The file that shares most keys with the user's: torchtitan's folder has Python, flags and TOML.
- */
-static int choose_file(const plait_launch_folder *folder, const char *file, bool *in_file)
-{
-    int best = 0, most = 0;
-
-    for (int f = 0; f < folder->files; f++) {
-        const int shared = keys_shared(folder->file[f].text, file);
-
-        best = shared > most ? f : best;
-        most = shared > most ? shared : most;
-    }
-    *in_file = most > 0;
-    return best;
 }
 
 /* ---- added lines without effect ---- */
@@ -216,30 +192,6 @@ static plait_status read_plan(const launch_config *config, const char *text, pla
                                               &config->call, arena, out, &warning, &inner);
     *read = status == PLAIT_OK;
     return faults_only(status, &inner, err);
-}
-
-/* Remove an added line from *text if the plan that is read from it stays the same. */
-static plait_status drop_without_effect(const launch_config *config, config_line line,
-                                        plait_arena *arena, const char **text, bool *no_effect,
-                                        plait_error *err)
-{
-    char *const without = config_without(*text, line, arena);
-    plans_entry with_it, without_it;
-    bool read = false;
-
-    *no_effect = false;
-    PLAIT_TRY(plait_check_allocated(without, err));
-    PLAIT_TRY(read_plan(config, *text, arena, &with_it, &read, err));
-    if (read)
-        PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
-    *no_effect =
-        read && (differing_keys(&with_it, &without_it) == 0 && with_it.gbs == without_it.gbs &&
-                 with_it.seq == without_it.seq && with_it.precision == without_it.precision &&
-                 (with_it.runtime == NULL) == (without_it.runtime == NULL) &&
-                 (with_it.runtime == NULL || text_equal(with_it.runtime, without_it.runtime)));
-    if (*no_effect)
-        *text = without;
-    return PLAIT_OK;
 }
 
 /* ---- flags in other spellings ---- */
@@ -392,21 +344,6 @@ static const char *place_of(const char *text, const char *after, config_line lin
     return found;
 }
 
-static char *replace_line(const char *text, config_line old, config_line line,
-                          const char *separator, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    text_append_bytes(&out, text, (size_t)(old.text - text));
-    if (line_starts(line, "export ") && old.length == 0 && old.text > text)
-        text_append(&out, "\n"); // the line follows #!
-    text_append_bytes(&out, line.text, line.length);
-    text_append(&out, separator);
-    text_append(&out, old.text + old.length);
-    return text_builder_finish(&out, NULL);
-}
-
 static bool has_key(const char *text, config_line line)
 {
     config_line other;
@@ -417,7 +354,6 @@ static bool has_key(const char *text, config_line line)
     return false;
 }
 
-/* Remove a line, listed in the config's own spelling. */
 static void remove_line(const launch_config *config, const char *after, config_line line,
                         edit_list *out)
 {
@@ -431,7 +367,7 @@ static void remove_line(const launch_config *config, const char *after, config_l
     }
     add_edit("- ", own, &out->lines);
     if (!has_key(after, line)) {
-        // blank part of a config, and in JSON the comma after it
+        // blank the line, and in JSON the comma after it
         char *const begin = out->applied + (own.text - config->text);
         const bool json = *begin == '"';
         char *end = begin + own.length;
@@ -461,12 +397,18 @@ static plait_status insert_line(const char *before, const char *after, config_li
         out->applied = NULL;
         return PLAIT_OK;
     }
-    out->applied = replace_line(out->applied, own, line,
-                                own.length > 0            ? ""
-                                : line_starts(line, "--") ? " "
-                                : line_starts(line, "\"") ? ", "
-                                                          : "\n",
-                                arena);
+    text_builder lines;
+    text_builder_init(&lines, arena);
+    text_append_bytes(&lines, out->applied, (size_t)(own.text - out->applied));
+    if (line_starts(line, "export ") && own.length == 0 && own.text > out->applied)
+        text_append(&lines, "\n"); // the line follows #!
+    text_append_bytes(&lines, line.text, line.length);
+    text_append(&lines, (own.length > 0            ? ""
+                         : line_starts(line, "--") ? " "
+                         : line_starts(line, "\"") ? ", "
+                                                   : "\n"));
+    text_append(&lines, own.text + own.length);
+    out->applied = text_builder_finish(&lines, NULL);
     return out->applied != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
@@ -476,15 +418,20 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
                                plait_error *err)
 {
     const char *const file = config->text;
-    bool in_file;
-    const int chosen = choose_file(now, file, &in_file);
     edit_list out = {.applied = plait_arena_text(arena, file)};
+    int chosen = 0, most = 0; // the file that shares most keys with the user's
     config_line line;
 
+    for (int f = 0; f < now->files; f++) {
+        const int shared = keys_shared(now->file[f].text, file);
+
+        chosen = shared > most ? f : chosen;
+        most = shared > most ? shared : most;
+    }
     *edits = "";
     *applied = NULL;
     PLAIT_TRY(plait_check_allocated(out.applied, err));
-    if (!in_file || chosen >= now->files || chosen >= other->files)
+    if (most == 0 || chosen >= other->files)
         return PLAIT_OK;
     const char *const before = now->file[chosen].text, *const after = other->file[chosen].text;
     const char *made = config_without(after, (config_line){"", 0}, arena);
@@ -493,17 +440,35 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
     PLAIT_TRY(remove_other_spellings(config, before, changed, arena, &out, err));
     for (const char *at = before; next_line(&at, &line);)
         if (has_content(line) && !has_line(after, line) && config_has_line(file, line) &&
-            !is_derived(file, line))
+            !is_derived(config_value(file, line)))
             remove_line(config, after, line, &out);
     for (const char *at = after; next_line(&at, &line);) {
         bool no_effect = false;
+        const config_line key = key_of(line), given = config_value(file, line);
+        const config_line value = value_at(key.text + key.length, line.text + line.length);
 
-        if (!has_content(line) || has_line(before, line) || has_value(file, line) ||
-            is_derived(file, line))
+        if (!has_content(line) || has_line(before, line) || is_derived(given) ||
+            (given.text != NULL && (value.length == 0 || same_line(value, given))))
             continue;
-        if (key_of(line).length > 0 && !config_has_line(file, line) &&
-            !line_starts(line, "export "))
-            PLAIT_TRY(drop_without_effect(config, line, arena, &made, &no_effect, err));
+        if (key.length > 0 && given.text == NULL && !line_starts(line, "export ")) {
+            // remove an added line from *text if the plan that is read from it stays the same
+            char *const without = config_without(made, line, arena);
+            plans_entry with_it, without_it;
+            bool read = false;
+            no_effect = false;
+            PLAIT_TRY(plait_check_allocated(without, err));
+            PLAIT_TRY(read_plan(config, made, arena, &with_it, &read, err));
+            if (read)
+                PLAIT_TRY(read_plan(config, without, arena, &without_it, &read, err));
+            no_effect =
+                read &&
+                (differing_keys(&with_it, &without_it) == 0 && with_it.gbs == without_it.gbs &&
+                 with_it.seq == without_it.seq && with_it.precision == without_it.precision &&
+                 (with_it.runtime == NULL) == (without_it.runtime == NULL) &&
+                 (with_it.runtime == NULL || text_equal(with_it.runtime, without_it.runtime)));
+            if (no_effect)
+                made = without;
+        }
         if (!no_effect)
             PLAIT_TRY(insert_line(before, after, line, arena, &out, err));
     }

@@ -1,8 +1,7 @@
 /* edits.h - the lines to change in a user's own config so that it runs another plan */
 #pragma once
 
-#include "launch/call.h"
-#include "plait/launch.h"
+#include "launch/import.h"
 
 /** The user's config, and the facts given beside it. */
 typedef struct launch_config {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/saturating.h"
-#include "launch/other_jobs.h"
 #include "io/plans/plans_json.h"
 #include "launch/target.h"
 #include "base/text.h"
@@ -133,9 +132,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     *warning = text_builder_finish(&warnings, NULL);
     PLAIT_TRY(plait_check_allocated(*warning, err));
     // a model's name out of a script may hold any characters: make it plain
-    plait_model *model;
     if (out->model != NULL && !text_is_plain(out->model->name)) {
-        model = plait_arena_alloc(arena, 1, sizeof *model);
+        plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
         PLAIT_TRY(plait_check_allocated(model, err));
         *model = *out->model;
         model->name = text_plain(arena, model->name);

@@ -3,8 +3,17 @@
 
 #include "plait/launch.h"
 
-#include "launch/call.h"
 #include "io/plans/plans.h"
+
+/** Facts about a launch that stand beside its file. */
+typedef struct launch_call {
+    int arguments;
+    const char *const
+        *argument; /* words after the script: $1 and on; NAME=VALUE sets a variable instead */
+    int gpus;      /* GPUs of the job; 0: as the file gives them */
+    const plait_model *model; /* model that replaces the file's; NULL: none */
+    bool *taken; /* set when the reader uses the arguments: a file that is no script has none */
+} launch_call;
 
 /** Words of the targets whose configs can be read; NULL-terminated. */
 const char *const *launch_import_names(void);
@@ -37,3 +46,14 @@ PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const ch
                                             const launch_call *call, plait_arena *arena,
                                             plans_entry *out, const char **warning,
                                             plait_error *err);
+
+/**
+ * Check that a launch config, in whatever format, trains all weights of one model.
+ *
+ * Fails (RANGE) on a flag or a key of a fine-tuning method (LoRA, DPO, distillation, frozen
+ * weights), and (SCHEMA) on a file of software for such jobs. The message names both. A file that
+ * none of the readers can read passes: its own reader reports the fault.
+ */
+PLAIT_MUST_CHECK plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
+                                                const launch_call *call, plait_arena *arena,
+                                                plait_error *err);

@@ -103,6 +103,10 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
     return PLAIT_OK;
 }
 
+/*
+ * One key of `wanted` is left open, then two, then all but the degrees, until a completion by the
+ * runtime fits; among plans with equally many open keys the fastest is returned.
+ */
 static plait_status find_nearest(const plait_problem *problem, const plait_degrees *wanted,
                                  plait_arena *arena, nearest_found *best, plait_error *err)
 {
@@ -194,17 +198,11 @@ static plait_status fail_with_reason(const plait_problem *target_problem,
                                      const plait_degrees *degrees, const launch_target *target,
                                      const char *why, plait_arena *arena, plait_error *err)
 {
-    const char *nearest;
-
-    // a sentence such as "the nearest plan that megatron runs has schedule 1f1b: 5.12 s a step".
-    // One key of `wanted` is left open, then two, then all but the degrees, until a completion by
-    // the runtime fits; among plans with equally many open keys the fastest is returned. @param
-    // problem with the runtime that cannot run `wanted` @param out lives in `arena`; "" if nothing
-    // fits
     nearest_found best = {.step_s = 0.0};
+    const char *nearest = "";
     text_builder text;
+
     PLAIT_TRY(find_nearest(target_problem, degrees, arena, &best, err));
-    nearest = "";
     if (best.step_s != 0.0) {
         text_builder_init(&text, arena);
         text_append_printf(&text, "; the nearest plan that %s runs has ",
@@ -235,10 +233,9 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
                           launch->cost->why);
     // plans of a runtime with the target's rules are checked against that runtime, others against
     // the target's
-    plait_runtime *runtime;
     *target_problem = *launch->problem;
     if (target->runtime != NULL && launch->problem->runtime->rules != target->rules) {
-        runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+        plait_runtime *const runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
         PLAIT_TRY(plait_check_allocated(runtime, err));
         PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));
         target_problem->runtime = runtime;

@@ -1,7 +1,7 @@
 /* serving_import.h - reads a serving worker from the command line of its engine */
 #pragma once
 
-#include "launch/call.h"
+#include "launch/import.h"
 #include "plait/serve.h"
 
 typedef struct serving_import {

@@ -4,11 +4,8 @@
  */
 #pragma once
 
-#include "plait/launch.h"
-
 #include "base/text.h"
-#include "launch/call.h"
-#include "io/plans/plans.h"
+#include "launch/import.h"
 
 /** Begins the line of run.sh that ends the loop over its arguments; file and quote follow. */
 #define LAUNCH_READS_FROM "done <\"$here/"
@@ -61,6 +58,6 @@ launch_log_reader megatron_read_log, titan_read_log, deepspeed_read_log;
 
 const launch_target *launch_target_at(plait_launch_target target);
 
-/** Add a file to a folder; fails (NOMEM) if the text is NULL. */
+/** Add a file to a folder; fails (NOMEM) if its name or text is NULL. */
 PLAIT_MUST_CHECK plait_status folder_add(plait_launch_folder *folder, const char *name,
                                          const char *text, bool executable, plait_error *err);

@@ -72,14 +72,14 @@ static megatron_args read(const char *text)
 static const char *written(const megatron_args *args, char between)
 {
     launch_args list;
-    const char *text;
+    text_builder text;
 
     args_init(&list, arena);
     list.between = between;
     megatron_args_append(args, &list);
-    text = args_shell(&list);
-    assert_non_null(text);
-    return text;
+    text_builder_init(&text, arena);
+    args_append_shell(&list, &text);
+    return text_builder_finish(&text, NULL);
 }
 
 static const char *as_json(const argument_row *row)

@@ -94,7 +94,9 @@ static void append_place(const launch_args *args, const train_place *place, size
             text_append(out, "true");
         else if (option->words && option->value[0] == '[') // nested lists are written as they are
             text_append(out, option->value);
-        else if (option->words) {
+        else if (!option->words)
+            append_value(option->value, out);
+        else {
             char **const word = text_split(out->arena, option->value, ' ', NULL);
             out->failed = out->failed || word == NULL;
             text_append_char(out, '[');
@@ -103,8 +105,7 @@ static void append_place(const launch_args *args, const train_place *place, size
                 append_value(word[w], out);
             }
             text_append_char(out, ']');
-        } else
-            append_value(option->value, out);
+        }
         text_append_char(out, '\n');
     }
 }
@@ -123,16 +124,6 @@ static const training_places places = {
     .checkpoints = "save, load, save_interval",
 };
 
-/* Use the names that Megatron Core 0.15 has for arguments that were renamed since. */
-static void use_older_words(launch_args *flags)
-{
-    for (int i = 0; i < flags->count; i++)
-        if (flags->option[i].name != NULL &&
-            text_equal(flags->option[i].name, "--moe-router-padding-for-quantization"))
-            flags->option[i].name = "--moe-router-padding-for-fp8";
-}
-
-/* Write "export NAME=VALUE" lines as a mapping. */
 static void append_environment(const plait_launch *launch, text_builder *out)
 {
     text_builder exports;
@@ -236,35 +227,6 @@ static const char *config_text(const plait_launch *launch, const launch_args *fl
     return text_builder_finish(&out, NULL);
 }
 
-/* Without a hostfile the runner uses only the node that it runs on. */
-static const char *run_script(const plait_launch *launch, plait_arena *arena)
-{
-    int gpus;
-    const int nodes = count_nodes(launch, &gpus);
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    text_append(&out,
-                "#!/bin/bash\n"
-                "# run.sh - starts plan.yaml on all nodes; FlagScale's runner reaches them by ssh\n"
-                "#\n"
-                "#   HOSTFILE=hosts ./run.sh    ");
-    append_hosts(launch, &out);
-    text_append_printf(
-        &out,
-        "#\n"
-        "# Further arguments, such as action=dryrun, are appended to those of the plan.\n"
-        "set -euo pipefail\n"
-        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
-        "hostfile=${HOSTFILE:%s}\n"
-        "\n",
-        nodes > 1 ? "?expected a file that names the nodes" : "-null");
-    text_append(&out, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
-                      "exec python run.py --config-path \"$here\" --config-name plan \\\n"
-                      "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
-    return text_builder_finish(&out, NULL);
-}
-
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
@@ -280,9 +242,36 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     args_init(&flags, arena);
     megatron_args_append(&args, &flags);
     args_append(&flags, &own);
-    use_older_words(&flags);
+    // use the names that Megatron Core 0.15 has for arguments that were renamed since
+    for (int i = 0; i < flags.count; i++)
+        if (flags.option[i].name != NULL &&
+            text_equal(flags.option[i].name, "--moe-router-padding-for-quantization"))
+            flags.option[i].name = "--moe-router-padding-for-fp8";
     PLAIT_TRY(folder_add(out, "plan.yaml", config_text(launch, &flags, arena), false, err));
-    return folder_add(out, "run.sh", run_script(launch, arena), true, err);
+    // without a hostfile the runner uses only the node that it runs on
+    int gpus;
+    const int nodes = count_nodes(launch, &gpus);
+    text_builder text;
+    text_builder_init(&text, arena);
+    text_append(&text,
+                "#!/bin/bash\n"
+                "# run.sh - starts plan.yaml on all nodes; FlagScale's runner reaches them by ssh\n"
+                "#\n"
+                "#   HOSTFILE=hosts ./run.sh    ");
+    append_hosts(launch, &text);
+    text_append_printf(
+        &text,
+        "#\n"
+        "# Further arguments, such as action=dryrun, are appended to those of the plan.\n"
+        "set -euo pipefail\n"
+        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
+        "hostfile=${HOSTFILE:%s}\n"
+        "\n",
+        nodes > 1 ? "?expected a file that names the nodes" : "-null");
+    text_append(&text, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
+                       "exec python run.py --config-path \"$here\" --config-name plan \\\n"
+                       "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
+    return folder_add(out, "run.sh", text_builder_finish(&text, NULL), true, err);
 }
 
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)

@@ -83,9 +83,8 @@ const char *flagscale_meshes_unsupported(const plait_problem *problem, const pla
         // the value of `type=` in a hostfile ends at a blank (parse_hostfile of
         // flagscale/runner/utils.py)
         const char *const device = flagscale_device(problem, &plan->stage[s]);
-        if (!(device[strcspn(device, " \t\r\n\"\\")] == '\0'))
+        if (device[strcspn(device, " \t\r\n\"\\")] != '\0')
             return "an accelerator whose name is not one word";
-        // whether the ZeRO shards of a stage span only part of its replicas
         if (d->shard_group != d->dp * d->cp)
             return "stages with different degrees and ZeRO shards over a part of dp x cp";
     }
@@ -102,11 +101,6 @@ const char *flagscale_device(const plait_problem *problem, const plait_stage *st
 {
     return problem->cluster->group[stage->group].accelerator->name;
 }
-
-typedef struct mesh_lists {
-    text_builder sizes, experts, devices;
-    int meshes;
-} mesh_lists;
 
 static void append_number(text_builder *out, int number)
 {
@@ -137,11 +131,15 @@ static bool has_expert_sizes(const plait_plan *plan)
     return false;
 }
 
-/* Megatron-LM's arguments describe the first mesh; layers have their own list. */
-static void take_first(const plait_plan *plan, megatron_args *args)
+void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
+                      launch_args *own)
 {
     const plait_degrees *const first = &plan->stage[0].degrees;
+    const plait_degrees *const last = &plan->stage[plan->stages - 1].degrees;
 
+    if (!flagscale_has_meshes(plan))
+        return;
+    // Megatron-LM's arguments describe the first mesh; layers have their own list
     for (int s = 0; s < plan->stages; s++)
         args->sequence_parallel = args->sequence_parallel || plan->stage[s].degrees.sp;
     args->tensor_model_parallel_size = first->tp;
@@ -153,43 +151,31 @@ static void take_first(const plait_plan *plan, megatron_args *args)
     args->decoder_last_pipeline_num_layers = 0;
     args->account_for_embedding_in_pipeline_split = false;
     args->account_for_loss_in_pipeline_split = false;
-}
-
-void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, megatron_args *args,
-                      launch_args *own)
-{
-    const plait_degrees *const first = &plan->stage[0].degrees;
-    const plait_degrees *const last = &plan->stage[plan->stages - 1].degrees;
-
-    if (!flagscale_has_meshes(plan))
-        return;
-    take_first(plan, args);
     args_group(own, "parallelism, mesh by mesh");
     args_switch(own, "--enable-hetero");
-    mesh_lists lists = {.meshes = 0};
-    text_builder_init(&lists.sizes, own->arena);
-    text_builder_init(&lists.experts, own->arena);
-    text_builder_init(&lists.devices, own->arena);
+    text_builder size_list, expert_list, device_list;
+
+    text_builder_init(&size_list, own->arena);
+    text_builder_init(&expert_list, own->arena);
+    text_builder_init(&device_list, own->arena);
     for (int s = 0, alike; s < plan->stages; s += alike) {
         const plait_stage *const stage = &plan->stage[s];
 
         for (alike = 1; s + alike < plan->stages && same_mesh(&stage[alike], stage);)
             alike++;
-        mesh_lists *const out = &lists;
         const plait_degrees *const d = &stage->degrees;
         const int sizes[] = {d->tp, d->cp, d->ep, d->dp, alike};
 
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
-            append_number(&out->sizes, sizes[i]);
-        append_number(&out->experts, d->etp);
-        text_append_printf(&out->devices, "%s\"%s\"", out->meshes == 0 ? "[" : ", ",
+            append_number(&size_list, sizes[i]);
+        append_number(&expert_list, d->etp);
+        text_append_printf(&device_list, "%s\"%s\"", s == 0 ? "[" : ", ",
                            flagscale_device(problem, stage));
-        out->meshes++;
     }
-    add_list(own, "--hetero-process-meshes", &lists.sizes);
-    add_list(own, "--hetero-device-types", &lists.devices);
+    add_list(own, "--hetero-process-meshes", &size_list);
+    add_list(own, "--hetero-device-types", &device_list);
     if (has_expert_sizes(plan))
-        add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &lists.experts);
+        add_list(own, "--expert-tensor-parallel-size-per-process-mesh", &expert_list);
     args_text(own, "--hetero-current-device-type", flagscale_device(problem, &plan->stage[0]));
     text_builder layers;
 

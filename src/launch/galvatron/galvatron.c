@@ -32,7 +32,6 @@ static void member_same(json_writer *json, const char *key, int layers, int valu
     json_member_string(json, key, text_builder_finish(&list, NULL));
 }
 
-/* One number of each layer of the stages. */
 static void member_each(json_writer *json, const char *key, const plait_plan *plan,
                         int number(const plait_stage *stage, int layer))
 {
@@ -58,45 +57,6 @@ static int is_sharded(const plait_stage *stage, int layer)
 static int is_recomputed(const plait_stage *stage, int layer)
 {
     return stage->recompute[layer].kind == PLAIT_RECOMPUTE_FULL;
-}
-
-static void write_pipeline(const plait_launch *launch, json_writer *json)
-{
-    const plait_degrees *const d = &launch->plan->degrees;
-    const plait_job *const job = &launch->problem->job;
-
-    json_member_int64(json, "global_bsz", job->gbs);
-    json_member_int64(json, "chunks", plait_degrees_microbatches(d, job->gbs));
-    const plait_plan *const plan = launch->plan;
-    text_builder list;
-
-    text_builder_init(&list, json->out.arena);
-    for (int s = 0; s < plan->stages; s++)
-        text_append_printf(&list, s > 0 ? ",%d" : "%d", plan->stage[s].layers);
-    json_member_string(json, "pp_division", text_builder_finish(&list, NULL));
-    json_member_string(json, "pipeline_type",
-                       d->schedule == PLAIT_GPIPE ? "gpipe" : "pipedream_flush");
-}
-
-/* Keys of the plan that a strategy has no words for. */
-static void write_notes(const plait_launch *launch, json_writer *json)
-{
-    const plait_problem *const problem = launch->problem;
-    const plait_degrees *const d = &launch->plan->degrees;
-    char split[PLAIT_VALUE_SIZE];
-
-    json_write_key(json, "plait");
-    json_begin_object(json);
-    json_member_string(json, "model", problem->model->name);
-    json_member_string(json, "runtime", plait_runtime_handle(problem->runtime));
-    json_member_int64(json, "seq", problem->job.seq);
-    json_member_string(json, "precision", plait_precision_name[problem->job.precision]);
-    json_member_string(json, "attention", plait_attention_kernel_name[d->attention]);
-    json_member_int64(json, "sp", d->sp);
-    json_member_string(json, "split", plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
-    json_member_string(json, "grad_sync", plait_grad_sync_name[d->grad_sync]);
-    json_member_string(json, "grad_reduce", plait_state_format_name[d->grad_reduce]);
-    json_end_object(json);
 }
 
 static const char *bool_text(bool value)
@@ -127,20 +87,6 @@ static void append_sizes(const plait_problem *problem, int tp, text_builder *out
                        layer->ffn == PLAIT_FFN_MLP ? layer->mlp.width : layer->moe.width,
                        layer->attention.heads, layer->attention.kv_heads, layer->attention.head_dim,
                        model->vocab, (model->vocab + tp - 1) / tp * tp);
-}
-
-static void append_positions(const plait_model *model, text_builder *out)
-{
-    const plait_rope *const rope = &model->numerics.rope;
-
-    if (model->learned_positions > 0) {
-        text_append(out, "    position_embedding_type: learned_absolute\n");
-        return;
-    }
-    text_append_printf(out,
-                       "    position_embedding_type: rope\n"
-                       "    rotary_base: %.0f\n",
-                       rope->base > 0.0 ? rope->base : 10000.0);
 }
 
 static void append_layers(const plait_model *model, text_builder *out)
@@ -202,22 +148,6 @@ static void append_train(const plait_launch *launch, text_builder *out)
         t.warmup_steps, t.weight_decay, t.beta1, t.beta2, t.eps, t.clip);
 }
 
-static void append_rest(const plait_model *model, text_builder *out)
-{
-    const char *const checkpoints = training_checkpoints(model, out->arena);
-
-    out->failed = out->failed || checkpoints == NULL;
-    text_append_printf(out,
-                       "  data:\n"
-                       "    use_random_dataset: true\n"
-                       "    tokenizer_type: HuggingFaceTokenizer\n"
-                       "    tokenizer_model: null # run.sh sets it to $TOKENIZER\n"
-                       "  ckpt:\n"
-                       "    save: %s\n"
-                       "    save_interval: %d\n",
-                       checkpoints != NULL ? checkpoints : "", TRAINING_SAVE_STEPS);
-}
-
 static const char *galvatron_train(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
@@ -250,10 +180,28 @@ static const char *galvatron_train(const plait_launch *launch, plait_arena *aren
                        bool_text(d->grad_reduce == PLAIT_STATE_FP32));
     text_append(&out, "  model:\n");
     append_sizes(problem, launch->plan->degrees.tp, &out);
-    append_positions(problem->model, &out);
+    const plait_rope *const rope = &problem->model->numerics.rope;
+    if (problem->model->learned_positions > 0) {
+        text_append(&out, "    position_embedding_type: learned_absolute\n");
+    } else {
+        text_append_printf(&out,
+                           "    position_embedding_type: rope\n"
+                           "    rotary_base: %.0f\n",
+                           rope->base > 0.0 ? rope->base : 10000.0);
+    }
     append_layers(problem->model, &out);
     append_train(launch, &out);
-    append_rest(problem->model, &out);
+    const char *const checkpoints = training_checkpoints(problem->model, out.arena);
+    out.failed = out.failed || checkpoints == NULL;
+    text_append_printf(&out,
+                       "  data:\n"
+                       "    use_random_dataset: true\n"
+                       "    tokenizer_type: HuggingFaceTokenizer\n"
+                       "    tokenizer_model: null # run.sh sets it to $TOKENIZER\n"
+                       "  ckpt:\n"
+                       "    save: %s\n"
+                       "    save_interval: %d\n",
+                       checkpoints != NULL ? checkpoints : "", TRAINING_SAVE_STEPS);
     return text_builder_finish(&out, NULL);
 }
 
@@ -297,7 +245,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     member_each(&json, "dp_types_enc", plan, is_sharded);
     member_same(&json, "use_sp", problem->model->layers, ulysses);
     member_each(&json, "checkpoint", plan, is_recomputed);
-    if ((!is_dense(problem->model))) {
+    if (!is_dense(problem->model)) {
         member_same(&json, "ep_sizes_enc", problem->model->layers, d->ep);
         member_same(&json, "tp_of_ep_sizes_enc", problem->model->layers, d->etp);
     }
@@ -305,8 +253,28 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     json_member_int64(&json, "vsp", ulysses);
     json_member_int64(&json, "vcp", ulysses ? 1 : d->cp);
     json_member_int64(&json, "vocab_sdp", d->zero == 3);
-    write_pipeline(launch, &json);
-    write_notes(launch, &json);
+    json_member_int64(&json, "global_bsz", problem->job.gbs);
+    json_member_int64(&json, "chunks", plait_degrees_microbatches(d, problem->job.gbs));
+    text_builder list;
+    text_builder_init(&list, arena);
+    for (int s = 0; s < plan->stages; s++)
+        text_append_printf(&list, s > 0 ? ",%d" : "%d", plan->stage[s].layers);
+    json_member_string(&json, "pp_division", text_builder_finish(&list, NULL));
+    json_member_string(&json, "pipeline_type",
+                       d->schedule == PLAIT_GPIPE ? "gpipe" : "pipedream_flush");
+    // keys of the plan that a strategy has no words for
+    char split[PLAIT_VALUE_SIZE];
+    json_member_object(&json, "plait");
+    json_member_string(&json, "model", problem->model->name);
+    json_member_string(&json, "runtime", plait_runtime_handle(problem->runtime));
+    json_member_int64(&json, "seq", problem->job.seq);
+    json_member_string(&json, "precision", plait_precision_name[problem->job.precision]);
+    json_member_string(&json, "attention", plait_attention_kernel_name[d->attention]);
+    json_member_int64(&json, "sp", d->sp);
+    json_member_string(&json, "split", plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
+    json_member_string(&json, "grad_sync", plait_grad_sync_name[d->grad_sync]);
+    json_member_string(&json, "grad_reduce", plait_state_format_name[d->grad_reduce]);
+    json_end_object(&json);
     json_end_object(&json);
     PLAIT_TRY(json_writer_finish(&json, &strategy, NULL, err));
     PLAIT_TRY(folder_add(out, "strategy.json", strategy, false, err));

@@ -121,24 +121,6 @@ static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axe
     return PLAIT_OK;
 }
 
-static void take_shards(config_reader *in)
-{
-    const maxtext_axes *const mesh = &in->mesh;
-    const int shards = mesh->fsdp * mesh->context * mesh->expert;
-    const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
-
-    if (over_data && shards > 1)
-        import_warn(in->warnings, "optimizer states sharded over more ranks than the weights are "
-                                  "priced as sharded like the weights");
-    if (shards > 1 || (mesh->data == 1 && !over_data)) {
-        import_set_key(in->out, PLAIT_KEY_ZERO, 3);
-        import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
-        return;
-    }
-    import_set_key(in->out, PLAIT_KEY_ZERO, over_data);
-    import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
-}
-
 static plait_status take_degrees(config_reader *in, plait_error *err)
 {
     const maxtext_axes *const mesh = &in->mesh;
@@ -161,38 +143,25 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
     import_set_key(in->out, PLAIT_KEY_ETP, experts > 1 ? mesh->tensor : 1);
     if (in->replicas_outside && !(in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ORDER)))
         import_set_key(in->out, PLAIT_KEY_ORDER, PLAIT_ORDER_TP_CP_PP_DP);
-    if (in->devices_known)
-        take_shards(in);
+    if (in->devices_known) {
+        const int shards = mesh->fsdp * mesh->context * mesh->expert;
+        const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
+        if (over_data && shards > 1)
+            import_warn(in->warnings,
+                        "optimizer states sharded over more ranks than the weights are "
+                        "priced as sharded like the weights");
+        if (shards > 1 || (mesh->data == 1 && !over_data)) {
+            import_set_key(in->out, PLAIT_KEY_ZERO, 3);
+            import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, shards);
+        } else {
+            import_set_key(in->out, PLAIT_KEY_ZERO, over_data);
+            import_set_key(in->out, PLAIT_KEY_SHARD_GROUP, mesh->data);
+        }
+    }
     return PLAIT_OK;
 }
 
 /* ---- batch and pipeline ---- */
-
-static plait_status read_pipeline(config_reader *in, int *passes, plait_error *err)
-{
-    const int pp = in->mesh.pipeline;
-    int repeats, layers;
-
-    *passes = 1;
-    import_set_key(in->out, PLAIT_KEY_VPP, 1);
-    import_set_key(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
-    in->out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
-    in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
-    if (pp <= 1)
-        return PLAIT_OK;
-    PLAIT_TRY(
-        maxtext_int(in->yaml, "num_pipeline_repeats", -1, PLAIT_MAX_LAYERS, -1, &repeats, err));
-    PLAIT_TRY(maxtext_int(in->yaml, "num_layers_per_pipeline_stage", 1, PLAIT_MAX_LAYERS, 1,
-                          &layers, err));
-    PLAIT_TRY(maxtext_int(in->yaml, "num_pipeline_microbatches", -1, 1 << 20, -1, passes, err));
-    if (*passes < 1)
-        *passes = pp;
-    if (repeats > 1 ||
-        (repeats < 1 && in->out->model != NULL && in->out->model->layers > (double)pp * layers))
-        import_warn(in->warnings,
-                    "a circular pipeline is priced as if each microbatch passed it once");
-    return PLAIT_OK;
-}
 
 /* MaxText multiplies in doubles and truncates. */
 static plait_status read_batch(config_reader *in, plait_error *err)
@@ -206,7 +175,27 @@ static plait_status read_batch(config_reader *in, plait_error *err)
     PLAIT_TRY(maxtext_number(in->yaml, "per_device_batch_size", 12.0, &of_device, err));
     PLAIT_TRY(
         maxtext_int(in->yaml, "gradient_accumulation_steps", 1, 1 << 20, 1, &accumulated, err));
-    PLAIT_TRY(read_pipeline(in, &passes, err));
+    const int pp = in->mesh.pipeline;
+    int repeats, layers;
+    passes = 1;
+    import_set_key(in->out, PLAIT_KEY_VPP, 1);
+    import_set_key(in->out, PLAIT_KEY_SCHEDULE, pp > 1 ? PLAIT_GPIPE : PLAIT_1F1B);
+    in->out->degrees.split = (plait_split){.kind = PLAIT_SPLIT_EVEN};
+    in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+    if (pp > 1) {
+        PLAIT_TRY(
+            maxtext_int(in->yaml, "num_pipeline_repeats", -1, PLAIT_MAX_LAYERS, -1, &repeats, err));
+        PLAIT_TRY(maxtext_int(in->yaml, "num_layers_per_pipeline_stage", 1, PLAIT_MAX_LAYERS, 1,
+                              &layers, err));
+        PLAIT_TRY(
+            maxtext_int(in->yaml, "num_pipeline_microbatches", -1, 1 << 20, -1, &passes, err));
+        if (passes < 1)
+            passes = pp;
+        if (repeats > 1 ||
+            (repeats < 1 && in->out->model != NULL && in->out->model->layers > (double)pp * layers))
+            import_warn(in->warnings,
+                        "a circular pipeline is priced as if each microbatch passed it once");
+    }
     if (!in->devices_known || dp < 1.0)
         return PLAIT_OK;
     const double pass = floor(in->out->gpus * of_device);
@@ -242,20 +231,6 @@ static void read_remat(config_reader *in)
     in->out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-static void read_kernels(config_reader *in)
-{
-    const bool noted = in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
-    const bool unfused =
-        strcmp(maxtext_word(in->yaml, "attention", "autoselected"), "dot_product") == 0;
-
-    if (unfused || !noted || in->out->degrees.attention == PLAIT_ATTENTION_UNFUSED)
-        import_set_key(in->out, PLAIT_KEY_ATTENTION,
-                       unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
-    import_set_key(in->out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
-    import_set_key(in->out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
-}
-
-/* plait's name of a model that both have. */
 static const char *name_of(const char *theirs)
 {
     static const char *const names[][2] = {
@@ -352,46 +327,6 @@ static plait_status check_read(const config_reader *in, plait_error *err)
     return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status read_all(config_reader *in, const char *noted, plait_error *err)
-{
-    PLAIT_TRY(read_model(in, noted, err));
-    maxtext_axes ici, dcn;
-    PLAIT_TRY(read_axes(in, "ici", 1, -1, &ici, err));
-    PLAIT_TRY(read_axes(in, "dcn", -1, 1, &dcn, err));
-    PLAIT_TRY(close_mesh(in, &ici, &dcn, err));
-#define X(axis) in->mesh.axis = ici.axis * dcn.axis;
-    MAXTEXT_AXES(X)
-#undef X
-    in->replicas_outside = dcn.data * dcn.fsdp * dcn.expert > 1;
-    PLAIT_TRY(take_degrees(in, err));
-    PLAIT_TRY(read_batch(in, err));
-    read_remat(in);
-    read_kernels(in);
-    const char *const quantization = maxtext_word(in->yaml, "quantization", "");
-
-    in->out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
-    if (quantization[0] != '\0' && in->out->precision == PLAIT_BF16)
-        import_warn(in->warnings,
-                    "matrix products in int8 and other formats are priced as in bf16");
-    if (strcmp(maxtext_word(in->yaml, "dtype", "bfloat16"), "bfloat16") != 0)
-        import_warn(in->warnings, "a dtype other than bfloat16 is priced as bfloat16");
-    import_list list = {in->warnings, "options that the price ignores", false};
-    for (int i = 0; i < in->yaml->count; i++) {
-        yaml_leaf *const leaf = &in->yaml->leaf[i];
-
-        if (text_index(leaf->path, unpriced) < 0)
-            continue;
-        leaf->read = true;
-        // values by which a key changes nothing
-        static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
-                                            "1",         "-1",      "-1.0",  "None", "null",
-                                            "causal_lm", "float32", "none",  NULL};
-        if (!(leaf->values == 0 || text_index(leaf->value[0], words) >= 0))
-            import_list_add(&list, leaf->path);
-    }
-    return check_read(in, err);
-}
-
 plait_status maxtext_import(const char *text, size_t length, const char *name,
                             const launch_call *call, plait_arena *arena, plans_entry *out,
                             text_builder *warnings, plait_error *err)
@@ -405,7 +340,48 @@ plait_status maxtext_import(const char *text, size_t length, const char *name,
         out->gpus = call->gpus;
     config_reader in = {.yaml = &yaml, .arena = arena, .out = out, .warnings = warnings};
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
-    PLAIT_TRY(read_all(&in, model, err));
+    PLAIT_TRY(read_model(&in, model, err));
+    maxtext_axes ici, dcn;
+    PLAIT_TRY(read_axes(&in, "ici", 1, -1, &ici, err));
+    PLAIT_TRY(read_axes(&in, "dcn", -1, 1, &dcn, err));
+    PLAIT_TRY(close_mesh(&in, &ici, &dcn, err));
+#define X(axis) in.mesh.axis = ici.axis * dcn.axis;
+    MAXTEXT_AXES(X)
+#undef X
+    in.replicas_outside = dcn.data * dcn.fsdp * dcn.expert > 1;
+    PLAIT_TRY(take_degrees(&in, err));
+    PLAIT_TRY(read_batch(&in, err));
+    read_remat(&in);
+    const bool noted = in.out->given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    const bool unfused =
+        strcmp(maxtext_word(in.yaml, "attention", "autoselected"), "dot_product") == 0;
+    if (unfused || !noted || in.out->degrees.attention == PLAIT_ATTENTION_UNFUSED)
+        import_set_key(in.out, PLAIT_KEY_ATTENTION,
+                       unfused ? PLAIT_ATTENTION_UNFUSED : PLAIT_ATTENTION_FUSED);
+    import_set_key(in.out, PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BUCKETED);
+    import_set_key(in.out, PLAIT_KEY_GRAD_REDUCE, PLAIT_STATE_BF16);
+    const char *const quantization = maxtext_word(in.yaml, "quantization", "");
+
+    in.out->precision = text_starts_with(quantization, "fp8") ? PLAIT_FP8 : PLAIT_BF16;
+    if (quantization[0] != '\0' && in.out->precision == PLAIT_BF16)
+        import_warn(in.warnings, "matrix products in int8 and other formats are priced as in bf16");
+    if (strcmp(maxtext_word(in.yaml, "dtype", "bfloat16"), "bfloat16") != 0)
+        import_warn(in.warnings, "a dtype other than bfloat16 is priced as bfloat16");
+    import_list list = {in.warnings, "options that the price ignores", false};
+    for (int i = 0; i < in.yaml->count; i++) {
+        yaml_leaf *const leaf = &in.yaml->leaf[i];
+
+        if (text_index(leaf->path, unpriced) < 0)
+            continue;
+        leaf->read = true;
+        // values by which a key changes nothing
+        static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
+                                            "1",         "-1",      "-1.0",  "None", "null",
+                                            "causal_lm", "float32", "none",  NULL};
+        if (leaf->values > 0 && text_index(leaf->value[0], words) < 0)
+            import_list_add(&list, leaf->path);
+    }
+    PLAIT_TRY(check_read(&in, err));
     import_fill_plain(out);
     out->runtime = "maxtext";
     return PLAIT_OK;

@@ -215,15 +215,16 @@ static const char *config_text(const plait_launch *launch, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-static const char *run_script(const plait_launch *launch, plait_arena *arena)
+static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
+                           plait_error *err)
 {
+    PLAIT_TRY(folder_add(out, "config.yml", config_text(launch, arena), false, err));
     const maxtext_mesh mesh = maxtext_mesh_of(launch->problem, &launch->plan->degrees);
     const int slices = maxtext_axes_product(&mesh.dcn);
-    text_builder out;
-
-    text_builder_init(&out, arena);
+    text_builder text;
+    text_builder_init(&text, arena);
     text_append_printf(
-        &out,
+        &text,
         "#!/bin/bash\n"
         "# run.sh - starts training on one host; run it on each host of %d slice%s of %d chips\n"
         "#\n"
@@ -237,14 +238,7 @@ static const char *run_script(const plait_launch *launch, plait_arena *arena)
         "cd \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
         "exec python3 -m maxtext.trainers.pre_train.train \"$here/config.yml\" \"$@\"\n",
         slices, slices > 1 ? "s" : "", maxtext_axes_product(&mesh.ici));
-    return text_builder_finish(&out, NULL);
-}
-
-static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
-                           plait_error *err)
-{
-    PLAIT_TRY(folder_add(out, "config.yml", config_text(launch, arena), false, err));
-    return folder_add(out, "run.sh", run_script(launch, arena), true, err);
+    return folder_add(out, "run.sh", text_builder_finish(&text, NULL), true, err);
 }
 
 const launch_target target_maxtext = {

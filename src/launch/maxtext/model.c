@@ -161,26 +161,6 @@ static plait_status read_attention(const yaml_file *yaml, int by, plait_attentio
     return PLAIT_OK;
 }
 
-static plait_status read_feed_forward(const yaml_file *yaml, int by, plait_layer *out,
-                                      plait_error *err)
-{
-    int width, experts, topk, expert_width;
-
-    PLAIT_TRY(maxtext_int(yaml, "base_mlp_dim", 1, WIDTH, 7168, &width, err));
-    PLAIT_TRY(maxtext_int(yaml, "num_experts", 1, 1 << 12, 1, &experts, err));
-    PLAIT_TRY(maxtext_int(yaml, "num_experts_per_tok", 1, experts, 1, &topk, err));
-    PLAIT_TRY(maxtext_int(yaml, "base_moe_mlp_dim", -1, WIDTH, -1, &expert_width, err));
-    out->ffn = experts > 1 ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
-    if (experts > 1)
-        out->moe = (plait_moe){.experts = experts,
-                               .topk = topk,
-                               .width = (expert_width > 0 ? expert_width : width) * by,
-                               .gated = true};
-    else
-        out->mlp = (plait_mlp){.width = width * by, .gated = true};
-    return PLAIT_OK;
-}
-
 static plait_status read_numerics(const yaml_file *yaml, plait_numerics *out, plait_error *err)
 {
     const bool llama = strcmp(maxtext_word(yaml, "rope_type", "default"), "llama3.1") == 0;
@@ -236,7 +216,19 @@ plait_status maxtext_read_model(const yaml_file *yaml, const char *name, plait_a
                           &layers, err));
     *layer = (plait_layer){.name = "decoder", .norms = 2, .mixer = PLAIT_MIXER_ATTENTION};
     PLAIT_TRY(read_attention(yaml, by.heads, &layer->attention, err));
-    PLAIT_TRY(read_feed_forward(yaml, by.heads, layer, err));
+    int width, experts, topk, expert_width;
+    PLAIT_TRY(maxtext_int(yaml, "base_mlp_dim", 1, WIDTH, 7168, &width, err));
+    PLAIT_TRY(maxtext_int(yaml, "num_experts", 1, 1 << 12, 1, &experts, err));
+    PLAIT_TRY(maxtext_int(yaml, "num_experts_per_tok", 1, experts, 1, &topk, err));
+    PLAIT_TRY(maxtext_int(yaml, "base_moe_mlp_dim", -1, WIDTH, -1, &expert_width, err));
+    layer->ffn = experts > 1 ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
+    if (experts > 1)
+        layer->moe = (plait_moe){.experts = experts,
+                                 .topk = topk,
+                                 .width = (expert_width > 0 ? expert_width : width) * by.heads,
+                                 .gated = true};
+    else
+        layer->mlp = (plait_mlp){.width = width * by.heads, .gated = true};
     *model = (plait_model){.name = name,
                            .family = "",
                            .source = "a configuration of MaxText",

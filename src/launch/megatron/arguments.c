@@ -73,19 +73,14 @@ int megatron_bridge_of(const plait_runtime *runtime)
     return minor;
 }
 
-static bool in_one_node(const plait_problem *problem, const plait_degrees *d)
-{
-    const plait_cluster *const cluster = problem->cluster;
-
-    return cluster->group[0].gpus_per_node % d->tp == 0 && cluster->level[0].gpus % d->tp == 0;
-}
-
 user_buffers user_buffers_of(const plait_problem *problem, const plait_degrees *degrees)
 {
     const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
 
-    if (degrees->tp == 1 || !degrees->sp || !in_one_node(problem, degrees) || gpu->scale_up_pcie ||
-        !plait_accelerator_runs(gpu, PLAIT_KERNEL_MULTICAST))
+    if (degrees->tp == 1 || !degrees->sp ||
+        (problem->cluster->group[0].gpus_per_node % degrees->tp != 0 ||
+         problem->cluster->level[0].gpus % degrees->tp != 0) ||
+        gpu->scale_up_pcie || !plait_accelerator_runs(gpu, PLAIT_KERNEL_MULTICAST))
         return USER_BUFFERS_NONE;
     return problem->cluster->level[0].kind == PLAIT_LEVEL_SWITCH ? USER_BUFFERS_MULTICAST
                                                                  : USER_BUFFERS_IPC;
@@ -228,9 +223,8 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
     megatron_args absent;
 
     megatron_args_init(&absent);
-    for (const argument_row *row = megatron_arguments;
-         row->name != NULL; // a release need not have an argument whose value is the default
-         row++)
+    // a release need not have an argument whose value is the default
+    for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (row->since > args->core && !row->optional && !row->placeholder &&
             has_value(row, args) && !megatron_argument_same(row, args, &absent))
             return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
@@ -250,38 +244,6 @@ static const char *flag_of(const argument_row *row, plait_arena *arena)
     return flag;
 }
 
-static void append_row(const argument_row *row, const megatron_args *args, launch_args *out)
-{
-    const void *const value = (const char *)args + row->field;
-    const char *const flag = flag_of(row, out->arena);
-
-    if (flag == NULL) {
-        out->failed = true;
-        return;
-    }
-    switch (row->kind) {
-    case ARGUMENT_SWITCH:
-        args_switch(out, flag);
-        break;
-    case ARGUMENT_INT:
-        args_int(out, flag, *(const int *)value);
-        break;
-    case ARGUMENT_NUMBER:
-        args_number(out, flag, *(const double *)value);
-        break;
-    case ARGUMENT_WHOLE:
-        args_printf(out, flag, "%.0f", *(const double *)value);
-        break;
-    case ARGUMENT_WORD:
-    case ARGUMENT_LIST:
-        args_text(out, flag, *(const char *const *)value);
-        break;
-    case ARGUMENT_WORDS:
-        args_words(out, flag, *(const char *const *)value);
-        break;
-    }
-}
-
 void megatron_args_append(const megatron_args *args, launch_args *out)
 {
     megatron_args absent;
@@ -290,8 +252,35 @@ void megatron_args_append(const megatron_args *args, launch_args *out)
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++) {
         if (row->group != NULL)
             args_group(out, row->group);
-        if (is_written(row, args, &absent))
-            append_row(row, args, out);
+        if (is_written(row, args, &absent)) {
+            const void *const value = (const char *)args + row->field;
+            const char *const flag = flag_of(row, out->arena);
+            if (flag == NULL) {
+                out->failed = true;
+            } else {
+                switch (row->kind) {
+                case ARGUMENT_SWITCH:
+                    args_switch(out, flag);
+                    break;
+                case ARGUMENT_INT:
+                    args_int(out, flag, *(const int *)value);
+                    break;
+                case ARGUMENT_NUMBER:
+                    args_number(out, flag, *(const double *)value);
+                    break;
+                case ARGUMENT_WHOLE:
+                    args_printf(out, flag, "%.0f", *(const double *)value);
+                    break;
+                case ARGUMENT_WORD:
+                case ARGUMENT_LIST:
+                    args_text(out, flag, *(const char *const *)value);
+                    break;
+                case ARGUMENT_WORDS:
+                    args_words(out, flag, *(const char *const *)value);
+                    break;
+                }
+            }
+        }
     }
 }
 
@@ -340,15 +329,6 @@ static const char *text_of(const argument_row *row, const launch_flag *flag, pla
                : flag->value[0];
 }
 
-static plait_status fail_with_flag(const launch_flags *flags, const argument_row *row,
-                                   const char *text, plait_error *err)
-{
-    if (row->kind != ARGUMENT_INT)
-        return flags_fail(flags, row->name, err, "expected a number, found \"%.40s\"", text);
-    return flags_fail(flags, row->name, err, "expected an integer from %d to %d, found \"%.40s\"",
-                      row->least, row->most, text);
-}
-
 static plait_status read_row(const launch_flags *flags, const argument_row *row, megatron_args *out,
                              plait_error *err)
 {
@@ -369,7 +349,14 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
     const char *const text = text_of(row, flag, flags->arena);
     PLAIT_TRY(plait_check_allocated(text, err));
     if (!megatron_argument_set(row, text, out))
-        return row->placeholder ? PLAIT_OK : fail_with_flag(flags, row, text, err);
+        return row->placeholder
+                   ? PLAIT_OK
+                   : (row->kind != ARGUMENT_INT
+                          ? flags_fail(flags, row->name, err, "expected a number, found \"%.40s\"",
+                                       text)
+                          : flags_fail(flags, row->name, err,
+                                       "expected an integer from %d to %d, found \"%.40s\"",
+                                       row->least, row->most, text));
     if (turns_off) {
         bool *const on = (void *)((char *)out + row->field);
 

@@ -5,7 +5,7 @@
  *     PLAIT_TRY(megatron_args_of(problem, plan, arena, &args, err));
  *     megatron_args_append(&args, &list);
  *
- * In: flags of a script become arguments, and these a plan and a model (import_parts.h).
+ * In: flags of a script become arguments, and these a plan and a model (megatron.h).
  *
  *     megatron_args_init(&args);
  *     PLAIT_TRY(megatron_args_parse(&flags, &args, err));

@@ -7,6 +7,7 @@
  */
 #include "launch/megatron/arguments.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -44,28 +45,33 @@ static void override_count(launch_args *out, const char *key, int value)
         override_text(out, key, NULL);
 }
 
-/* Write an argument under Megatron-LM's name for it. */
-static void override_field(launch_args *out, const char *section, size_t field,
-                           const megatron_args *args)
+/* Write arguments under Megatron-LM's names for them; `keys` are SECTION.NAME with blanks between. */
+static void override_fields(launch_args *out, const megatron_args *args, const char *keys)
 {
-    const argument_row *const row = megatron_argument(field);
+    char key[80];
 
-    if (row->since > args->core)
-        return;
+    for (int used; sscanf(keys, "%79s%n", key, &used) == 1; keys += used) {
+        const argument_row *row = megatron_arguments;
+        const char *const copy = plait_arena_text(out->arena, key);
 
-    const void *const value = (const char *)args + field;
-    const char *const key = plait_arena_printf(out->arena, "%s.%s", section, row->name);
-
-    if (key == NULL)
-        out->failed = true;
-    else if (row->kind == ARGUMENT_SWITCH)
-        override_bool(out, key, *(const bool *)value);
-    else if (row->kind != ARGUMENT_INT)
-        override_text(out, key, *(const char *const *)value);
-    else if (row->absent == NULL)
-        override_count(out, key, *(const int *)value);
-    else
-        args_int(out, key, *(const int *)value);
+        while (strcmp(row->name, strchr(key, '.') + 1) != 0)
+            row++;
+        const void *const value = (const char *)args + row->field;
+        if (row->since > args->core)
+            continue;
+        if (copy == NULL)
+            out->failed = true;
+        else if (row->kind == ARGUMENT_SWITCH)
+            override_bool(out, copy, *(const bool *)value);
+        else if (row->kind == ARGUMENT_NUMBER)
+            args_number(out, copy, *(const double *)value);
+        else if (row->kind != ARGUMENT_INT)
+            override_text(out, copy, *(const char *const *)value);
+        else if (row->absent == NULL)
+            override_count(out, copy, *(const int *)value);
+        else
+            args_int(out, copy, *(const int *)value);
+    }
 }
 
 /* ["core_attn","attn_proj"] or [4,2], out of words with blanks between; NULL: none. */
@@ -94,78 +100,52 @@ static void override_list(const char *words, char quote, const char *key, launch
 static void override_parallelism(const plait_degrees *d, const megatron_args *args,
                                  launch_args *out)
 {
-    override_field(out, "model", MEGATRON_FIELD(tensor_model_parallel_size), args);
-    override_field(out, "model", MEGATRON_FIELD(sequence_parallel), args);
-    override_field(out, "model", MEGATRON_FIELD(pipeline_model_parallel_size), args);
+    override_fields(out, args,
+                    "model.tensor_model_parallel_size model.sequence_parallel "
+                    "model.pipeline_model_parallel_size");
     override_count(out, "model.virtual_pipeline_model_parallel_size", d->vpp > 1 ? d->vpp : 0);
-    override_field(out, "model", MEGATRON_FIELD(pipeline_model_parallel_layout), args);
+    override_fields(out, args, "model.pipeline_model_parallel_layout");
     override_count(out, "model.num_layers_in_first_pipeline_stage",
                    args->decoder_first_pipeline_num_layers);
     override_count(out, "model.num_layers_in_last_pipeline_stage",
                    args->decoder_last_pipeline_num_layers);
-    override_field(out, "model", MEGATRON_FIELD(account_for_embedding_in_pipeline_split), args);
-    override_field(out, "model", MEGATRON_FIELD(account_for_loss_in_pipeline_split), args);
-    override_field(out, "model", MEGATRON_FIELD(context_parallel_size), args);
+    override_fields(out, args,
+                    "model.account_for_embedding_in_pipeline_split "
+                    "model.account_for_loss_in_pipeline_split "
+                    "model.context_parallel_size");
     if (megatron_args_is_written(args, MEGATRON_FIELD(cp_comm_type)))
-        override_field(out, "model", MEGATRON_FIELD(cp_comm_type), args);
+        override_fields(out, args, "model.cp_comm_type");
     else
         override_text(out, "model.cp_comm_type", NULL);
     override_list(args->hierarchical_context_parallel_sizes, '\0',
                   "model.hierarchical_context_parallel_sizes", out);
-    if (args->num_experts > 0) {
-        override_field(out, "model", MEGATRON_FIELD(expert_model_parallel_size), args);
-        override_field(out, "model", MEGATRON_FIELD(expert_tensor_parallel_size), args);
-    }
-    override_field(out, "dist", MEGATRON_FIELD(use_tp_pp_dp_mapping), args);
-}
-
-/* Master weights and moments are in fp32, as the price assumes. */
-static void override_optimizer(const megatron_args *args, launch_args *out)
-{
-    static const char *const formats[] = {"optimizer.main_params_dtype",
-                                          "optimizer.main_grads_dtype", "optimizer.exp_avg_dtype",
-                                          "optimizer.exp_avg_sq_dtype"};
-    const bool fsdp = args->use_megatron_fsdp;
-
-    override_field(out, "optimizer", MEGATRON_FIELD(optimizer), args);
-    override_field(out, "optimizer", MEGATRON_FIELD(use_precision_aware_optimizer), args);
-    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
-        override_text(out, formats[f], "torch.float32");
-    override_field(out, "optimizer", MEGATRON_FIELD(optimizer_cpu_offload), args);
-    override_field(out, "optimizer", MEGATRON_FIELD(use_distributed_optimizer), args);
-    override_field(out, "ddp", MEGATRON_FIELD(use_distributed_optimizer), args);
-    override_field(out, "ddp", MEGATRON_FIELD(num_distributed_optimizer_instances), args);
-    override_field(out, "ddp", MEGATRON_FIELD(use_megatron_fsdp), args);
-    override_text(out, "ddp.data_parallel_sharding_strategy",
-                  fsdp ? args->data_parallel_sharding_strategy : "no_shard");
-    override_field(out, "checkpoint", MEGATRON_FIELD(ckpt_format), args);
-    if (fsdp)
-        override_field(out, "model", MEGATRON_FIELD(gradient_accumulation_fusion), args);
+    if (args->num_experts > 0)
+        override_fields(out, args,
+                        "model.expert_model_parallel_size model.expert_tensor_parallel_size");
+    override_fields(out, args, "dist.use_tp_pp_dp_mapping");
 }
 
 static void override_kernels(const plait_runtime *runtime, const megatron_args *args,
                              launch_args *out)
 {
     override_text(out, "model.attention_backend", NULL);
-    override_field(out, "model", MEGATRON_FIELD(masked_softmax_fusion), args);
-    override_field(out, "model", MEGATRON_FIELD(cross_entropy_loss_fusion), args);
+    override_fields(out, args, "model.masked_softmax_fusion model.cross_entropy_loss_fusion");
     if (!runtime->kernels.cuda_graphs)
         override_quoted(out, "model.cuda_graph_impl", "none");
     if (args->num_experts > 0) {
-        override_field(out, "model", MEGATRON_FIELD(moe_grouped_gemm), args);
-        override_field(out, "model", MEGATRON_FIELD(moe_permute_fusion), args);
-        override_field(out, "model", MEGATRON_FIELD(moe_router_fusion), args);
-        override_field(out, "model", MEGATRON_FIELD(moe_router_force_load_balancing), args);
-        override_field(out, "model", MEGATRON_FIELD(moe_token_dispatcher_type), args);
+        override_fields(out, args,
+                        "model.moe_grouped_gemm model.moe_permute_fusion "
+                        "model.moe_router_fusion model.moe_router_force_load_balancing "
+                        "model.moe_token_dispatcher_type");
         if (args->moe_flex_dispatcher_backend != NULL)
-            override_field(out, "model", MEGATRON_FIELD(moe_flex_dispatcher_backend), args);
+            override_fields(out, args, "model.moe_flex_dispatcher_backend");
         override_bool(out, "model.moe_enable_deepep", false); // older name of the flex backend
         override_bool(out, "model.moe_shared_expert_overlap", false);
-        if (args->moe_expert_capacity_factor > 0.0) {
-            override_field(out, "model", MEGATRON_FIELD(moe_expert_capacity_factor), args);
-            override_field(out, "model", MEGATRON_FIELD(moe_pad_expert_input_to_capacity), args);
-        }
-        override_field(out, "model", MEGATRON_FIELD(moe_router_padding_for_quantization), args);
+        if (args->moe_expert_capacity_factor > 0.0)
+            override_fields(
+                out, args,
+                "model.moe_expert_capacity_factor model.moe_pad_expert_input_to_capacity");
+        override_fields(out, args, "model.moe_router_padding_for_quantization");
     }
 }
 
@@ -182,26 +162,18 @@ static void override_placeholders(const megatron_args *args, int bridge, launch_
 {
     // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
     args_group(out, "vocabulary; the recipe reads it from the tokenizer");
-    override_field(out, "tokenizer", MEGATRON_FIELD(tokenizer_type), args);
-    override_field(out, "tokenizer", MEGATRON_FIELD(vocab_size), args);
+    override_fields(out, args, "tokenizer.tokenizer_type tokenizer.vocab_size");
     if (bridge >= 6) // up to 0.5 the model's own number counts
         override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
-    override_field(out, "model", MEGATRON_FIELD(vocab_size), args);
-    override_field(out, "model", MEGATRON_FIELD(make_vocab_size_divisible_by), args);
+    override_fields(out, args, "model.vocab_size model.make_vocab_size_divisible_by");
     args_group(out, "to edit: schedule, checkpoints; the recipe sets the data");
-    override_field(out, "train", MEGATRON_FIELD(train_iters), args);
-    args_number(out, "optimizer.lr", args->lr);
-    args_number(out, "optimizer.min_lr", args->min_lr);
-    args_number(out, "optimizer.adam_beta1", args->adam_beta1);
-    args_number(out, "optimizer.adam_beta2", args->adam_beta2);
-    args_number(out, "optimizer.adam_eps", args->adam_eps);
-    args_number(out, "optimizer.weight_decay", args->weight_decay);
-    args_number(out, "optimizer.clip_grad", args->clip_grad);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_style), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_style), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_wsd_decay_iters), args);
-    override_field(out, "scheduler", MEGATRON_FIELD(lr_decay_iters), args);
-    args_int(out, "scheduler.lr_warmup_iters", args->lr_warmup_iters);
+    override_fields(out, args,
+                    "train.train_iters optimizer.lr optimizer.min_lr "
+                    "optimizer.adam_beta1 optimizer.adam_beta2 optimizer.adam_eps "
+                    "optimizer.weight_decay optimizer.clip_grad "
+                    "scheduler.lr_decay_style scheduler.lr_wsd_decay_style "
+                    "scheduler.lr_wsd_decay_iters scheduler.lr_decay_iters "
+                    "scheduler.lr_warmup_iters");
     if (args->num_experts != 0) {
         override_quoted(out, "model.moe_router_load_balancing_type",
                         args->moe_router_load_balancing_type);
@@ -210,68 +182,77 @@ static void override_placeholders(const megatron_args *args, int bridge, launch_
         if (args->mtp_num_layers > 0)
             args_number(out, "model.mtp_loss_scaling_factor", args->mtp_loss_scaling_factor);
     }
-    override_field(out, bridge >= 4 ? "validation" : "train", MEGATRON_FIELD(eval_iters), args);
-    override_field(out, "logger", MEGATRON_FIELD(log_interval), args);
-    override_field(out, "checkpoint", MEGATRON_FIELD(save), args);
-    override_field(out, "checkpoint", MEGATRON_FIELD(load), args);
-    override_field(out, "checkpoint", MEGATRON_FIELD(save_interval), args);
-    override_field(out, "train", MEGATRON_FIELD(manual_gc), args);
-    override_field(out, "train", MEGATRON_FIELD(manual_gc_interval), args);
-    override_field(out, "dist", MEGATRON_FIELD(distributed_timeout_minutes), args);
+    override_fields(out, args, bridge >= 4 ? "validation.eval_iters" : "train.eval_iters");
+    override_fields(out, args,
+                    "logger.log_interval checkpoint.save checkpoint.load "
+                    "checkpoint.save_interval train.manual_gc train.manual_gc_interval "
+                    "dist.distributed_timeout_minutes");
 }
 
-/* A launch as Megatron-Bridge's overrides, one a line; NULL: out of memory. */
-static const char *megatron_overrides(const plait_launch *launch, const megatron_args *args,
-                                      plait_arena *arena)
+static void append_overrides(const plait_launch *launch, const megatron_args *args,
+                             text_builder *text)
 {
     const plait_problem *const problem = launch->problem;
     const plait_degrees *const d = &launch->plan->degrees;
     launch_args out;
 
-    args_init(&out, arena);
+    args_init(&out, text->arena);
     out.between = '=';
     args_group(&out, "parallelism");
     override_parallelism(d, args, &out);
     args_group(&out, "batch");
-    override_field(&out, "train", MEGATRON_FIELD(micro_batch_size), args);
-    override_field(&out, "train", MEGATRON_FIELD(global_batch_size), args);
-    override_field(&out, "dataset", MEGATRON_FIELD(seq_length), args);
+    override_fields(&out, args,
+                    "train.micro_batch_size train.global_batch_size dataset.seq_length");
     args_group(&out, "memory");
     // without modules, the selective granularity recomputes attention alone
     const char *const modules = d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE
                                     ? plait_recompute_module_name[PLAIT_MODULE_core_attn]
                                     : args->recompute_modules;
 
-    override_field(&out, "model", MEGATRON_FIELD(recompute_granularity), args);
-    override_field(&out, "model", MEGATRON_FIELD(recompute_method), args);
-    override_field(&out, "model", MEGATRON_FIELD(recompute_num_layers), args);
+    override_fields(&out, args,
+                    "model.recompute_granularity model.recompute_method "
+                    "model.recompute_num_layers");
     if (modules != NULL)
         override_list(modules, '"', "model.recompute_modules", &out);
     else
         override_text(&out, "model.recompute_modules", NULL);
     override_bool(&out, "model.cpu_offloading", false);
-    override_field(&out, "model", MEGATRON_FIELD(fine_grained_activation_offloading), args);
+    override_fields(&out, args, "model.fine_grained_activation_offloading");
     override_list(args->offload_modules, '"', "model.offload_modules", &out);
     args_group(&out, "optimizer");
-    override_optimizer(args, &out);
+    // master weights and moments are in fp32, as the price assumes
+    static const char *const formats[] = {"optimizer.main_params_dtype",
+                                          "optimizer.main_grads_dtype", "optimizer.exp_avg_dtype",
+                                          "optimizer.exp_avg_sq_dtype"};
+    const bool fsdp = args->use_megatron_fsdp;
+    override_fields(&out, args, "optimizer.optimizer optimizer.use_precision_aware_optimizer");
+    for (size_t f = 0; f < sizeof formats / sizeof formats[0]; f++)
+        override_text(&out, formats[f], "torch.float32");
+    override_fields(&out, args,
+                    "optimizer.optimizer_cpu_offload "
+                    "optimizer.use_distributed_optimizer ddp.use_distributed_optimizer "
+                    "ddp.num_distributed_optimizer_instances ddp.use_megatron_fsdp");
+    override_text(&out, "ddp.data_parallel_sharding_strategy",
+                  fsdp ? args->data_parallel_sharding_strategy : "no_shard");
+    override_fields(&out, args, "checkpoint.ckpt_format");
+    if (fsdp)
+        override_fields(&out, args, "model.gradient_accumulation_fusion");
     args_group(&out, "overlap");
     // sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes
     const bool interleaved = d->vpp > 1;
     override_text(&out, "comm_overlap", NULL);
-    override_field(&out, "ddp", MEGATRON_FIELD(overlap_grad_reduce), args);
-    override_field(&out, "ddp", MEGATRON_FIELD(overlap_param_gather), args);
+    override_fields(&out, args, "ddp.overlap_grad_reduce ddp.overlap_param_gather");
     override_bool(&out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
-    override_field(&out, "model", MEGATRON_FIELD(tp_comm_overlap), args);
+    override_fields(&out, args, "model.tp_comm_overlap");
     override_bool(&out, "model.overlap_p2p_comm", interleaved);
     override_bool(&out, "model.batch_p2p_comm", !interleaved);
-    override_field(&out, "model", MEGATRON_FIELD(overlap_moe_expert_parallel_comm), args);
-    override_field(&out, "model", MEGATRON_FIELD(delay_wgrad_compute), args);
+    override_fields(&out, args, "model.overlap_moe_expert_parallel_comm model.delay_wgrad_compute");
     args_group(&out, "kernels");
     override_kernels(problem->runtime, args, &out);
     args_group(&out, "precision");
     override_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
     override_placeholders(args, megatron_bridge_of(problem->runtime), &out);
-    return args_shell(&out);
+    args_append_shell(&out, text);
 }
 
 typedef struct recipe_row {
@@ -339,7 +320,6 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
                              plait_arena *arena)
 {
     const plait_model *const model = launch->problem->model;
-    const char *const list = megatron_overrides(launch, args, arena);
     const training_places places = (training_places){
         .data = args->moe_router_force_load_balancing
                     ? "the recipe's dataset, random by default; with real data remove "
@@ -354,8 +334,6 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
     };
     text_builder out;
 
-    if (list == NULL)
-        return NULL;
     text_builder_init(&out, arena);
     scripts_append_head(
         launch,
@@ -368,28 +346,7 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
         "set here.\n",
         model->layers, model->hidden, model->vocab);
     notes_append(launch, &out);
-    text_append(&out, list);
-    return text_builder_finish(&out, NULL);
-}
-
-/* A recipe need not list a field of its nested config: ++ sets it in any case. */
-static const char *start_command(const plait_launch *launch, const megatron_args *args,
-                                 plait_arena *arena)
-{
-    const char *const recipe = recipe_of(launch->problem->model);
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    megatron_append_environment(launch, &out);
-    megatron_append_attention(args, &out);
-    text_append_printf(&out, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
-                       recipe != NULL ? recipe : "expected the recipe that builds this model");
-    // without --mode, which 0.4 and 0.5 lack: the name of the recipe contains pretrain
-    text_append(
-        &out,
-        "# ++ also sets fields that only a nested config of the recipe has.\n" SCRIPTS_TORCHRUN
-        "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "
-        "\"$@\"");
+    append_overrides(launch, args, &out);
     return text_builder_finish(&out, NULL);
 }
 
@@ -418,7 +375,21 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     program.image = images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    program.start = start_command(launch, &args, arena);
+    // a recipe need not list a field of its nested config: ++ sets it in any case
+    const char *const recipe = recipe_of(launch->problem->model);
+    text_builder text;
+    text_builder_init(&text, arena);
+    megatron_append_environment(launch, &text);
+    megatron_append_attention(&args, &text);
+    text_append_printf(&text, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
+                       recipe != NULL ? recipe : "expected the recipe that builds this model");
+    // without --mode, which 0.4 and 0.5 lack: the name of the recipe contains pretrain
+    text_append(
+        &text,
+        "# ++ also sets fields that only a nested config of the recipe has.\n" SCRIPTS_TORCHRUN
+        "    scripts/training/run_recipe.py --recipe \"$recipe\" \"${args[@]/#/++}\" "
+        "\"$@\"");
+    program.start = text_builder_finish(&text, NULL);
     PLAIT_TRY(plait_check_allocated(program.start, err));
     PLAIT_TRY(folder_add(out, "overrides.sh", file_text(launch, &args, arena), false, err));
     return scripts_add(launch, &program, arena, out, err);

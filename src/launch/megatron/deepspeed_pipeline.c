@@ -14,7 +14,6 @@
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
 
-/* Write a number if it is known. */
 static void known_number(launch_args *out, const char *name, double number)
 {
     if (!isnan(model_number(number)))
@@ -27,15 +26,6 @@ static void switch_if(launch_args *out, const char *name, bool on)
         args_switch(out, name);
 }
 
-static int positions_of(const plait_problem *problem)
-{
-    const plait_model *const model = problem->model;
-
-    if (model->learned_positions > 0)
-        return model->learned_positions;
-    return model->max_seq > problem->job.seq ? model->max_seq : problem->job.seq;
-}
-
 static void append_sizes(const plait_problem *problem, const model_facts *facts, launch_args *out)
 {
     const plait_model *const model = problem->model;
@@ -45,7 +35,10 @@ static void append_sizes(const plait_problem *problem, const model_facts *facts,
     args_int(out, "--hidden-size", model->hidden);
     args_int(out, "--ffn-hidden-size", facts->mlp->width);
     args_int(out, "--seq-length", problem->job.seq);
-    args_int(out, "--max-position-embeddings", positions_of(problem));
+    args_int(out, "--max-position-embeddings",
+             model->learned_positions > 0        ? model->learned_positions
+             : model->max_seq > problem->job.seq ? model->max_seq
+                                                 : problem->job.seq);
     args_int(out, "--vocab-size", model->vocab);
     args_int(out, "--make-vocab-size-divisible-by", 128);
     switch_if(out, "--untie-embeddings-and-output-weights", !model->tied);
@@ -87,22 +80,6 @@ static void append_numerics(const plait_model *model, const model_facts *facts, 
 
 /* ---- values that no plan decides ---- */
 
-/* These schedules have no plateau. */
-static void append_schedule(const launch_training *t, launch_args *out)
-{
-    args_number(out, "--lr", t->lr);
-    args_number(out, "--min-lr", t->min_lr);
-    args_text(out, "--lr-decay-style", plait_lr_decay_name[t->decay]);
-    args_int(out, "--lr-decay-iters", t->total_steps);
-    args_int(out, "--lr-warmup-iters", t->warmup_steps);
-    args_number(out, "--adam-beta1", t->beta1);
-    args_number(out, "--adam-beta2", t->beta2);
-    args_number(out, "--adam-eps", t->eps);
-    args_number(out, "--weight-decay", t->weight_decay);
-    args_number(out, "--clip-grad", t->clip);
-}
-
-/* Append the arguments of Megatron-DeepSpeed's pretrain_gpt.py, in groups. */
 static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
 {
     const plait_problem *const problem = launch->problem;
@@ -145,39 +122,23 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     args_text(out, "--data-path", "data/tokens_text_document");
     args_text(out, "--tokenizer-type", "NullTokenizer");
     args_int(out, "--train-iters", TRAINING_TRY_STEPS);
-    append_schedule(&t, out);
+    // these schedules have no plateau
+    args_number(out, "--lr", t.lr);
+    args_number(out, "--min-lr", t.min_lr);
+    args_text(out, "--lr-decay-style", plait_lr_decay_name[t.decay]);
+    args_int(out, "--lr-decay-iters", t.total_steps);
+    args_int(out, "--lr-warmup-iters", t.warmup_steps);
+    args_number(out, "--adam-beta1", t.beta1);
+    args_number(out, "--adam-beta2", t.beta2);
+    args_number(out, "--adam-eps", t.eps);
+    args_number(out, "--weight-decay", t.weight_decay);
+    args_number(out, "--clip-grad", t.clip);
     args_int(out, "--eval-iters", 0);
     args_int(out, "--log-interval", 1);
     args_text(out, "--save", checkpoints != NULL ? checkpoints : "");
     args_text(out, "--load", checkpoints != NULL ? checkpoints : "");
     args_int(out, "--save-interval", TRAINING_SAVE_STEPS);
     args_int(out, "--distributed-timeout-minutes", TRAINING_TIMEOUT_MINUTES);
-}
-
-/* partition.py, which assigns layers of a PipelineModule to stages; NULL: out of memory. */
-static const char *deepspeed_partition(const plait_launch *launch, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    scripts_append_head(
-        launch,
-        "# partition.py - assigns the layers of DeepSpeed's PipelineModule to the plan's stages",
-        NULL, &out);
-    text_append(&out, "#\n"
-                      "#   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh\n"
-                      "#   from partition import PlannedPipelineModule    in your own script\n"
-                      "\n");
-    text_append(&out, "LAYERS = [");
-    for (int s = 0; s < launch->plan->degrees.pp; s++) {
-        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, s);
-
-        text_append_printf(&out, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
-    }
-    text_append(&out, "]  # per stage; the first also has the embedding, the last norm and head\n");
-    text_append(&out, "LAYER = \"transformer\"  # pattern for the class name of a layer\n\n");
-    text_append(&out, launch_partition_py.text);
-    return text_builder_finish(&out, NULL);
 }
 
 static const training_places places = {
@@ -194,18 +155,14 @@ static const char *argument_lines(const plait_launch *launch, plait_arena *arena
     static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};
     launch_args flags;
     text_builder out;
-    const char *list;
 
     args_init(&flags, arena);
     deepspeed_args_append(launch, &flags);
-    list = args_shell(&flags);
-    if (list == NULL)
-        return NULL;
     text_builder_init(&out, arena);
     scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, &out);
     notes_append(launch, &out);
     notes_append_keys(launch, keys, sizeof keys / sizeof *keys, &out);
-    text_append(&out, list);
+    args_append_shell(&flags, &out);
     return text_builder_finish(&out, NULL);
 }
 
@@ -225,7 +182,28 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     PLAIT_TRY(deepspeed_config(launch, DEEPSPEED_PIPELINE, arena, &config, err));
     PLAIT_TRY(folder_add(out, "args.sh", argument_lines(launch, arena), false, err));
     PLAIT_TRY(folder_add(out, "ds_config.json", config, false, err));
-    PLAIT_TRY(folder_add(out, "partition.py", deepspeed_partition(launch, arena), false, err));
+    // partition.py assigns layers of a PipelineModule to stages
+    text_builder text;
+    text_builder_init(&text, arena);
+    scripts_append_head(
+        launch,
+        "# partition.py - assigns the layers of DeepSpeed's PipelineModule to the plan's stages",
+        NULL, &text);
+    text_append(&text, "#\n"
+                       "#   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh\n"
+                       "#   from partition import PlannedPipelineModule    in your own script\n"
+                       "\n");
+    text_append(&text, "LAYERS = [");
+    for (int s = 0; s < launch->plan->degrees.pp; s++) {
+        const plait_chunk *const chunk = plait_plan_chunk(launch->plan, s);
+
+        text_append_printf(&text, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
+    }
+    text_append(&text,
+                "]  # per stage; the first also has the embedding, the last norm and head\n");
+    text_append(&text, "LAYER = \"transformer\"  # pattern for the class name of a layer\n\n");
+    text_append(&text, launch_partition_py.text);
+    PLAIT_TRY(folder_add(out, "partition.py", text_builder_finish(&text, NULL), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

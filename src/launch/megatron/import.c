@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "launch/megatron/import_parts.h"
 #include "launch/megatron/megatron.h"
 #include "launch/read/deepspeed_file.h"
 #include "launch/read/model_names.h"
@@ -98,46 +97,6 @@ bool megatron_flags_are_of_2021(const launch_flags *flags)
     return false;
 }
 
-static void take_config(const deepspeed_file *file, megatron_args *args, plan_reader *in)
-{
-    if (file->zero >= 0)
-        args->zero_stage = file->zero;
-    if (args->micro_batch_size == 0 && file->micro > 0)
-        args->micro_batch_size = file->micro;
-    if (args->global_batch_size == 0 && file->train > 0)
-        args->global_batch_size = file->train;
-    if (!args->bf16 && !args->fp16) {
-        args->bf16 = file->bf16 == true;
-        args->fp16 = file->fp16 == true;
-    }
-    if (file->offload_params || file->offload_optimizer || file->nvme != NULL)
-        import_warn(in->warnings, "DeepSpeed's offloading to CPU or NVMe is not priced");
-    if (file->weights == true || file->gradients == true)
-        import_warn(in->warnings, "quantized communication (ZeRO++) is not priced");
-}
-
-static plait_status read_config(const char *name, megatron_args *args, plan_reader *in,
-                                plait_error *err)
-{
-    plait_error inner = {.status = PLAIT_OK};
-    deepspeed_file file;
-    const char *text;
-
-    PLAIT_TRY(named_json(in->flags, name, &text, err));
-    if (text == NULL || deepspeed_file_parse(text, strlen(text), name, in->flags->arena, &file,
-                                             &inner) != PLAIT_OK) {
-        PLAIT_TRY(faults_only(inner.status, &inner, err));
-        import_warn(in->warnings,
-                    text == NULL ? "the JSON file of --deepspeed_config is neither in the script "
-                                   "nor in its folder; its values are treated as not given"
-                                 : "the JSON file of --deepspeed_config cannot be read; its values "
-                                   "are treated as not given");
-        return PLAIT_OK;
-    }
-    take_config(&file, args, in);
-    return PLAIT_OK;
-}
-
 /*
  * Fill in the batch, ZeRO and precision of DeepSpeed's JSON if the flags do not give them. The
  * script makes the file, or it lies beside it. With DeepSpeed's engine zero_stage is known
@@ -148,8 +107,37 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
     const launch_flag *const config = flags_last(in->flags, MEGATRON_NAME(deepspeed_config));
 
     args->deepspeed = args->deepspeed || config != NULL || args->zero_stage > 0;
-    if (config != NULL)
-        PLAIT_TRY(read_config(config->value[0], args, in, err));
+    if (config != NULL) {
+        plait_error inner = {.status = PLAIT_OK};
+        deepspeed_file file;
+        const char *text;
+        PLAIT_TRY(named_json(in->flags, config->value[0], &text, err));
+        if (text == NULL || deepspeed_file_parse(text, strlen(text), config->value[0],
+                                                 in->flags->arena, &file, &inner) != PLAIT_OK) {
+            PLAIT_TRY(faults_only(inner.status, &inner, err));
+            import_warn(in->warnings,
+                        text == NULL
+                            ? "the JSON file of --deepspeed_config is neither in the script "
+                              "nor in its folder; its values are treated as not given"
+                            : "the JSON file of --deepspeed_config cannot be read; its values "
+                              "are treated as not given");
+        } else {
+            if (file.zero >= 0)
+                args->zero_stage = file.zero;
+            if (args->micro_batch_size == 0 && file.micro > 0)
+                args->micro_batch_size = file.micro;
+            if (args->global_batch_size == 0 && file.train > 0)
+                args->global_batch_size = file.train;
+            if (!args->bf16 && !args->fp16) {
+                args->bf16 = file.bf16 == true;
+                args->fp16 = file.fp16 == true;
+            }
+            if (file.offload_params || file.offload_optimizer || file.nvme != NULL)
+                import_warn(in->warnings, "DeepSpeed's offloading to CPU or NVMe is not priced");
+            if (file.weights == true || file.gradients == true)
+                import_warn(in->warnings, "quantized communication (ZeRO++) is not priced");
+        }
+    }
     if (args->deepspeed) {
         // experts of Megatron-DeepSpeed by default: one per token, in every second layer, whole on
         // each tensor rank
@@ -176,23 +164,16 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
  * runs in 8 bits, switches reduce; hybrid and heterogeneous layers, and the decoder of an encoder,
  * are other models.
  */
-static const char *const unpriced[] = {"enable_cuda_graph",
-                                       "external_cuda_graph",
-                                       "cuda_graph_impl",
-                                       "moe_shared_expert_overlap",
-                                       "fp8_dot_product_attention",
-                                       "overlap_param_gather_with_optimizer_step",
-                                       "fp8_multi_head_attention",
-                                       "use_sharp",
-                                       "hybrid_override_pattern",
-                                       "hybrid_attention_ratio",
-                                       "hybrid_mlp_ratio",
-                                       "heterogeneous_layers_config_path",
-                                       "standalone_embedding_stage",
-                                       "pipeline_model_parallel_split_rank",
-                                       NULL};
+static const char *const unpriced[] = {
+    // graphs, kernels, overlap
+    "enable_cuda_graph", "external_cuda_graph", "cuda_graph_impl", "moe_shared_expert_overlap",
+    "fp8_dot_product_attention", "overlap_param_gather_with_optimizer_step",
+    "fp8_multi_head_attention", "use_sharp",
+    // models and stages
+    "hybrid_override_pattern", "hybrid_attention_ratio", "hybrid_mlp_ratio",
+    "heterogeneous_layers_config_path", "standalone_embedding_stage",
+    "pipeline_model_parallel_split_rank", NULL};
 
-/* Warn if the file gives only part of a model. */
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
     const struct {
@@ -245,37 +226,6 @@ static const char *changed_part(const megatron_args *args, const launch_flags *f
                : NULL;
 }
 
-/*
- * --moe-router-force-load-balancing states even routing. Without it and without a capacity routing
- * is natural, and neither flags nor model give its imbalance. A file that plait wrote is read as
- * the plan for which it was written, although it forces balance for its mock data.
- */
-static void read_routing(const megatron_args *args, bool of_plait, plan_reader *in)
-{
-    const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
-
-    if (args->num_experts == 0 || args->expert_model_parallel_size < 2 || of_plait)
-        return;
-    if (forced != NULL && !flags_is_off(in->flags, forced))
-        in->out->imbalance = 1.0;
-    else if (isnan(args->moe_expert_capacity_factor)) {
-        in->out->natural_routing = true;
-        import_warn(in->warnings,
-                    "routing is natural (no --moe-router-force-load-balancing), which widens the "
-                    "band of the step time; give its imbalance with --imbalance");
-    }
-}
-
-/* Degrees of the notes are defaults of the flags. */
-static void take_notes(const plait_degrees *d, megatron_args *args)
-{
-    args->tensor_model_parallel_size = d->tp;
-    args->pipeline_model_parallel_size = d->pp;
-    args->context_parallel_size = d->cp;
-    args->expert_model_parallel_size = d->ep;
-}
-
-/* Fail if the file has neither flags nor notes. */
 static plait_status check_any(const launch_flags *flags, const plans_entry *out, plait_error *err)
 {
     if (megatron_has_flags(flags) || out->given != 0 || out->gpus > 0 || out->seq > 0 ||
@@ -324,7 +274,11 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     megatron_args args;
 
     megatron_args_init(&args);
-    take_notes(&in->out->degrees, &args);
+    // degrees of the notes are defaults of the flags
+    args.tensor_model_parallel_size = in->out->degrees.tp;
+    args.pipeline_model_parallel_size = in->out->degrees.pp;
+    args.context_parallel_size = in->out->degrees.cp;
+    args.expert_model_parallel_size = in->out->degrees.ep;
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
     PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
     if (own && args.padded_vocab_size == 0)
@@ -333,7 +287,21 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
-    read_routing(&args, of_plait, in);
+    // --moe-router-force-load-balancing states even routing. Without it and without a capacity
+    // routing is natural, and neither flags nor model give its imbalance. A file that plait wrote
+    // is read as the plan for which it was written, although it forces balance for its mock data
+    const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
+    if (args.num_experts != 0 && args.expert_model_parallel_size >= 2 && !of_plait) {
+        if (forced != NULL && !flags_is_off(in->flags, forced))
+            in->out->imbalance = 1.0;
+        else if (isnan(args.moe_expert_capacity_factor)) {
+            in->out->natural_routing = true;
+            import_warn(
+                in->warnings,
+                "routing is natural (no --moe-router-force-load-balancing), which widens the "
+                "band of the step time; give its imbalance with --imbalance");
+        }
+    }
     import_list list = {in->warnings, "options that the price ignores", false};
     megatron_args absent;
     megatron_args_init(&absent);

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "launch/megatron/arguments.h"
-#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
 #include "shell/shell.h"
 
 const argument_row *megatron_argument_named(const char *name)
@@ -30,7 +30,6 @@ bool megatron_flag_matters(const char *name)
     return row != NULL && !row->placeholder;
 }
 
-/* The index of the first word after the program. */
 static int behind_program(const char *const *word, int count)
 {
     int first = 0;
@@ -108,7 +107,6 @@ static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
     }
 }
 
-/* True if a command has options of a training job. */
 static bool has_training_options(const plan_reader *in, int c)
 {
     static const char *const told[] = {"--tensor-model-parallel-size",
@@ -125,22 +123,6 @@ static bool has_training_options(const plan_reader *in, int c)
             if (text_starts_with(script->word[command->first + i], *option))
                 return flags_starts(script, c);
     return false;
-}
-
-/* One launch of several is read; launches after `exit` do not count. */
-static void warn_of_others(plan_reader *in)
-{
-    const shell_words *const script = &in->flags->script;
-    const shell_command *const taken = &script->command[in->flags->launch];
-    int launches = 0;
-
-    for (int c = 0; c < script->commands; c++)
-        launches += has_training_options(in, c) && (taken->ended || !script->command[c].ended);
-    if (launches < 2)
-        return;
-    import_warn(in->warnings, "the script has ");
-    text_append_printf(in->warnings, "%d launches; the one on line %d is read", launches,
-                       taken->line);
 }
 
 void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
@@ -182,8 +164,18 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
                     "a value from outside the file decides whether the script reaches its launch");
     if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
         import_warn(in->warnings, "the script exits before its launch");
-    if (in->flags->launch >= 0)
-        warn_of_others(in);
+    if (in->flags->launch >= 0) {
+        // one launch of several is read; launches after `exit` do not count
+        const shell_command *const taken = &script->command[in->flags->launch];
+        int launches = 0;
+        for (int c = 0; c < script->commands; c++)
+            launches += has_training_options(in, c) && (taken->ended || !script->command[c].ended);
+        if (launches >= 2) {
+            import_warn(in->warnings, "the script has ");
+            text_append_printf(in->warnings, "%d launches; the one on line %d is read", launches,
+                               taken->line);
+        }
+    }
     if (script->sourced != NULL) {
         import_warn(in->warnings, "a file that the script sources is not read: ");
         text_append(in->warnings, script->sourced);

@@ -1,5 +1,5 @@
 /* import_model.c - the model out of Megatron-LM's arguments */
-#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
 
 #include <math.h>
 #include <string.h>
@@ -82,34 +82,6 @@ static plait_status check_divides(const model_reader *in, const char *flag, int 
                             "expected a divisor of the %d heads, found \"%d\"", heads, shared);
 }
 
-static plait_status read_attention(const model_reader *in, plait_attention *out, plait_error *err)
-{
-    const megatron_args *const args = in->args;
-    const int heads = args->num_attention_heads, groups = args->num_query_groups;
-
-    if (args->group_query_attention)
-        PLAIT_TRY(check_divides(in, MEGATRON_NAME(num_query_groups), heads, groups, err));
-    if (args->kv_channels == 0 && in->model->hidden % heads != 0)
-        return flags_fail(in->flags, MEGATRON_NAME(hidden_size), err,
-                          "expected a multiple of the %d heads, or --kv-channels, found \"%d\"",
-                          heads, in->model->hidden);
-    *out = (plait_attention){
-        .heads = heads,
-        .kv_heads = args->group_query_attention ? groups : heads,
-        .head_dim = args->kv_channels > 0 ? args->kv_channels : in->model->hidden / heads,
-        .rotary = (strcmp(args->position_embedding_type, "rope") == 0 ||
-                   strcmp(args->position_embedding_type, "yarn") == 0 ||
-                   strcmp(args->position_embedding_type, "mrope") == 0 ||
-                   strcmp(args->position_embedding_type, "rotary") == 0),
-        .qk_norm = args->qk_layernorm || args->qk_l2_norm,
-        .gate = args->attention_output_gate,
-        .sinks = strcmp(args->softmax_type, "learnable") == 0,
-        .out_bias = args->add_bias_linear,
-        .qkv_bias = args->add_bias_linear || args->add_qkv_bias,
-    };
-    return read_window(in, &out->window, err);
-}
-
 /* Read the mixers of in->full; there is none if the number of heads is not given. */
 static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
 {
@@ -140,22 +112,32 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
         PLAIT_TRY(check_divides(in, MEGATRON_NAME(linear_num_key_heads),
                                 in->args->linear_num_value_heads, in->args->linear_num_key_heads,
                                 err));
-    return read_attention(in, &in->full.attention, err);
+    const int heads = args->num_attention_heads, groups = args->num_query_groups;
+    if (args->group_query_attention)
+        PLAIT_TRY(check_divides(in, MEGATRON_NAME(num_query_groups), heads, groups, err));
+    if (args->kv_channels == 0 && in->model->hidden % heads != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(hidden_size), err,
+                          "expected a multiple of the %d heads, or --kv-channels, found \"%d\"",
+                          heads, in->model->hidden);
+    in->full.attention = (plait_attention){
+        .heads = heads,
+        .kv_heads = args->group_query_attention ? groups : heads,
+        .head_dim = args->kv_channels > 0 ? args->kv_channels : in->model->hidden / heads,
+        .rotary = (strcmp(args->position_embedding_type, "rope") == 0 ||
+                   strcmp(args->position_embedding_type, "yarn") == 0 ||
+                   strcmp(args->position_embedding_type, "mrope") == 0 ||
+                   strcmp(args->position_embedding_type, "rotary") == 0),
+        .qk_norm = args->qk_layernorm || args->qk_l2_norm,
+        .gate = args->attention_output_gate,
+        .sinks = strcmp(args->softmax_type, "learnable") == 0,
+        .out_bias = args->add_bias_linear,
+        .qkv_bias = args->add_bias_linear || args->add_qkv_bias,
+    };
+    return read_window(in, &in->full.attention.window, err);
 }
 
 /* ---- positions ---- */
 
-/* MLA has YaRN unless its type is another. */
-static bool is_yarn(const megatron_args *args)
-{
-    const char *const type = args->rope_type;
-
-    if (strcmp(args->position_embedding_type, "yarn") == 0)
-        return true;
-    return args->multi_latent_attention && (type == NULL || strcmp(type, "yarn") == 0);
-}
-
-/* Read positions, after the mixers. */
 static void megatron_read_positions(model_reader *in)
 {
     const megatron_args *const args = in->args;
@@ -170,7 +152,11 @@ static void megatron_read_positions(model_reader *in)
     if (args->use_rope_scaling) {
         rope->kind = PLAIT_ROPE_LLAMA3;
         rope->factor = args->rope_scaling_factor;
-    } else if (is_yarn(args)) {
+    } // MLA has YaRN unless its type is another
+    else if (strcmp(args->position_embedding_type, "yarn") == 0
+                 ? true
+                 : args->multi_latent_attention &&
+                       (args->rope_type == NULL || strcmp(args->rope_type, "yarn") == 0)) {
         rope->kind = PLAIT_ROPE_YARN;
         rope->factor = or_0(args->rotary_scaling_factor);
         rope->mscale = or_0(args->mscale);
@@ -252,30 +238,6 @@ static unsigned char possible_parts(const model_reader *in, unsigned set)
     return (unsigned char)set;
 }
 
-static plait_layer layer_of(const model_reader *in, int set)
-{
-    plait_layer layer = {.norms = 2, .mixer = in->full.mixer};
-
-    if (set & IS_LINEAR) {
-        layer.mixer = PLAIT_MIXER_DELTA_NET;
-        layer.delta_net = in->full.delta_net;
-    } else if (layer.mixer == PLAIT_MIXER_MLA) {
-        layer.mla = in->full.mla;
-    } else {
-        layer.attention = in->full.attention;
-        layer.attention.window = set & HAS_WINDOW ? in->full.attention.window : 0;
-        layer.attention.rotary = in->full.attention.rotary && !(set & HAS_NO_ROTARY);
-        if (!layer.attention.rotary && in->args->qk_l2_norm)
-            layer.attention.qk_norm = false;
-    }
-    layer.ffn = set & HAS_EXPERTS ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
-    if (layer.ffn == PLAIT_FFN_MOE)
-        layer.moe = in->full.moe;
-    else
-        layer.mlp = in->full.mlp;
-    return layer;
-}
-
 /* Determine the model's kinds of layers, each with its parts of in->full. */
 static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 {
@@ -299,7 +261,25 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
     }
     for (int i = 0; i < model->layers; i++) {
         if (known[set[i]] == 0) {
-            kind[model->kinds] = layer_of(in, set[i]);
+            plait_layer layer = {.norms = 2, .mixer = in->full.mixer};
+            if (set[i] & IS_LINEAR) {
+                layer.mixer = PLAIT_MIXER_DELTA_NET;
+                layer.delta_net = in->full.delta_net;
+            } else if (layer.mixer == PLAIT_MIXER_MLA) {
+                layer.mla = in->full.mla;
+            } else {
+                layer.attention = in->full.attention;
+                layer.attention.window = set[i] & HAS_WINDOW ? in->full.attention.window : 0;
+                layer.attention.rotary = in->full.attention.rotary && !(set[i] & HAS_NO_ROTARY);
+                if (!layer.attention.rotary && in->args->qk_l2_norm)
+                    layer.attention.qk_norm = false;
+            }
+            layer.ffn = set[i] & HAS_EXPERTS ? PLAIT_FFN_MOE : PLAIT_FFN_MLP;
+            if (layer.ffn == PLAIT_FFN_MOE)
+                layer.moe = in->full.moe;
+            else
+                layer.mlp = in->full.mlp;
+            kind[model->kinds] = layer;
             // the name of a kind by its switches: "sliding-moe", "no-rotary-dense"
             kind[model->kinds].name =
                 plait_arena_printf(arena, "%s%s%s", set[i] & IS_LINEAR ? "linear-" : "",

@@ -1,12 +1,11 @@
 /* import_plan.c - degrees, batch and layers of stages and chunks, out of Megatron-LM's arguments */
-#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/saturating.h"
 #include "io/data/data.h"
-#include "launch/read/launcher.h"
 #include "plan/layout.h"
 
 /*
@@ -29,8 +28,6 @@ static plait_status check_sizes(const megatron_args *args, const plan_reader *in
 
 static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait_error *err)
 {
-    static const char *const keys[] = {"tp", "sp",  "pp",    "cp", "cp_comm",
-                                       "ep", "etp", "order", NULL};
     plait_degrees *const d = &in->out->degrees;
 
     d->tp = args->tensor_model_parallel_size;
@@ -50,8 +47,7 @@ static plait_status read_ranks(const megatron_args *args, plan_reader *in, plait
     in->out->degrees.cp_comm = (unsigned char)comm;
     if (comm == PLAIT_CP_A2A_P2P)
         PLAIT_TRY(check_sizes(args, in, err));
-    for (const char *const *key = keys; *key != NULL; key++)
-        import_mark_known(in, *key);
+    import_mark_known(in, "tp sp pp cp cp_comm ep etp order");
     return PLAIT_OK;
 }
 
@@ -64,7 +60,6 @@ plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, p
         in->out->gpus = args->world_size;
     else if (gpus > 0)
         in->out->gpus = gpus;
-    // read degrees that follow once the GPUs are known
     const int instances = args->num_distributed_optimizer_instances;
     plait_degrees *const d = &in->out->degrees;
     d->dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
@@ -148,8 +143,7 @@ static void take_chunks(plan_reader *in, int vpp)
 {
     in->out->degrees.vpp = vpp;
     in->out->degrees.schedule = vpp > 1 ? PLAIT_INTERLEAVED : PLAIT_1F1B;
-    import_mark_known(in, "vpp");
-    import_mark_known(in, "schedule");
+    import_mark_known(in, "vpp schedule");
 }
 
 /*
@@ -181,19 +175,6 @@ static plait_status complete_first_last(int first, int last, const plait_model *
     return PLAIT_OK;
 }
 
-/*
- * DeepSpeed balances the classes of modules that its method names, and need not divide them evenly.
- */
-static plait_split_kind even_split(const megatron_args *args, const plait_model *model, int pp)
-{
-    const char *const method = args->pp_partition_method;
-
-    if (args->deepspeed && method != NULL && strstr(method, "embedding") != NULL)
-        return PLAIT_SPLIT_BOTH;
-    return args->deepspeed && model != NULL && model->layers % pp != 0 ? PLAIT_SPLIT_SPREAD
-                                                                       : PLAIT_SPLIT_EVEN;
-}
-
 static plait_status read_split(const megatron_args *args, const plait_model *model, plan_reader *in,
                                plait_error *err)
 {
@@ -217,10 +198,20 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
         return complete_first_last(first, last, model, in, err);
     else
         d->split = (plait_split){
-            .kind = (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
-                                    : embedding       ? PLAIT_SPLIT_EMBEDDING
-                                    : loss            ? PLAIT_SPLIT_LOSS
-                                                      : even_split(args, model, d->pp)),
+            // DeepSpeed balances the classes of modules that its method names, and need not divide them
+            // evenly
+            .kind =
+                (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
+                                : embedding       ? PLAIT_SPLIT_EMBEDDING
+                                : loss            ? PLAIT_SPLIT_LOSS
+                                       : (args->deepspeed && args->pp_partition_method != NULL &&
+                                                  strstr(args->pp_partition_method, "embedding") !=
+                                                      NULL
+                                              ? PLAIT_SPLIT_BOTH
+                                          : args->deepspeed && model != NULL &&
+                                                  model->layers % d->pp != 0
+                                              ? PLAIT_SPLIT_SPREAD
+                                              : PLAIT_SPLIT_EVEN)),
         };
     return PLAIT_OK;
 }

@@ -3,7 +3,7 @@
 
 #include "base/saturating.h"
 #include "io/data/data.h"
-#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
 #include "plait/units.h"
 
 static bool text_is(const char *word, const char *other)
@@ -135,11 +135,7 @@ static void read_sharding(const megatron_args *args, plan_reader *in)
                            text_is(args->DDP_impl, "torch") || is_zero_engine(args)
                        ? PLAIT_SYNC_BUCKETED
                        : PLAIT_SYNC_SHIFTED;
-    import_mark_known(in, "zero");
-    import_mark_known(in, "reshard");
-    import_mark_known(in, "scatter");
-    import_mark_known(in, "quantise");
-    import_mark_known(in, "grad_sync");
+    import_mark_known(in, "zero reshard scatter quantise grad_sync");
 }
 
 /* ---- formats and kernels ---- */
@@ -227,14 +223,10 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     d->offload_share = d->offload == PLAIT_OFFLOAD_NONE || tenths >= 10 ? 0 : (unsigned char)tenths;
     if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
         import_warn(in->warnings, "--optimizer-offload-fraction is priced in tenths, rounded down");
-    import_mark_known(in, "offload");
-    import_mark_known(in, "offload_share");
-    import_mark_known(in, "optimizer_state");
-    import_mark_known(in, "fp8_params");
+    import_mark_known(in, "offload offload_share optimizer_state fp8_params offload_acts");
     // the largest set of a plan within the modules: modules outside it are priced as staying on
     // the device
     unsigned modules = 0;
-    import_mark_known(in, "offload_acts");
     if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
         return PLAIT_OK;
     PLAIT_TRY(read_names(in, MEGATRON_FIELD(offload_modules), args->offload_modules,
@@ -246,32 +238,6 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     if (plait_offload_modules(in->out->degrees.offload_acts) != modules)
         import_warn(in->warnings,
                     "some modules of --offload-modules are priced as staying on the device");
-    return PLAIT_OK;
-}
-
-/* "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does. */
-static plait_status read_dispatcher(const megatron_args *args, plan_reader *in, plait_error *err)
-{
-    const char *const type = args->moe_token_dispatcher_type;
-    const char *const backend = args->moe_flex_dispatcher_backend;
-    plait_degrees *const d = &in->out->degrees;
-
-    if (args->num_experts == 0) {
-        d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
-    } else if (text_is(type, "flex")) {
-        d->dispatcher =
-            text_is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
-        if (text_is(backend, "ncclep"))
-            import_warn(in->warnings, "the dispatcher of NCCL EP is priced as DeepEP");
-    } else if (text_is(type, "allgather")) {
-        d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
-    } else if (text_is(type, "alltoall") || text_is(type, "alltoall_seq")) {
-        d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
-    } else {
-        return flags_fail(in->flags, MEGATRON_NAME(moe_token_dispatcher_type), err,
-                          "expected allgather, alltoall or flex, found \"%.40s\"", type);
-    }
-    import_mark_known(in, "dispatcher");
     return PLAIT_OK;
 }
 
@@ -354,7 +320,26 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     PLAIT_TRY(read_state(args, in, err));
     if (!args->deepspeed ||
         args->num_experts == 0) { // DeepSpeed's experts have an all-to-all of their own
-        PLAIT_TRY(read_dispatcher(args, in, err));
+        // "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does
+        const char *const type = args->moe_token_dispatcher_type;
+        const char *const backend = args->moe_flex_dispatcher_backend;
+        plait_degrees *const d = &in->out->degrees;
+        if (args->num_experts == 0) {
+            d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
+        } else if (text_is(type, "flex")) {
+            d->dispatcher =
+                text_is(backend, "hybridep") ? PLAIT_DISPATCH_HYBRIDEP : PLAIT_DISPATCH_DEEPEP;
+            if (text_is(backend, "ncclep"))
+                import_warn(in->warnings, "the dispatcher of NCCL EP is priced as DeepEP");
+        } else if (text_is(type, "allgather")) {
+            d->dispatcher = PLAIT_DISPATCH_ALLGATHER;
+        } else if (text_is(type, "alltoall") || text_is(type, "alltoall_seq")) {
+            d->dispatcher = PLAIT_DISPATCH_ALLTOALL;
+        } else {
+            return flags_fail(in->flags, MEGATRON_NAME(moe_token_dispatcher_type), err,
+                              "expected allgather, alltoall or flex, found \"%.40s\"", type);
+        }
+        import_mark_known(in, "dispatcher");
         in->out->degrees.ep_overlap =
             !args->overlap_moe_expert_parallel_comm ? PLAIT_EP_OVERLAP_NONE
             : args->delay_wgrad_compute             ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
@@ -377,13 +362,11 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     // stage: kilobytes at 2 k tokens, 16 GiB per sequence at 128 k
     const double sequence_bytes = (double)args->seq_length * args->seq_length;
     const double bytes = sequence_bytes * (args->micro_batch_size > 0 ? args->micro_batch_size : 1);
-    const char *text;
     if (args->create_attention_mask_in_dataloader && sequence_bytes >= 0.25 * PLAIT_GIB) {
-        text = plait_arena_printf(
+        const char *const text = plait_arena_printf(
             in->flags->arena,
             "the price leaves out the data loader's attention masks, %.1f GiB per microbatch on "
-            "the "
-            "first and last stage; --no-create-attention-mask-in-dataloader avoids them",
+            "the first and last stage; --no-create-attention-mask-in-dataloader avoids them",
             bytes / PLAIT_GIB);
         if (text != NULL)
             import_warn(in->warnings, text);

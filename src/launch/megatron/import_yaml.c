@@ -5,7 +5,7 @@
  * tests; the overrides of a module of AMD's Primus; a config of ms-swift; and keys at the top, or
  * in the sections of Megatron-LM's --yaml-cfg.
  */
-#include "launch/megatron/import_parts.h"
+#include "launch/megatron/megatron.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -245,22 +245,6 @@ static plait_status word_beside(const yaml_arguments *in, const char *key, const
                : PLAIT_OK;
 }
 
-static plait_status read_primus(yaml_arguments *in, plait_error *err)
-{
-    const char *framework, *model, *config;
-
-    PLAIT_TRY(word_beside(in, "framework", &framework, err));
-    PLAIT_TRY(word_beside(in, "model", &model, err));
-    PLAIT_TRY(word_beside(in, "config", &config, err));
-    if (framework == NULL || !text_equal(framework, "megatron"))
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, in->yaml->name,
-                          "expected a module of Primus with framework megatron, found \"%.40s\"",
-                          framework != NULL ? framework : "");
-    if (model != NULL)
-        PLAIT_TRY(flags_add(in->out, MEGATRON_MODEL_FLAG, model, err));
-    return megatron_translate_primus(in->out, config != NULL ? config : "", in->warnings, err);
-}
-
 plait_status megatron_read_yaml(const char *text, size_t length, const char *name,
                                 plait_arena *arena, launch_flags *out, text_builder *warnings,
                                 plait_error *err)
@@ -282,8 +266,20 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
     if (yaml.repeated != NULL)
         text_append_printf(import_warn(warnings, ""),
                            "%.80s is given twice; the last value is used", yaml.repeated);
-    if (text_ends_with(in.section, ".overrides."))
-        return read_primus(&in, err);
+    if (text_ends_with(in.section, ".overrides.")) {
+        const char *framework, *model, *config;
+        PLAIT_TRY(word_beside(&in, "framework", &framework, err));
+        PLAIT_TRY(word_beside(&in, "model", &model, err));
+        PLAIT_TRY(word_beside(&in, "config", &config, err));
+        if (framework == NULL || !text_equal(framework, "megatron"))
+            return plait_fail(
+                err, PLAIT_ERROR_SCHEMA, in.yaml->name,
+                "expected a module of Primus with framework megatron, found \"%.40s\"",
+                framework != NULL ? framework : "");
+        if (model != NULL)
+            PLAIT_TRY(flags_add(in.out, MEGATRON_MODEL_FLAG, model, err));
+        return megatron_translate_primus(in.out, config != NULL ? config : "", in.warnings, err);
+    }
     // ms-swift trains a model of the hub on a data set; Megatron-LM has neither argument
     return (yaml_find(&yaml, "model") != NULL && yaml_find(&yaml, "dataset") != NULL)
                ? megatron_translate_swift(out, warnings, err)

@@ -13,7 +13,6 @@
 
 #include "shell/shell.h"
 #include "launch/megatron/arguments.h"
-#include "launch/megatron/import_parts.h"
 #include "launch/megatron/megatron.h"
 #include "launch/read/log.h"
 
@@ -34,36 +33,6 @@ static const char *word_of(const argument_row *row, char *word)
     if (known >= 0)
         return meant[known];
     return text_starts_with(word, backend) ? word + strlen(backend) : word;
-}
-
-/* Append "--cp-comm-type a2a p2p" for "cp_comm_type" and "['a2a', 'p2p']". */
-static plait_status append_flag(const char *name, char *value, text_builder *out, plait_error *err)
-{
-    static const char *const none[] = {"", "None", "[]", "{}", NULL};
-    const argument_row *const row = megatron_argument_named(name);
-    const bool on = text_equal(value, "True"), is_switch = on || text_equal(value, "False");
-    // the flag of a switch that is on by default turns it off
-    const bool inverse = row != NULL && row->kind == ARGUMENT_SWITCH && row->flag != NULL &&
-                         text_equal(row->name, name);
-    const size_t length = strlen(value);
-    char **word = (char *[]){value, NULL};
-
-    if (text_index(value, none) >= 0 || (is_switch && on == inverse))
-        return PLAIT_OK;
-    text_append(out, "--");
-    for (const char *c = row != NULL && row->flag != NULL ? row->flag : name; *c != '\0'; c++)
-        text_append_char(out, *c == '_' ? '-' : *c);
-    if (value[0] == '[' && value[length - 1] == ']') {
-        value[length - 1] = '\0';
-        word = text_split(out->arena, value + 1, ',', NULL);
-        PLAIT_TRY(plait_check_allocated(word, err));
-    }
-    for (; !is_switch && *word != NULL; word++) {
-        text_append_char(out, ' ');
-        shell_append_word(out, word_of(row, *word));
-    }
-    text_append(out, " \\\n"); // one command, so that no value counts as the launch
-    return PLAIT_OK;
 }
 
 /* Cut "  adam_beta1 ..... 0.9" at the ends of its name and value; false: it has no argument. */
@@ -104,8 +73,34 @@ plait_status megatron_read_log(char *log, const char *name, plait_arena *arena, 
     text_builder_init(&out, arena);
     for (char *next; line != NULL; line = next) {
         next = text_cut(line, '\n');
-        if (cut_line(line, &argument, &value))
-            PLAIT_TRY(append_flag(argument, value, &out, err));
+        if (cut_line(line, &argument, &value)) {
+            // "--cp-comm-type a2a p2p" for "cp_comm_type" and "['a2a', 'p2p']"
+            static const char *const none[] = {"", "None", "[]", "{}", NULL};
+            const argument_row *const row = megatron_argument_named(argument);
+            const bool on = text_equal(value, "True"), is_switch = on || text_equal(value, "False");
+            // the flag of a switch that is on by default turns it off
+            const bool inverse = row != NULL && row->kind == ARGUMENT_SWITCH && row->flag != NULL &&
+                                 text_equal(row->name, argument);
+            const size_t length = strlen(value);
+            char **word = (char *[]){value, NULL};
+
+            if (text_index(value, none) < 0 && !((is_switch && on == inverse))) {
+                text_append(&out, "--");
+                for (const char *c = row != NULL && row->flag != NULL ? row->flag : argument;
+                     *c != '\0'; c++)
+                    text_append_char(&out, *c == '_' ? '-' : *c);
+                if (value[0] == '[' && value[length - 1] == ']') {
+                    value[length - 1] = '\0';
+                    word = text_split(out.arena, value + 1, ',', NULL);
+                    PLAIT_TRY(plait_check_allocated(word, err));
+                }
+                for (; !is_switch && *word != NULL; word++) {
+                    text_append_char(&out, ' ');
+                    shell_append_word(&out, word_of(row, *word));
+                }
+                text_append(&out, " \\\n"); // one command, so that no value counts as the launch
+            }
+        }
     }
     // the tokenizer is built after the arguments are printed
     const char *const sizes = strstr(end + 1, "> padded vocab (size: ");

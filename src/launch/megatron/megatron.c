@@ -81,13 +81,9 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
 {
     launch_args flags;
     text_builder out;
-    const char *list;
 
     args_init(&flags, arena);
     megatron_args_append(args, &flags);
-    list = args_shell(&flags);
-    if (list == NULL)
-        return NULL;
     text_builder_init(&out, arena);
     const int since = megatron_args_since(args);
     const bool forced =
@@ -111,7 +107,7 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
     if (args->attention_backend != NULL &&
         !megatron_args_is_written(args, MEGATRON_FIELD(attention_backend)))
         megatron_append_attention(args, &out);
-    text_append(&out, list);
+    args_append_shell(&flags, &out);
     return text_builder_finish(&out, NULL);
 }
 

@@ -167,27 +167,6 @@ static void take_mixers(const plait_model *model, const model_facts *facts, mega
 
 /* ---- positions ---- */
 
-static void take_scaling(const plait_rope *rope, bool mla, megatron_args *out)
-{
-    if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor >= 1.0)
-        out->rotary_seq_len_interpolation_factor = rope->factor;
-    out->use_rope_scaling = rope->kind == PLAIT_ROPE_LLAMA3;
-    if (out->use_rope_scaling)
-        out->rope_scaling_factor = model_number(rope->factor);
-    if (rope->kind == PLAIT_ROPE_YARN) {
-        out->rotary_scaling_factor = model_number(rope->factor);
-        if (mla) {
-            out->mscale = model_number(rope->mscale);
-            out->mscale_all_dim = model_number(rope->mscale_all_dim);
-        } else {
-            out->yarn_original_max_position_embeddings = rope->original_seq;
-            out->yarn_beta_fast = model_number(rope->beta_fast);
-            out->yarn_beta_slow = model_number(rope->beta_slow);
-        }
-    }
-}
-
-/* Set attention of each kind, windows and positions. */
 static plait_status megatron_args_of_attention(const plait_model *model, const model_facts *facts,
                                                plait_arena *arena, megatron_args *out,
                                                plait_error *err)
@@ -215,7 +194,22 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
             // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
             out->apply_rope_fusion = yarn && facts->mla->index_heads == 0 && out->core >= 13;
         }
-        take_scaling(&model->numerics.rope, facts->mla != NULL, out);
+        if (model->numerics.rope.kind == PLAIT_ROPE_LINEAR && model->numerics.rope.factor >= 1.0)
+            out->rotary_seq_len_interpolation_factor = model->numerics.rope.factor;
+        out->use_rope_scaling = model->numerics.rope.kind == PLAIT_ROPE_LLAMA3;
+        if (out->use_rope_scaling)
+            out->rope_scaling_factor = model_number(model->numerics.rope.factor);
+        if (model->numerics.rope.kind == PLAIT_ROPE_YARN) {
+            out->rotary_scaling_factor = model_number(model->numerics.rope.factor);
+            if (facts->mla != NULL) {
+                out->mscale = model_number(model->numerics.rope.mscale);
+                out->mscale_all_dim = model_number(model->numerics.rope.mscale_all_dim);
+            } else {
+                out->yarn_original_max_position_embeddings = model->numerics.rope.original_seq;
+                out->yarn_beta_fast = model_number(model->numerics.rope.beta_fast);
+                out->yarn_beta_slow = model_number(model->numerics.rope.beta_slow);
+            }
+        }
     }
     if (facts->window != 0) {
         out->window_size = plait_arena_printf(arena, "%d,0", facts->window - 1);
@@ -229,25 +223,6 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
         PLAIT_TRY(plait_check_allocated(out->linear_attention_freq, err));
     }
     return model_mixed_list(model, layer_has_no_rotary, arena, &out->no_rope_freq, err);
-}
-
-static void take_sizes(const plait_problem *problem, const model_facts *facts, megatron_args *out)
-{
-    const plait_model *const model = problem->model;
-
-    out->num_layers = model->layers;
-    out->hidden_size = model->hidden;
-    out->ffn_hidden_size = facts->mlp != NULL ? facts->mlp->width : facts->moe->width;
-    out->seq_length = problem->job.seq;
-    out->max_position_embeddings =
-        model->max_seq > problem->job.seq ? model->max_seq : problem->job.seq;
-    if (model->learned_positions > 0)
-        out->max_position_embeddings = model->learned_positions;
-    out->vocab_size = model->vocab;
-    out->untie_embeddings_and_output_weights = !model->tied;
-    out->mtp_num_layers = model->mtp_layers;
-    if (model->mtp_layers > 0 && model->training.mtp_loss > 0.0)
-        out->mtp_loss_scaling_factor = model->training.mtp_loss;
 }
 
 /* ---- norms, activations, biases ---- */
@@ -311,7 +286,19 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
     const plait_model *const model = problem->model;
     const model_facts facts = model_facts_of(model);
 
-    take_sizes(problem, &facts, out);
+    out->num_layers = model->layers;
+    out->hidden_size = model->hidden;
+    out->ffn_hidden_size = facts.mlp != NULL ? facts.mlp->width : facts.moe->width;
+    out->seq_length = problem->job.seq;
+    out->max_position_embeddings =
+        model->max_seq > problem->job.seq ? model->max_seq : problem->job.seq;
+    if (model->learned_positions > 0)
+        out->max_position_embeddings = model->learned_positions;
+    out->vocab_size = model->vocab;
+    out->untie_embeddings_and_output_weights = !model->tied;
+    out->mtp_num_layers = model->mtp_layers;
+    if (model->mtp_layers > 0 && model->training.mtp_loss > 0.0)
+        out->mtp_loss_scaling_factor = model->training.mtp_loss;
     take_numerics(model, &facts, out);
     if (facts.moe != NULL) {
         const plait_moe *const moe = facts.moe;

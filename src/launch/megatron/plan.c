@@ -31,7 +31,6 @@ static plait_status spell_chunks(const plait_plan *plan, plait_arena *arena, meg
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Set the arguments that assign layers to stages and chunks. */
 static plait_status megatron_args_of_split(const plait_problem *problem, const plait_plan *plan,
                                            plait_arena *arena, megatron_args *out, plait_error *err)
 {
@@ -293,20 +292,6 @@ static void take_placeholders(const plait_problem *problem, megatron_args *out)
     out->distributed_timeout_minutes = TRAINING_TIMEOUT_MINUTES;
 }
 
-/* A plateau before the decay has a style of its own. */
-static void take_schedule(const launch_training *training, megatron_args *out)
-{
-    const bool plateau = training->decay_steps < training->total_steps - training->warmup_steps;
-
-    out->lr_decay_style = plateau ? "WSD" : plait_lr_decay_name[training->decay];
-    if (plateau) {
-        out->lr_wsd_decay_style = plait_lr_decay_name[training->decay];
-        out->lr_wsd_decay_iters = training->decay_steps;
-    }
-    out->lr_decay_iters = training->total_steps;
-    out->lr_warmup_iters = training->warmup_steps;
-}
-
 plait_status megatron_args_of(const plait_problem *problem, const plait_plan *plan,
                               plait_arena *arena, megatron_args *out, plait_error *err)
 {
@@ -322,7 +307,15 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     out->adam_eps = training.eps;
     out->weight_decay = training.weight_decay;
     out->clip_grad = training.clip;
-    take_schedule(&training, out);
+    // a plateau before the decay has a style of its own
+    const bool plateau = training.decay_steps < training.total_steps - training.warmup_steps;
+    out->lr_decay_style = plateau ? "WSD" : plait_lr_decay_name[training.decay];
+    if (plateau) {
+        out->lr_wsd_decay_style = plait_lr_decay_name[training.decay];
+        out->lr_wsd_decay_iters = training.decay_steps;
+    }
+    out->lr_decay_iters = training.total_steps;
+    out->lr_warmup_iters = training.warmup_steps;
     out->save = out->load = training_checkpoints(problem->model, arena);
     PLAIT_TRY(plait_check_allocated(out->save, err));
     PLAIT_TRY(megatron_args_of_model(problem, arena, out, err));

@@ -44,33 +44,6 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 
 /* ---- schedule.csv ---- */
 
-static void append_row(const plait_rank_actions *rank, text_builder *out)
-{
-    char text[40];
-
-    for (int i = 0; i < rank->count; i++) {
-        text_append(out, i > 0 ? "," : "");
-        text_append(out, plait_action_text(&rank->action[i], text, sizeof text));
-    }
-    text_append_char(out, '\n');
-}
-
-static plait_status schedule_text(const plait_launch *launch, plait_arena *arena, const char **text,
-                                  plait_error *err)
-{
-    const plait_pipeline_shape shape = shape_of(launch->problem, &launch->plan->degrees);
-    plait_rank_actions *const rank = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *rank);
-    text_builder out;
-
-    PLAIT_TRY(plait_check_allocated(rank, err));
-    PLAIT_TRY(plait_schedule_actions(&shape, arena, rank, err));
-    text_builder_init(&out, arena);
-    for (int r = 0; r < shape.ranks; r++)
-        append_row(&rank[r], &out);
-    *text = text_builder_finish(&out, NULL);
-    return *text != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 /* ---- pipeline.py ---- */
 
 static void append_constants(const plait_launch *launch, text_builder *out)
@@ -125,30 +98,6 @@ static void append_constants(const plait_launch *launch, text_builder *out)
                        t.lr, t.beta1, t.beta2, t.eps, t.weight_decay);
 }
 
-static const char *script_text(const plait_launch *launch, plait_arena *arena)
-{
-    static const training_places places = {
-        .data = "random tokens in batch(); placeholder layers in build_stage() and parallelize()",
-        .values = "OPTIMIZER; the learning rate is constant",
-        .cluster = true,
-    };
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    scripts_append_head(launch,
-                        "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
-                        "run.sh starts it",
-                        &places, &out);
-    // the constants of the plan replace their mark
-    static const char mark[] = "# THE PLAN\n";
-    const char *const at = strstr(launch_pipeline_py.text, mark);
-
-    text_append_bytes(&out, launch_pipeline_py.text, (size_t)(at - launch_pipeline_py.text));
-    append_constants(launch, &out);
-    text_append(&out, at + strlen(mark));
-    return text_builder_finish(&out, NULL);
-}
-
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
@@ -159,9 +108,43 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     };
     const char *schedule;
 
-    PLAIT_TRY(schedule_text(launch, arena, &schedule, err));
+    const plait_pipeline_shape shape = shape_of(launch->problem, &launch->plan->degrees);
+    plait_rank_actions *const rank = plait_arena_alloc(arena, (size_t)shape.ranks, sizeof *rank);
+    text_builder lines;
+    PLAIT_TRY(plait_check_allocated(rank, err));
+    PLAIT_TRY(plait_schedule_actions(&shape, arena, rank, err));
+    text_builder_init(&lines, arena);
+    for (int r = 0; r < shape.ranks; r++) {
+        char text[40];
+        for (int i = 0; i < rank[r].count; i++) {
+            text_append(&lines, i > 0 ? "," : "");
+            text_append(&lines, plait_action_text(&rank[r].action[i], text, sizeof text));
+        }
+        text_append_char(&lines, '\n');
+    }
+    schedule = text_builder_finish(&lines, NULL);
+    PLAIT_TRY(plait_check_allocated(schedule, err));
     PLAIT_TRY(folder_add(out, "schedule.csv", schedule, false, err));
-    PLAIT_TRY(folder_add(out, "pipeline.py", script_text(launch, arena), false, err));
+    static const training_places places = {
+        .data = "random tokens in batch(); placeholder layers in build_stage() and parallelize()",
+        .values = "OPTIMIZER; the learning rate is constant",
+        .cluster = true,
+    };
+    text_builder text;
+
+    text_builder_init(&text, arena);
+    scripts_append_head(launch,
+                        "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
+                        "run.sh starts it",
+                        &places, &text);
+    // the constants of the plan replace their mark
+    static const char mark[] = "# THE PLAN\n";
+    const char *const at = strstr(launch_pipeline_py.text, mark);
+
+    text_append_bytes(&text, launch_pipeline_py.text, (size_t)(at - launch_pipeline_py.text));
+    append_constants(launch, &text);
+    text_append(&text, at + strlen(mark));
+    PLAIT_TRY(folder_add(out, "pipeline.py", text_builder_finish(&text, NULL), false, err));
     return scripts_add(launch, &program, arena, out, err);
 }
 

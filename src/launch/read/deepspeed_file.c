@@ -17,26 +17,6 @@
 
 enum { NAMED_MAX_BYTES = 1 << 20 };
 
-/* JSON cannot express values that are not known: write null outside of quotes, ? inside. */
-static const char *without_unknown(const char *text, plait_arena *arena)
-{
-    bool quoted = false;
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    for (; *text != '\0'; text++) {
-        quoted = *text == '"' ? !quoted : quoted;
-        if (!shell_word_known((char[]){*text, '\0'})) {
-            text_append(&out, quoted ? "?" : "null");
-            text += strspn(text + 1, "0123456789");
-            text += text[1] == '\x02';
-        } else {
-            text_append_char(&out, *text);
-        }
-    }
-    return text_builder_finish(&out, NULL);
-}
-
 plait_status named_json(const launch_flags *flags, const char *name, const char **out,
                         plait_error *err)
 {
@@ -44,7 +24,22 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
 
     for (int f = script->files - 1; f >= 0; f--)
         if (strcmp(file_base_name(script->file[f].name), file_base_name(name)) == 0) {
-            *out = without_unknown(script->file[f].text, flags->arena);
+            // JSON cannot express values that are not known: write null outside of quotes, ? inside
+            const char *text = script->file[f].text;
+            bool quoted = false;
+            text_builder lines;
+            text_builder_init(&lines, flags->arena);
+            for (; *text != '\0'; text++) {
+                quoted = *text == '"' ? !quoted : quoted;
+                if (!shell_word_known((char[]){*text, '\0'})) {
+                    text_append(&lines, quoted ? "?" : "null");
+                    text += strspn(text + 1, "0123456789");
+                    text += text[1] == '\x02';
+                } else {
+                    text_append_char(&lines, *text);
+                }
+            }
+            *out = text_builder_finish(&lines, NULL);
             return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
         }
     const char *const path = file_beside(flags->file, name, flags->arena);
@@ -201,45 +196,21 @@ static plait_status read_size(const json_cursor *root, const char *section, cons
     return PLAIT_OK;
 }
 
-static plait_status read_pipeline(const json_cursor *root, deepspeed_file *file, plait_error *err)
-{
-    json_cursor at;
-
-    PLAIT_TRY(json_object_optional(root, "pipeline", &at, err));
-    if (!json_is_null(&at))
-        return read_int(&at, "stages", 1, &file->pp, err);
-    file->pp = 1;
-    return PLAIT_OK;
-}
-
 /* Keys that are read above. */
-static const char *const keys_read[] = {"train_batch_size",
-                                        "train_micro_batch_size_per_gpu",
-                                        "gradient_accumulation_steps",
-                                        "zero_optimization",
-                                        "fp16",
-                                        "bf16",
-                                        "activation_checkpointing",
-                                        "pipeline",
-                                        "tensor_parallel",
-                                        "expert_parallel",
-                                        "sequence_parallel_size",
-                                        NULL};
+static const char *const keys_read[] = {
+    // batch
+    "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",
 
-static const char *const zero_keys_read[] = {"stage",
-                                             "overlap_comm",
-                                             "offload_param",
-                                             "offload_optimizer",
-                                             "zenflow",
-                                             "cpu_offload",
-                                             "cpu_offload_param",
-                                             "stage3_max_live_parameters",
-                                             "stage3_max_reuse_distance",
-                                             "zero_hpz_partition_size",
-                                             "zero_quantized_weights",
-                                             "zero_quantized_gradients",
-                                             "mics_shard_size",
-                                             NULL};
+    // sections
+    "zero_optimization", "fp16", "bf16", "activation_checkpointing", "pipeline", "tensor_parallel",
+    "expert_parallel", "sequence_parallel_size", NULL};
+
+static const char *const zero_keys_read[] = {
+    // shards and traffic
+    "stage", "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients",
+    "mics_shard_size", "stage3_max_live_parameters", "stage3_max_reuse_distance", "overlap_comm",
+    // states on the host
+    "offload_param", "offload_optimizer", "zenflow", "cpu_offload", "cpu_offload_param", NULL};
 
 static const char *const offload_keys_read[] = {"device", "ratio", "super_offload", NULL};
 
@@ -306,7 +277,11 @@ static plait_status read_file(const json_cursor *root, plait_arena *arena, void 
     }
     PLAIT_TRY(read_size(root, "tensor_parallel", "autotp_size", &file->tp, err));
     PLAIT_TRY(read_size(root, "expert_parallel", "autoep_size", &file->ep, err));
-    PLAIT_TRY(read_pipeline(root, file, err));
+    PLAIT_TRY(json_object_optional(root, "pipeline", &at, err));
+    if (!json_is_null(&at))
+        PLAIT_TRY(read_int(&at, "stages", 1, &file->pp, err));
+    else
+        file->pp = 1;
     file->cp = 1;
     return read_int(root, "sequence_parallel_size", 1, &file->cp, err);
 }

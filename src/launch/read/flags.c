@@ -1,4 +1,4 @@
-/* flags.c - options out of a script or of a JSON of parsed arguments */
+/* flags.c - options out of a script or of a JSON of parsed arguments, and the GPUs that they start */
 #include "launch/read/flags.h"
 
 #include <ctype.h>
@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+
+#include "plait/problem.h"
 
 #include "base/fail.h"
 #include "io/file.h"
@@ -363,4 +365,134 @@ plait_status flags_fail(const launch_flags *flags, const char *name, plait_error
     status = fail_list(err, PLAIT_ERROR_RANGE, where, fmt, list);
     va_end(list);
     return status;
+}
+
+/* ---- GPUs of a job, out of the options of SLURM, torchrun and DeepSpeed's launcher ---- */
+
+enum { MAX_NODES = 1 << 20, NAME_SIZE = 24 };
+
+/* In all of these functions `names` has blanks between the names. */
+
+static int by_option(const launch_flags *flags, const char *names)
+{
+    char name[NAME_SIZE];
+
+    for (int number, used; sscanf(names, "%23s%n", name, &used) == 1; names += used) {
+        const launch_flag *const flag = flags_find(flags, name);
+
+        if (flag != NULL && text_parse_int(flag->value[0], 1, MAX_NODES, &number))
+            return number;
+    }
+    return 0;
+}
+
+/* A variable that is set for the launch alone counts before one of the script. */
+static int by_variable(const launch_flags *flags, const char *names)
+{
+    const shell_words *const script = &flags->script;
+    char name[NAME_SIZE];
+
+    for (int number, used; sscanf(names, "%23s%n", name, &used) == 1; names += used) {
+        const char *word = NULL;
+
+        if (flags->launch >= 0)
+            word = shell_setting_word(&script->command[flags->launch], name);
+        if (word == NULL)
+            word = shell_variable_word(script, name);
+        if (word != NULL && text_parse_int(word, 1, MAX_NODES, &number))
+            return number;
+    }
+    return 0;
+}
+
+/* --gres gpu:8, gpu:a100:8, gpu:8,nvme:1 */
+static int by_resource(const launch_flags *flags)
+{
+    const launch_flag *const flag = flags_find(flags, "gres");
+    char *const text = flag != NULL ? plait_arena_text(flags->arena, flag->value[0]) : NULL;
+    int number;
+
+    if (text == NULL || !text_starts_with(text, "gpu:"))
+        return 0;
+    text[strcspn(text, ",(")] = '\0';
+    return text_parse_int(strrchr(text, ':') + 1, 1, 1 << 12, &number) ? number : 0;
+}
+
+static int gpus_of_node(const launch_flags *flags)
+{
+    int gpus = by_option(flags, "nproc_per_node num_gpus");
+
+    gpus = gpus > 0 ? gpus : by_resource(flags);
+    gpus = gpus > 0 ? gpus : by_option(flags, "gpus_per_node");
+    gpus = gpus > 0 ? gpus
+                    : by_variable(flags, "GPUS_PER_NODE NPROC_PER_NODE NUM_GPUS_PER_NODE "
+                                         "GPU_PER_NODE NUM_GPUS_PER_WORKER NGPUS");
+    return gpus > 0 ? gpus : by_option(flags, "ntasks_per_node");
+}
+
+static int nodes_of_job(const launch_flags *flags)
+{
+    const int all = by_option(flags, "ntasks"), each = by_option(flags, "ntasks_per_node");
+    int nodes = by_option(flags, "nnodes num_nodes nodes");
+
+    if (nodes == 0 && each > 0 && all % each == 0)
+        nodes = all / each; // 32 tasks, 8 on a node
+    return nodes > 0 ? nodes
+                     : by_variable(flags,
+                                   "NNODES NUM_NODES SLURM_NNODES NODES N_NODES NNODE NUM_WORKERS");
+}
+
+static bool has_any(const launch_flags *flags, const char *names)
+{
+    char name[NAME_SIZE];
+
+    for (int used; sscanf(names, "%23s%n", name, &used) == 1; names += used)
+        if (flags_last(flags, name) != NULL)
+            return true;
+    return false;
+}
+
+static bool any_word(const shell_words *script, const shell_command *command,
+                     const char *const *words)
+{
+    for (int i = 0; i < command->count; i++)
+        if (text_index(script->word[command->first + i], words) >= 0)
+            return true;
+    return false;
+}
+
+/* True if srun starts the processes, one per task, and no other program spawns more of them. */
+static bool tasks_are_ranks(const launch_flags *flags)
+{
+    static const char *const srun[] = {"srun", NULL};
+    static const char *const spawners[] = {
+        "torchrun", "deepspeed", "accelerate", "torch.distributed.run", "torch.distributed.launch",
+        NULL};
+    const shell_words *const script = &flags->script;
+    bool steps = false;
+
+    if (has_any(flags, "nproc_per_node num_gpus num_nodes nnodes hostfile"))
+        return false;
+    for (int c = 0; c < script->commands; c++)
+        steps = steps || any_word(script, &script->command[c], srun);
+    return steps && flags->launch >= 0 &&
+           !any_word(script, &script->command[flags->launch], spawners);
+}
+
+int launcher_gpus(const launch_flags *flags)
+{
+    const int gpus = gpus_of_node(flags), nodes = nodes_of_job(flags);
+    const int ranks = tasks_are_ranks(flags) ? by_option(flags, "ntasks") : 0;
+    const int total = by_option(flags, "world_size num_processes gpus");
+
+    if (total > 0)
+        return total;
+    if (ranks > 0)
+        return ranks <= PLAIT_MAX_GPUS ? ranks : 0;
+    if (gpus > 0 && nodes > 0)
+        return nodes <= PLAIT_MAX_GPUS / gpus ? nodes * gpus : 0;
+    // torchrun, srun and sbatch take one node by default; DeepSpeed takes its host file
+    return gpus > 0 && !has_any(flags, "nnodes num_nodes nodes hostfile")
+               ? gpus
+               : by_variable(flags, "WORLD_SIZE NUM_GPUS N_GPUS NUM_GPU");
 }

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "launch/call.h"
+#include "launch/import.h"
 #include "shell/shell.h"
 
 typedef struct launch_flag {
@@ -90,3 +90,9 @@ PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, c
 /** Fails (RANGE) at a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,
                                          plait_error *err, const char *fmt, ...) PLAIT_PRINTF(4, 5);
+
+/**
+ * GPUs of a launch: nodes times GPUs per node, from options, else from variables with usual names
+ * (NNODES, GPUS_PER_NODE). 0: not known.
+ */
+int launcher_gpus(const launch_flags *flags);

@@ -4,7 +4,7 @@
  * One table lists flags of methods, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to
  * an ordinary launch; the other, software whose files plait does not read.
  */
-#include "launch/other_jobs.h"
+#include "launch/import.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -53,27 +53,13 @@ static const method_flag kinds[] = {
     {NULL, NULL},
 };
 
-static const char *const adapters[] = {"lora_rank",
-                                       "lora_r",
-                                       "lora_dim",
-                                       "actor_lora_dim",
-                                       "critic_lora_dim",
-                                       "lora",
-                                       "use_lora",
-                                       "use_peft",
-                                       "qlora",
-                                       "use_qlora",
-                                       "q_lora",
-                                       "lora_enable",
-                                       "use_peft_lora",
-                                       "use_llm_lora",
-                                       "use_backbone_lora",
-                                       "freeze_vit",
-                                       "lora_target_modules",
-                                       "only_optimize_lora",
-                                       "adapters",
-                                       "adapter",
-                                       NULL};
+static const char *const adapters[] = {
+    // ranks
+    "lora_rank", "lora_r", "lora_dim", "actor_lora_dim", "critic_lora_dim",
+    // switches and names
+    "lora", "use_lora", "use_peft", "qlora", "use_qlora", "q_lora", "lora_enable", "use_peft_lora",
+    "use_llm_lora", "use_backbone_lora", "freeze_vit", "lora_target_modules", "only_optimize_lora",
+    "adapters", "adapter", NULL};
 
 /* If one of these is off, the other flags of adapters have no effect. */
 static const char *const adapter_switches[] = {"use_lora",    "use_peft",      "lora",
@@ -377,21 +363,6 @@ static bool begins_line(const char *text, const char *mark)
     return false;
 }
 
-static plait_status check_words(const launch_flags *flags, plait_error *err)
-{
-    const shell_words *const script = &flags->script;
-
-    for (int c = 0; c < script->commands; c++)
-        for (size_t s = 0; s < sizeof by_word / sizeof *by_word && flags_runs(script, c); s++)
-            if (is_of(&by_word[s], script->word + script->command[c].first,
-                      script->command[c].count))
-                return refuse_software(by_word[s].name, flags->file, err);
-    for (int c = 0; c < script->commands; c++)
-        for (int i = 0; i < script->command[c].count && flags_runs(script, c); i++)
-            PLAIT_TRY(check_word(flags, script->word[script->command[c].first + i], err));
-    return PLAIT_OK;
-}
-
 static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_error *err)
 {
     launch_flags flags;
@@ -452,7 +423,15 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
     status = flags_read(text, length, name, &ours, arena, &flags, &inner);
     if (status != PLAIT_OK)
         return faults_only(status, &inner, err);
-    PLAIT_TRY(check_words(&flags, err));
+    const shell_words *const script = &flags.script;
+    for (int c = 0; c < script->commands; c++)
+        for (size_t s = 0; s < sizeof by_word / sizeof *by_word && flags_runs(script, c); s++)
+            if (is_of(&by_word[s], script->word + script->command[c].first,
+                      script->command[c].count))
+                return refuse_software(by_word[s].name, flags.file, err);
+    for (int c = 0; c < script->commands; c++)
+        for (int i = 0; i < script->command[c].count && flags_runs(script, c); i++)
+            PLAIT_TRY(check_word(&flags, script->word[script->command[c].first + i], err));
     PLAIT_TRY(check_path(name, name, err));
     if (begins_line(copy, "openrlhf.cli."))
         return refuse_software("OpenRLHF", name, err);

@@ -15,9 +15,12 @@
 #include "shell/shell.h"
 #include "launch/write/training.h"
 
-void import_mark_known(plan_reader *in, const char *key)
+void import_mark_known(plan_reader *in, const char *keys)
 {
-    in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
+    char key[24];
+
+    for (int used; sscanf(keys, "%23s%n", key, &used) == 1; keys += used)
+        in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
 }
 
 void import_set_key(plans_entry *out, plait_key_id key, int value)
@@ -81,61 +84,6 @@ static plait_status take_count(const note *n, int most, int *out, plait_error *e
     return PLAIT_OK;
 }
 
-static plait_status take_word(const note *n, const char *const *words, int *out, plait_error *err)
-{
-    const int word = text_index(n->value, words);
-
-    if (word < 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, n->where, "expected a known %s, found \"%.60s\"",
-                          n->key, n->value);
-    *out = *out < 0 ? word : *out;
-    return PLAIT_OK;
-}
-
-static plait_status read_note(const note *n, const char *file, plait_arena *arena, plans_entry *out,
-                              plait_error *err)
-{
-    if (text_equal(n->key, "gpus"))
-        return take_count(n, PLAIT_MAX_GPUS, &out->gpus, err);
-    if (text_equal(n->key, "seq"))
-        return take_count(n, PLAIT_MAX_SEQ, &out->seq, err);
-    if (text_equal(n->key, "gbs"))
-        return take_count(n, PLAIT_MAX_GBS, &out->gbs, err);
-    if (text_equal(n->key, "precision"))
-        return take_word(n, plait_precision_name, &out->precision, err);
-    if (text_equal(n->key, "model")) {
-        // a path is not followed: a config is no reason to open other files
-        plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
-        shell_words words;
-        plait_error ignored = {.status = PLAIT_OK};
-        PLAIT_TRY(plait_check_allocated(model, err));
-        const shell_source source = {
-            .text = n->value, .length = strlen(n->value), .name = n->where};
-        PLAIT_TRY(shell_read(&source, arena, &words, err));
-        if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
-            return PLAIT_OK;
-        if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
-            out->model = model;
-        return faults_only(ignored.status, &ignored, err);
-    }
-    if (text_equal(n->key, "runtime")) {
-        // a runtime by path is a file of the user beside the config
-        if (out->runtime != NULL)
-            return PLAIT_OK;
-        out->runtime = data_named_in(file, n->value, arena);
-        return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
-    }
-    const int key = plait_key_find(n->key);
-    plait_error inner;
-
-    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
-        return PLAIT_OK;
-    if (plait_degrees_set(&out->degrees, n->key, n->value, &inner) != PLAIT_OK)
-        return plait_fail(err, inner.status, n->where, "%s", inner.message);
-    out->given |= PLAIT_KEY_BIT(key);
-    return PLAIT_OK;
-}
-
 /* "KEY VALUE" up to the end of the line. */
 static plait_status take_line(const char *line, size_t length, const char *name, int number,
                               plait_arena *arena, plans_entry *out, plait_error *err)
@@ -150,7 +98,50 @@ static plait_status take_line(const char *line, size_t length, const char *name,
     for (size_t end = strlen(n.value); end > 0 && strchr(" \t\r", n.value[end - 1]) != NULL;)
         ((char *)n.value)[--end] = '\0';
     snprintf(n.where, sizeof n.where, "%.200s:%d", name, number);
-    return read_note(&n, name, arena, out, err);
+    if (text_equal(n.key, "gpus"))
+        return take_count(&n, PLAIT_MAX_GPUS, &out->gpus, err);
+    if (text_equal(n.key, "seq"))
+        return take_count(&n, PLAIT_MAX_SEQ, &out->seq, err);
+    if (text_equal(n.key, "gbs"))
+        return take_count(&n, PLAIT_MAX_GBS, &out->gbs, err);
+    if (text_equal(n.key, "precision")) {
+        const int word = text_index(n.value, plait_precision_name);
+        if (word < 0)
+            return plait_fail(err, PLAIT_ERROR_RANGE, n.where,
+                              "expected a known %s, found \"%.60s\"", n.key, n.value);
+        out->precision = out->precision < 0 ? word : out->precision;
+        return PLAIT_OK;
+    }
+    if (text_equal(n.key, "model")) {
+        // a path is not followed: a config is no reason to open other files
+        plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+        shell_words words;
+        plait_error ignored = {.status = PLAIT_OK};
+        PLAIT_TRY(plait_check_allocated(model, err));
+        const shell_source source = {.text = n.value, .length = strlen(n.value), .name = n.where};
+        PLAIT_TRY(shell_read(&source, arena, &words, err));
+        if (out->model != NULL || words.count != 1 || data_is_path(words.word[0]))
+            return PLAIT_OK;
+        if (plait_model_find(words.word[0], arena, model, NULL, &ignored) == PLAIT_OK)
+            out->model = model;
+        return faults_only(ignored.status, &ignored, err);
+    }
+    if (text_equal(n.key, "runtime")) {
+        // a runtime by path is a file of the user beside the config
+        if (out->runtime != NULL)
+            return PLAIT_OK;
+        out->runtime = data_named_in(name, n.value, arena);
+        return out->runtime != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
+    const int key = plait_key_find(n.key);
+    plait_error inner;
+
+    if (key < 0 || out->given & PLAIT_KEY_BIT(key))
+        return PLAIT_OK;
+    if (plait_degrees_set(&out->degrees, n.key, n.value, &inner) != PLAIT_OK)
+        return plait_fail(err, inner.status, n.where, "%s", inner.message);
+    out->given |= PLAIT_KEY_BIT(key);
+    return PLAIT_OK;
 }
 
 plait_status notes_read(const char *text, size_t length, const char *name, plait_arena *arena,

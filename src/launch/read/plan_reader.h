@@ -12,8 +12,8 @@ typedef struct plan_reader {
     text_builder *warnings;
 } plan_reader;
 
-/** Mark a key as known. */
-void import_mark_known(plan_reader *in, const char *key);
+/** Mark keys, with blanks between them, as known. */
+void import_mark_known(plan_reader *in, const char *keys);
 
 /** Set a key, which is then known; a value below 0 leaves it open. */
 void import_set_key(plans_entry *out, plait_key_id key, int value);

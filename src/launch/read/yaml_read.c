@@ -91,11 +91,10 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
     const char **list;
     const char *value;
 
-    // out is NULL for null
     const bool quoted = text[0] == '"' || text[0] == '\'';
     const char *const behind = quoted ? behind_string(text) : NULL;
     value = NULL;
-    // true for the beginnings of YAML that configs do not need
+    // the beginnings of YAML that configs do not need are refused
     if ((text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL) ||
         (quoted && (behind == NULL || *behind != '\0')))
         return fail_expected(in, "a complete value on one line", text, err);

@@ -1,4 +1,7 @@
-/* serving.c - renders a deployment as files: checks, roles and the selected form */
+/*
+ * serving.c - renders a deployment as files: the command of each role as a script, a systemd unit, or a
+ * manifest of Kubernetes or Dynamo
+ */
 #include <math.h>
 #include <string.h>
 
@@ -42,7 +45,7 @@ int serving_context(const serving_role *role)
     return (int)(most > 0.0 && wanted > most ? larger(most, load->input + load->output) : wanted);
 }
 
-const char *serving_plain_name(const plait_model *model, plait_arena *arena)
+static const char *plain_name(const plait_model *model, plait_arena *arena)
 {
     char *name = plait_arena_printf(arena, "%s", model->name);
 
@@ -86,6 +89,293 @@ const char *serving_head(const serving_role *role, const char *what)
         plait_weight_name[plan->weights], plait_kv_name[plan->kv], load->input, load->output,
         checkpoint_note(plan->weights));
 }
+
+/* Appends a text with indented lines, for a block in YAML. */
+static void append_block(text_builder *out, const char *text, int indent)
+{
+    while (text != NULL && *text != '\0') {
+        const size_t length = strcspn(text, "\n");
+        if (length > 0) {
+            text_append_repeated(out, ' ', (size_t)indent);
+            text_append_bytes(out, text, length);
+        }
+        text_append_char(out, '\n');
+        text += length + (text[length] == '\n');
+    }
+}
+
+static const char *script_prelude(const serving_role *role, const serving_engine *engine)
+{
+    return role->nodes > 1 && engine->prelude != NULL ? engine->prelude : "";
+}
+
+/* ---- scripts ---- */
+
+static const char *script_of(const serving_role *role, const serving_engine *engine)
+{
+    const char *what = plait_arena_printf(
+        role->arena, "%s.sh - starts worker $1 (0 to %d)%s", role->name, role->workers - 1,
+        role->nodes > 1 ? "; run it on each node of the worker, with NODE_RANK and HEAD set" : "");
+    const char *head = what != NULL ? serving_head(role, what) : NULL;
+    launch_args args;
+    text_builder out;
+
+    if (head == NULL)
+        return NULL;
+    args_init(&args, role->arena);
+    engine->args(role, &args);
+    text_builder_init(&out, role->arena);
+    text_append_printf(
+        &out,
+        "#!/usr/bin/env bash\n%sset -euo pipefail\n"
+        "%sworker=${1:-0}\nPORT=$((%d + worker))\n",
+        head,
+        engine->config != NULL ? "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n" : "",
+        role->port);
+    // give each of the workers that share a node its own GPUs
+    const int all = role->launch->cluster->group[0].gpus_per_node;
+    const int own = role->gpus_per_node;
+    if (role->nodes <= 1 && all > 0 && own < all) {
+        text_append_printf(&out,
+                           "first=$((worker %% %d * %d)) # first GPU of this worker on its node\n"
+                           "CUDA_VISIBLE_DEVICES=$(seq -s, \"$first\" $((first + %d)))\n"
+                           "export CUDA_VISIBLE_DEVICES\n",
+                           all / own, own, own - 1);
+    }
+    text_append_printf(&out, "%sargs=(", script_prelude(role, engine));
+    args_append_shell(&args, &out);
+    text_append_printf(&out, ")\nexec %s \"${MODEL:-%s}\" \"${args[@]}\"\n", engine->program,
+                       role->launch->checkpoint);
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status add_script(const serving_role *role, const serving_engine *engine,
+                               plait_launch_folder *out, plait_error *err)
+{
+    return folder_add(out, plait_arena_printf(role->arena, "%s.sh", role->name),
+                      script_of(role, engine), true, err);
+}
+
+static plait_status add_unit(const serving_role *role, const serving_engine *engine,
+                             plait_launch_folder *out, plait_error *err)
+{
+    const char *head = serving_head(
+        role, plait_arena_printf(
+                  role->arena,
+                  "%s@.service - systemctl start %s@0 ... %s@%d; edit the folder of the scripts",
+                  role->name, role->name, role->name, role->workers - 1));
+    // the model's name with each % doubled, since % begins a specifier in a systemd unit
+    const char *const name = text_plain(role->arena, role->launch->model->name);
+    text_builder text;
+    text_builder_init(&text, role->arena);
+    for (const char *c = name != NULL ? name : ""; *c != '\0'; c++)
+        text_append(&text, *c == '%' ? "%%" : (char[]){*c, '\0'});
+    const char *model = name != NULL ? text_builder_finish(&text, NULL) : NULL;
+
+    PLAIT_TRY(plait_check_allocated(head && model, err));
+    PLAIT_TRY(add_script(role, engine, out, err));
+    return folder_add(out, plait_arena_printf(role->arena, "%s@.service", role->name),
+                      plait_arena_printf(role->arena,
+                                         "%s[Unit]\nDescription=%s of %s, worker %%i\n"
+                                         "After=network-online.target\n"
+                                         "Wants=network-online.target\n\n"
+                                         "[Service]\nExecStart=/bin/bash /opt/serving/%s.sh %%i\n"
+                                         "Restart=on-failure\nRestartSec=10\n"
+                                         "LimitMEMLOCK=infinity\n\n"
+                                         "[Install]\nWantedBy=multi-user.target\n",
+                                         head, role->name, model, role->name),
+                      false, err);
+}
+
+const char *serving_router(const serving_role role[2], const char *program, const char *behind,
+                           plait_arena *arena)
+{
+    return plait_arena_printf(
+        arena,
+        "prefill=() decode=()\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    port=$((%d + i))\n"
+        "    prefill+=(--prefill \"http://${PREFILL_HOST:-localhost}:$port\"%s)\n"
+        "done\n"
+        "for ((i = 0; i < %d; i++)); do\n"
+        "    decode+=(--decode \"http://${DECODE_HOST:-localhost}:$((%d + i))\")\n"
+        "done\n"
+        "exec %s \\\n"
+        "    \"${prefill[@]}\" \"${decode[@]}\" --host 0.0.0.0 --port \"${PORT:-30000}\"\n",
+        role[0].workers, role[0].port, behind, role[1].workers, role[1].port, program);
+}
+
+/* ---- Kubernetes ---- */
+
+static const char *image_of(const serving_role *role, const char *usual)
+{
+    return role->launch->container != NULL ? role->launch->container : usual;
+}
+
+static void append_container(const serving_role *role, const serving_engine *engine,
+                             const char *args, int indent, text_builder *out)
+{
+    const char *text = plait_arena_printf(role->arena,
+                                          "containers:\n"
+                                          "  - name: %s\n"
+                                          "    image: %s\n"
+                                          "    env:\n"
+                                          "      - {name: PORT, value: \"%d\"}\n"
+                                          "      - {name: here, value: /config}\n"
+                                          "    command: [bash, -c]\n"
+                                          "    args:\n"
+                                          "      - |\n",
+                                          role->name, image_of(role, engine->image), role->port);
+
+    append_block(out, text, indent);
+    if (role->nodes > 1)
+        append_block(out, "export NODE_RANK=$LWS_WORKER_INDEX HEAD=$LWS_LEADER_ADDRESS\n",
+                     indent + 8);
+    append_block(out, script_prelude(role, engine), indent + 8);
+    append_block(out,
+                 plait_arena_printf(role->arena, "exec %s %s %s\n", engine->program,
+                                    role->launch->checkpoint, args),
+                 indent + 8);
+    append_block(
+        out,
+        plait_arena_printf(
+            role->arena,
+            "    resources: {limits: {nvidia.com/gpu: \"%d\"}}\n"
+            "    volumeMounts: [{name: shm, mountPath: /dev/shm}%s]\n"
+            "volumes:\n"
+            "  - {name: shm, emptyDir: {medium: Memory}}\n%s",
+            role->gpus_per_node,
+            engine->config != NULL ? ", {name: config, mountPath: /config}" : "",
+            engine->config != NULL
+                ? plait_arena_printf(role->arena, "  - {name: config, configMap: {name: %s-%s}}\n",
+                                     plain_name(role->launch->model, role->arena), role->name)
+                : ""),
+        indent);
+}
+
+static void append_config_map(const serving_role *role, const serving_engine *engine,
+                              text_builder *out)
+{
+    if (engine->config == NULL)
+        return;
+    text_append_printf(out,
+                       "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s-%s\ndata:\n"
+                       "  %s.yaml: |\n",
+                       plain_name(role->launch->model, role->arena), role->name, role->name);
+    append_block(out, engine->config(role), 4);
+    text_append(out, "---\n");
+}
+
+static const char *manifest_of(const serving_role *role, const serving_engine *engine)
+{
+    const char *model = plain_name(role->launch->model, role->arena);
+    const char *head =
+        serving_head(role, plait_arena_printf(role->arena, "%s.yaml - kubectl apply -f %s.yaml",
+                                              role->name, role->name));
+    launch_args args;
+    text_builder out;
+
+    args_init(&args, role->arena);
+    engine->args(role, &args);
+    const char *const line = args_line(&args);
+    if (model == NULL || line == NULL || head == NULL)
+        return NULL;
+    text_builder_init(&out, role->arena);
+    text_append(&out, head);
+    append_config_map(role, engine, &out);
+    if (role->nodes > 1)
+        text_append_printf(&out,
+                           "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\n"
+                           "metadata:\n  name: %s-%s\nspec:\n  replicas: %d\n"
+                           "  leaderWorkerTemplate:\n    size: %d\n    workerTemplate:\n"
+                           "      spec:\n",
+                           model, role->name, role->workers, role->nodes);
+    else
+        text_append_printf(&out,
+                           "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: %s-%s\n"
+                           "spec:\n  replicas: %d\n  selector:\n    matchLabels: {app: %s-%s}\n"
+                           "  template:\n    metadata:\n      labels: {app: %s-%s}\n    spec:\n",
+                           model, role->name, role->workers, model, role->name, model, role->name);
+    append_container(role, engine, line, role->nodes > 1 ? 8 : 6, &out);
+    text_append_printf(&out,
+                       "---\napiVersion: v1\nkind: Service\nmetadata:\n  name: %s-%s\nspec:\n"
+                       "  selector: {%s: %s-%s}\n  ports: [{port: %d}]\n",
+                       model, role->name,
+                       role->nodes > 1 ? "leaderworkerset.sigs.k8s.io/name" : "app", model,
+                       role->name, role->port);
+    return text_builder_finish(&out, NULL);
+}
+
+static plait_status add_manifest(const serving_role *role, const serving_engine *engine,
+                                 plait_launch_folder *out, plait_error *err)
+{
+    return folder_add(out, plait_arena_printf(role->arena, "%s.yaml", role->name),
+                      manifest_of(role, engine), false, err);
+}
+
+/* ---- Dynamo ---- */
+
+static plait_status add_graph(const serving_role *role, int roles, const serving_engine *engine,
+                              plait_launch_folder *out, plait_error *err)
+{
+    const char *model = plain_name(role->launch->model, role->arena);
+    const char *head = serving_head(role, "deployment.yaml - kubectl apply -f deployment.yaml");
+    text_builder text;
+
+    PLAIT_TRY(plait_check_allocated(model && head, err));
+    text_builder_init(&text, role->arena);
+    text_append(&text, head);
+    for (int r = 0; r < roles; r++)
+        append_config_map(&role[r], engine, &text);
+    text_append_printf(&text,
+                       "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n"
+                       "  name: %s\nspec:\n  backendFramework: %s\n  services:\n    Frontend:\n"
+                       "      componentType: frontend\n      replicas: 1\n      extraPodSpec:\n"
+                       "        mainContainer:\n          image: %s\n",
+                       model, engine->dynamo, image_of(role, engine->dynamo_image));
+    for (int r = 0; r < roles; r++) {
+        serving_role alone = role[r]; // Dynamo joins the nodes of a worker by itself
+        launch_args args;
+        alone.nodes = 1;
+        args_init(&args, role[r].arena);
+        engine->dynamo_args(&alone, &args);
+        const char *line = args_line(&args);
+        text_append_printf(
+            &text, "    %c%sWorker:\n      componentType: worker\n%s      replicas: %d\n",
+            role[r].name[0] - 'a' + 'A', role[r].name + 1,
+            role[r].launch->plan->disaggregated
+                ? plait_arena_printf(role[r].arena, "      subComponentType: %s\n", role[r].name)
+                : "",
+            role[r].workers);
+        if (role[r].nodes > 1)
+            text_append_printf(&text, "      multinode: {nodeCount: %d}\n", role[r].nodes);
+        text_append_printf(
+            &text,
+            "      resources: {limits: {gpu: \"%d\"}}\n"
+            "      extraPodSpec:\n%s        mainContainer:\n          image: %s\n"
+            "%s          command: [bash, -c]\n          args:\n            - |\n",
+            role[r].gpus_per_node,
+            engine->config != NULL
+                ? plait_arena_printf(
+                      role[r].arena,
+                      "        volumes: [{name: config, configMap: {name: %s-%s}}]\n",
+                      plain_name(role[r].launch->model, role[r].arena), role[r].name)
+                : "",
+            image_of(&role[r], engine->dynamo_image),
+            engine->config != NULL
+                ? "          volumeMounts: [{name: config, mountPath: /config}]\n"
+                : "");
+        append_block(&text,
+                     plait_arena_printf(role[r].arena, "exec %s %s %s\n", engine->dynamo_program,
+                                        role[r].launch->checkpoint, line != NULL ? line : ""),
+                     14);
+        if (line == NULL)
+            text.failed = true;
+    }
+    return folder_add(out, "deployment.yaml", text_builder_finish(&text, NULL), false, err);
+}
+
+/* ---- checks ---- */
 
 static bool is_word(const char *text)
 {
@@ -136,39 +426,13 @@ static plait_status check_launch(const plait_serve_launch *launch, plait_engine_
     return PLAIT_OK;
 }
 
-static plait_status add_router(const serving_role role[2], const serving_engine *engine,
-                               plait_launch_folder *out, plait_error *err)
-{
-    const char *lines = engine->router(role, role[0].arena);
-    const char *head = serving_head(
-        &role[0], "router.sh - sends each request to a prefill worker, then to a decode worker");
-
-    PLAIT_TRY(plait_check_allocated(lines && head, err));
-    return folder_add(out, "router.sh",
-                      plait_arena_printf(role[0].arena,
-                                         "#!/usr/bin/env bash\n%sset -euo pipefail\n%s", head,
-                                         lines),
-                      true, err);
-}
-
-static plait_status add_config(const serving_role *role, const serving_engine *engine,
-                               plait_launch_folder *out, plait_error *err)
-{
-    const char *name = plait_arena_printf(role->arena, "%s.yaml", role->name);
-
-    if (engine->config == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(plait_check_allocated(name, err));
-    return folder_add(out, name, engine->config(role), false, err);
-}
-
 plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_serve_target target,
                                        plait_arena *arena, plait_launch_folder *out,
                                        plait_error *err)
 {
     static plait_status (*const form[PLAIT_SERVE_FORMS])(
         const serving_role *, const serving_engine *, plait_launch_folder *,
-        plait_error *) = {serving_script, serving_systemd, serving_kubernetes};
+        plait_error *) = {add_script, add_unit, add_manifest};
     serving_role role[2];
 
     *out = (plait_launch_folder){0};
@@ -206,11 +470,21 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     }
     const int roles = plan->disaggregated + 1;
     if (target == PLAIT_SERVE_TARGET_DYNAMO)
-        return serving_dynamo(role, roles, engine, out, err);
+        return add_graph(role, roles, engine, out, err);
     for (int r = 0; r < roles; r++) {
         PLAIT_TRY(form[launch->form](&role[r], engine, out, err));
-        if (launch->form != PLAIT_SERVE_KUBERNETES)
-            PLAIT_TRY(add_config(&role[r], engine, out, err));
+        if (launch->form != PLAIT_SERVE_KUBERNETES && engine->config != NULL)
+            PLAIT_TRY(folder_add(out, plait_arena_printf(arena, "%s.yaml", role[r].name),
+                                 engine->config(&role[r]), false, err));
     }
-    return roles == 2 ? add_router(role, engine, out, err) : PLAIT_OK;
+    if (roles < 2)
+        return PLAIT_OK;
+    const char *const lines = engine->router(role, arena);
+    const char *const head = serving_head(
+        &role[0], "router.sh - sends each request to a prefill worker, then to a decode worker");
+    PLAIT_TRY(plait_check_allocated(lines && head, err));
+    return folder_add(
+        out, "router.sh",
+        plait_arena_printf(arena, "#!/usr/bin/env bash\n%sset -euo pipefail\n%s", head, lines),
+        true, err);
 }

@@ -59,22 +59,9 @@ int serving_context(const serving_role *role);
 /** Returns the comment lines at the head of a file of the role; NULL: out of memory. */
 const char *serving_head(const serving_role *role, const char *what);
 
-/** Add the files of a role to the folder, in one form each. */
-plait_status serving_script(const serving_role *role, const serving_engine *engine,
-                            plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status serving_systemd(const serving_role *role, const serving_engine *engine,
-                             plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status serving_kubernetes(const serving_role *role, const serving_engine *engine,
-                                plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status serving_dynamo(const serving_role *role, int roles, const serving_engine *engine,
-                            plait_launch_folder *out, plait_error *err) PLAIT_MUST_CHECK;
-
 /**
  * Returns shell lines that start a router with --prefill URL and --decode URL; each --prefill URL
  * is followed by `behind`.
  */
 const char *serving_router(const serving_role role[2], const char *program, const char *behind,
                            plait_arena *arena);
-
-/** Returns the model's name in lower-case letters, digits and hyphens. */
-const char *serving_plain_name(const plait_model *model, plait_arena *arena);

@@ -211,28 +211,6 @@ static plait_status add_short_flags(launch_flags *flags, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status set_sglang_worker(const reading *r, serving_import *out, plait_error *err)
-{
-    const int ranks = r->attention ? r->dp : 1;
-
-    if (r->tp % ranks != 0)
-        return flags_fail(r->flags, "dp_size", err,
-                          "expected a divisor of --tp-size %d with --enable-dp-attention, found %d",
-                          r->tp, ranks);
-    out->worker.dp_attention = ranks;
-    out->worker.tp = r->tp / ranks;
-    out->replicas = r->attention ? 1 : r->dp;
-    out->worker.ep = r->all_to_all ? r->tp : r->ep;
-    return PLAIT_OK;
-}
-
-static void set_vllm_worker(const reading *r, serving_import *out)
-{
-    out->worker.tp = r->tp;
-    out->worker.dp_attention = r->dp;
-    out->worker.ep = r->experts ? r->tp * r->dp : 1;
-}
-
 static bool has_known(const reading *r)
 {
     for (int f = 0; f < r->flags->count; f++)
@@ -277,10 +255,22 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
             import_list_add(&unpriced, flag->name);
         PLAIT_TRY(read_flag(&r, flag, known->what, err));
     }
-    if (kind == PLAIT_ENGINE_SGLANG)
-        PLAIT_TRY(set_sglang_worker(&r, out, err));
-    else
-        set_vllm_worker(&r, out);
+    if (kind == PLAIT_ENGINE_SGLANG) {
+        const int ranks = r.attention ? r.dp : 1;
+        if (r.tp % ranks != 0)
+            return flags_fail(
+                r.flags, "dp_size", err,
+                "expected a divisor of --tp-size %d with --enable-dp-attention, found %d", r.tp,
+                ranks);
+        out->worker.dp_attention = ranks;
+        out->worker.tp = r.tp / ranks;
+        out->replicas = r.attention ? 1 : r.dp;
+        out->worker.ep = r.all_to_all ? r.tp : r.ep;
+    } else {
+        out->worker.tp = r.tp;
+        out->worker.dp_attention = r.dp;
+        out->worker.ep = r.experts ? r.tp * r.dp : 1;
+    }
     out->not_read = flags_not_read(&flags);
     *warning = text_builder_finish(&warnings, NULL);
     return *warning != NULL && out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);

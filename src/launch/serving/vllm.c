@@ -81,17 +81,6 @@ static int sparse_heads(const plait_model *model)
 }
 
 /*
- * With sparse attention, `auto` selects an fp8 cache, so bf16 is written out. Source:
- * DeepSeek-V3.2-Exp.yaml in vllm-project/recipes.
- */
-static const char *cache_format(const serving_role *role)
-{
-    if (role->launch->plan->kv == PLAIT_KV_FP8)
-        return "fp8";
-    return sparse_heads(role->launch->model) > 0 ? "bfloat16" : "auto";
-}
-
-/*
  * FlashMLA's sparse kernels pad the heads of a rank to 64, which makes tp 8 slower. Source:
  * DeepSeek-V3.2.yaml in vllm-project/recipes 8959cf6.
  */
@@ -137,7 +126,12 @@ static void add_all(const serving_role *role, launch_args *out)
     args_switch(out, "--enable-chunked-prefill");
     args_int(out, "--max-model-len", serving_context(role));
     args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
-    args_text(out, "--kv-cache-dtype", cache_format(role));
+    // with sparse attention, `auto` selects an fp8 cache, so bf16 is written out. Source:
+    // DeepSeek-V3.2-Exp.yaml in vllm-project/recipes
+    args_text(out, "--kv-cache-dtype",
+              role->launch->plan->kv == PLAIT_KV_FP8  ? "fp8"
+              : sparse_heads(role->launch->model) > 0 ? "bfloat16"
+                                                      : "auto");
     if (role->launch->load.cached > 0.0)
         args_switch(out, "--enable-prefix-caching");
     const plait_weight_format format = role->launch->plan->weights;

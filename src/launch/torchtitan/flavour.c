@@ -133,38 +133,30 @@ static bool ffn_is(const plait_layer *layer, const titan_flavour *flavour)
            (m->groups > 1 ? m->group_topk : 0) == flavour->group_topk;
 }
 
-/* Scores of the chosen experts alone equal a normalised softmax over all of them. */
-static bool router_is(const plait_router *router, const titan_flavour *flavour)
-{
-    const bool normalised = router->normalised || router->score == PLAIT_ROUTER_SCORES;
-    const double scale = router->scale > 0.0 ? router->scale : 1.0;
-
-    if (router->score == PLAIT_ROUTER_UNKNOWN || flavour->experts == 0 ||
-        flavour->family == TITAN_GPT_OSS)
-        return true;
-    return (router->score == PLAIT_ROUTER_SIGMOID) == flavour->sigmoid &&
-           normalised == !flavour->raw && scale == (flavour->scale > 0.0 ? flavour->scale : 1.0);
-}
-
-/* Positions that a model file leaves open are the flavour's. */
-static bool positions_are(const plait_rope *rope, const titan_flavour *flavour)
-{
-    if (rope->base == 0.0 && rope->kind == PLAIT_ROPE_PLAIN)
-        return true;
-    return rope->kind == flavour->rope && rope->base == flavour->theta &&
-           (rope->kind == PLAIT_ROPE_PLAIN || rope->factor == flavour->factor);
-}
-
 static bool model_is(const plait_model *model, const titan_flavour *flavour)
 {
     for (int k = 0; k < model->kinds; k++)
         if (!mixer_is(&model->kind[k], flavour) || !ffn_is(&model->kind[k], flavour))
             return false;
+    // positions that a model file leaves open are the flavour's
+    // scores of the chosen experts alone equal a normalised softmax over all of them
     return titan_family_of(model) == flavour->family && model->layers == flavour->layers &&
            model->hidden == flavour->hidden && model->vocab == flavour->vocab &&
            model->tied == flavour->tied && leading_dense(model) == flavour->dense &&
-           positions_are(&model->numerics.rope, flavour) &&
-           router_is(&model->numerics.router, flavour);
+           (model->numerics.rope.base == 0.0 && model->numerics.rope.kind == PLAIT_ROPE_PLAIN
+                ? true
+                : model->numerics.rope.kind == flavour->rope &&
+                      model->numerics.rope.base == flavour->theta &&
+                      (model->numerics.rope.kind == PLAIT_ROPE_PLAIN ||
+                       model->numerics.rope.factor == flavour->factor)) &&
+           (model->numerics.router.score == PLAIT_ROUTER_UNKNOWN || flavour->experts == 0 ||
+                    flavour->family == TITAN_GPT_OSS
+                ? true
+                : (model->numerics.router.score == PLAIT_ROUTER_SIGMOID) == flavour->sigmoid &&
+                      (model->numerics.router.normalised ||
+                       model->numerics.router.score == PLAIT_ROUTER_SCORES) == !flavour->raw &&
+                      (model->numerics.router.scale > 0.0 ? model->numerics.router.scale : 1.0) ==
+                          (flavour->scale > 0.0 ? flavour->scale : 1.0));
 }
 
 const titan_flavour *titan_flavour_of(const plait_model *model)

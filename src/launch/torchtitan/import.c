@@ -4,7 +4,7 @@
  * Keys that are given are read; torchtitan's defaults are assumed only if another key makes them
  * certain. Notes fill keys that the config does not give (plan_reader.h).
  */
-#include "launch/torchtitan/reading.h"
+#include "launch/torchtitan/torchtitan.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -33,18 +33,6 @@ const char *titan_word_of(const titan_reading *in, const char *key)
     return word != NULL ? word : value;
 }
 
-/* One factor of 8 * 2_048; its digits may be in groups. */
-static bool read_factor(const char **at, int64_t *out)
-{
-    char digits[24] = "";
-    size_t count = 0;
-
-    for (; **at != '\0' && **at != '*'; (*at)++)
-        if (**at != '_' && **at != ' ' && count < sizeof digits - 1)
-            digits[count++] = **at;
-    return text_parse_int64(digits, -1, 1LL << 40, out);
-}
-
 plait_status titan_number_of(const titan_reading *in, const char *key, int64_t max, int64_t *out,
                              plait_error *err)
 {
@@ -55,8 +43,14 @@ plait_status titan_number_of(const titan_reading *in, const char *key, int64_t m
     if (value == NULL)
         return PLAIT_OK;
     for (const char *at = value;; at++) {
-        if (!read_factor(&at, &next) || next == 0 || next > max / product ||
-            (next < 0 && product > 1))
+        // one factor of 8 * 2_048; its digits may be in groups
+        char digits[24] = "";
+        size_t count = 0;
+        for (; **&at != '\0' && **&at != '*'; (at)++)
+            if (**&at != '_' && **&at != ' ' && count < sizeof digits - 1)
+                digits[count++] = **&at;
+        if ((!text_parse_int64(digits, -1, 1LL << 40, &next)) || next == 0 ||
+            next > max / product || (next < 0 && product > 1))
             return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
                               "expected a number from 1 to %lld for %s, found '%.60s'",
                               (long long)max, key, value);
@@ -155,7 +149,6 @@ static plait_status take_sequences(titan_reading *in, plait_error *err)
 
 /* ---- model, precision, software ---- */
 
-/* The flavour that the file names. */
 static const titan_flavour *flavour_named(const titan_reading *in)
 {
     const char *const module = titan_word_of(in, in->toml ? "model.name" : "module");
@@ -276,19 +269,6 @@ static plait_status take_world(titan_reading *in, int64_t replicate, int64_t sha
 
 /* ---- memory ---- */
 
-static plait_status take_zero(titan_reading *in, plait_error *err)
-{
-    const char *policy = titan_word_of(in, "parallelism.fsdp_reshard_after_forward");
-
-    if (policy == NULL && in->complete)
-        policy = "default";
-    if (policy == NULL || (strcmp(policy, "default") == 0 && !titan_is_known(in, "pp")))
-        return PLAIT_OK;
-    if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
-        policy = in->out->degrees.pp > 1 ? "never" : "always";
-    return titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3", err);
-}
-
 /* "full" for `full`, FullAC.Config() and mode = "full". */
 static const char *checkpoint_of(const titan_reading *in)
 {
@@ -386,7 +366,14 @@ static plait_status take_all(titan_reading *in, plait_error *err)
         shard = dp / (replicate > 0 ? replicate : 1);
     if (shard > 0)
         PLAIT_TRY(titan_set_number(in, "shard_group", shard * d->cp, err));
-    PLAIT_TRY(take_zero(in, err));
+    const char *policy = titan_word_of(in, "parallelism.fsdp_reshard_after_forward");
+    if (policy == NULL && in->complete)
+        policy = "default";
+    if (policy != NULL && !((strcmp(policy, "default") == 0 && !titan_is_known(in, "pp")))) {
+        if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
+            policy = in->out->degrees.pp > 1 ? "never" : "always";
+        PLAIT_TRY(titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3", err));
+    }
     PLAIT_TRY(titan_take_pipeline(in, err));
     PLAIT_TRY(take_recompute(in, err));
     PLAIT_TRY(take_fixed(in, err));
@@ -422,22 +409,6 @@ static bool is_section(const titan_pairs *pairs, const char *key)
     return false;
 }
 
-static plait_status list_not_read(titan_reading *in, plait_error *err)
-{
-    text_builder list;
-
-    text_builder_init(&list, in->pairs->arena);
-    for (int i = 0; i < in->pairs->count; i++) {
-        const titan_pair *const pair = &in->pairs->pair[i];
-
-        if (!pair->read && !is_section(in->pairs, pair->key))
-            text_append_printf(&list, "%s%s", list.length > 0 ? ", " : "", pair->key);
-    }
-    in->out->not_read = text_builder_finish(&list, NULL);
-    return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* Fail if the file has neither keys nor notes. */
 static plait_status check_any(const titan_reading *in, plait_error *err)
 {
     if (in->pairs->count > 0 || in->notes.given != 0)
@@ -494,7 +465,16 @@ plait_status titan_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, &in.notes, err));
     PLAIT_TRY(check_any(&in, err));
     PLAIT_TRY(take_all(&in, err));
-    PLAIT_TRY(list_not_read(&in, err));
+    text_builder list;
+    text_builder_init(&list, in.pairs->arena);
+    for (int i = 0; i < in.pairs->count; i++) {
+        const titan_pair *const pair = &in.pairs->pair[i];
+
+        if (!pair->read && !is_section(in.pairs, pair->key))
+            text_append_printf(&list, "%s%s", list.length > 0 ? ", " : "", pair->key);
+    }
+    in.out->not_read = text_builder_finish(&list, NULL);
+    PLAIT_TRY(plait_check_allocated(in.out->not_read, err));
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, out, err));
     return PLAIT_OK;
 }

@@ -4,7 +4,7 @@
 
 #include "plait/lowlevel/schedule.h"
 
-#include "launch/torchtitan/reading.h"
+#include "launch/torchtitan/torchtitan.h"
 
 /* Layers of each part, from [8, 9] or [["tok_embeddings", "layers.0"], ["layers.1", ...]]. */
 typedef struct titan_parts {
@@ -92,7 +92,6 @@ static plait_status weights_of(const titan_reading *in, titan_weights *out, plai
     return PLAIT_OK;
 }
 
-/* Stages of the pipeline; 0: not known. */
 static int stages_of(const titan_reading *in, const titan_parts *parts,
                      const titan_weights *weights, const char *schedule)
 {
@@ -156,19 +155,6 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
     return PLAIT_OK;
 }
 
-/* Parts that torchtitan's own split gives; none if the number of layers is not known. */
-static void default_parts(const titan_reading *in, int stages, const titan_weights *weights,
-                          titan_parts *parts)
-{
-    const int layers = in->out->model != NULL ? in->out->model->layers : 0;
-
-    if (parts->parts > 0 || layers == 0 || stages > layers + 2 || stages > PLAIT_MAX_LAYERS ||
-        !titan_divide_layers(layers, stages, *weights, parts->count))
-        return;
-    parts->parts = stages;
-    parts->layers = layers;
-}
-
 plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
 {
     const char *schedule = titan_word_of(in, "parallelism.pipeline_parallel_schedule");
@@ -215,6 +201,12 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     if (stages <= 0 || stages % pp != 0)
         return PLAIT_OK;
     PLAIT_TRY(titan_set_number(in, "vpp", stages / pp, err));
-    default_parts(in, stages, &weights, &parts);
+    // parts that torchtitan's own split gives; none if the number of layers is not known
+    const int layers = in->out->model != NULL ? in->out->model->layers : 0;
+    if (parts.parts <= 0 && layers != 0 && stages <= layers + 2 && stages <= PLAIT_MAX_LAYERS &&
+        titan_divide_layers(layers, stages, weights, parts.count)) {
+        parts.parts = stages;
+        parts.layers = layers;
+    }
     return parts.parts > 0 ? take_split(in, &parts, err) : PLAIT_OK;
 }

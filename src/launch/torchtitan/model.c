@@ -11,18 +11,12 @@
 
 #include "plan/model_queries.h"
 
-/* The first kind of layer with this feed-forward part; NULL: none. */
 static const plait_layer *titan_layer_with(const plait_model *model, plait_ffn_kind ffn)
 {
     for (int k = 0; k < model->kinds; k++)
         if (model->kind[k].ffn == ffn)
             return &model->kind[k];
     return NULL;
-}
-
-static double known_or(double number, double otherwise)
-{
-    return number > 0.0 ? number : otherwise;
 }
 
 /* ---- positions ---- */
@@ -82,18 +76,6 @@ static void append_rope(const plait_launch *launch, text_builder *out)
 }
 
 /* ---- first weights, norms ---- */
-
-static void append_norm(const plait_model *model, text_builder *out)
-{
-    const double usual = titan_family_of(model) == TITAN_QWEN3 ? 1e-6 : 1e-5;
-    char text[TEXT_NUMBER_SIZE];
-
-    text_append_printf(out,
-                       "\n\ndef norm(width: int) -> RMSNorm.Config:\n"
-                       "    return RMSNorm.Config(normalized_shape=width, eps=%s, "
-                       "param_init=NORM)\n",
-                       text_number(known_or(model->numerics.norm_eps, usual), text));
-}
 
 static void append_mla(const plait_model *model, const char *backend, text_builder *out)
 {
@@ -183,7 +165,12 @@ static void titan_append_parts(const plait_launch *launch, text_builder *out)
     if (model_has_experts(model))
         text_append(out, "EXPERTS = {\"w1_EFD\": WEIGHT, \"w2_EDF\": WEIGHT, "
                          "\"w3_EFD\": WEIGHT}\n");
-    append_norm(model, out);
+    const double usual = titan_family_of(model) == TITAN_QWEN3 ? 1e-6 : 1e-5;
+    text_append_printf(out,
+                       "\n\ndef norm(width: int) -> RMSNorm.Config:\n"
+                       "    return RMSNorm.Config(normalized_shape=width, eps=%s, "
+                       "param_init=NORM)\n",
+                       text_number(known_or(model->numerics.norm_eps, usual), text));
     if (model->kind[0].mixer == PLAIT_MIXER_MLA)
         append_mla(model, titan_attention(launch), out);
     else {
@@ -217,29 +204,6 @@ static const char *class_of(const plait_model *model)
     return classes[titan_family_of(model)];
 }
 
-static void titan_append_block(const plait_launch *launch, text_builder *out)
-{
-    const plait_model *const model = launch->problem->model;
-
-    text_append_printf(out,
-                       "\n\ndef block(layer_id: int, moe: bool, cls=%sTransformerBlock, **more):\n"
-                       "    return cls.Config(\n"
-                       "        attention=attention(layer_id),\n"
-                       "        attention_norm=norm(DIM),\n        ffn_norm=norm(DIM),\n",
-                       class_of(model));
-    const plait_layer *const dense = titan_layer_with(model, PLAIT_FFN_MLP);
-    const bool experts = model_has_experts(model);
-
-    if (dense != NULL)
-        text_append_printf(out, "        feed_forward=%sfeed_forward(%d),\n",
-                           experts ? "None if moe else " : "", dense->mlp.width);
-    if (experts)
-        text_append_printf(out, "        moe=experts()%s,\n",
-                           dense != NULL ? " if moe else None" : "");
-    text_append(out, "        **more,\n    )\n");
-}
-
-/* Append the lines that build `config` of layers. */
 static void titan_append_config(const plait_launch *launch, text_builder *out)
 {
     const plait_model *const model = launch->problem->model;
@@ -435,7 +399,23 @@ void titan_append_model(const plait_launch *launch, text_builder *out)
         return;
     }
     titan_append_parts(launch, out);
-    titan_append_block(launch, out);
+    const plait_model *const model = launch->problem->model;
+    text_append_printf(out,
+                       "\n\ndef block(layer_id: int, moe: bool, cls=%sTransformerBlock, **more):\n"
+                       "    return cls.Config(\n"
+                       "        attention=attention(layer_id),\n"
+                       "        attention_norm=norm(DIM),\n        ffn_norm=norm(DIM),\n",
+                       class_of(model));
+    const plait_layer *const dense = titan_layer_with(model, PLAIT_FFN_MLP);
+    const bool experts = model_has_experts(model);
+
+    if (dense != NULL)
+        text_append_printf(out, "        feed_forward=%sfeed_forward(%d),\n",
+                           experts ? "None if moe else " : "", dense->mlp.width);
+    if (experts)
+        text_append_printf(out, "        moe=experts()%s,\n",
+                           dense != NULL ? " if moe else None" : "");
+    text_append(out, "        **more,\n    )\n");
     text_append(out, "\n\ndef model() -> ModelSpec:\n");
     titan_append_config(launch, out);
     if (is_quantized(launch)) {
@@ -443,10 +423,8 @@ void titan_append_model(const plait_launch *launch, text_builder *out)
         append_converters(launch, "        ", out);
         text_append(out, "    ):\n        config = converter.build().convert(config)\n");
     }
-    // append the return of the ModelSpec
     static const char *const parallelize[TITAN_FAMILIES] = {
         "parallelize_llama", "parallelize_qwen3", "parallelize_deepseekv3", "parallelize_gptoss"};
-    const plait_model *const model = launch->problem->model;
     const titan_family family = titan_family_of(model);
     text_append_printf(
         out, "    return ModelSpec(\n        name=\"%s\",\n        flavor=", titan_module[family]);

@@ -87,44 +87,6 @@ static char *key_of(const char *flag, plait_arena *arena)
     return key;
 }
 
-static plait_status add_flag(const shell_words *words, int end, int *at, titan_pairs *out,
-                             plait_error *err)
-{
-    char *const key = key_of(words->word[*at], out->arena);
-    const char *value = key != NULL ? text_cut(key, '=') : NULL;
-
-    PLAIT_TRY(plait_check_allocated(key, err));
-    if (value == NULL && *at + 1 < end && is_value(words->word[*at + 1]) &&
-        !is_choice(words->word[*at + 1]))
-        value = words->word[++*at];
-    if (value == NULL) {
-        // "--a.no-b-c" switches a.b_c off
-        char *const dot = strrchr(key, '.');
-        char *const leaf = dot != NULL ? dot + 1 : key;
-        const bool off = text_starts_with(leaf, "no_");
-        if (off)
-            memmove(leaf, leaf + 3, strlen(leaf + 3) + 1);
-        return titan_pairs_add(out, key, off ? "False" : "True", err);
-    }
-    return shell_word_known(value) ? titan_pairs_add(out, key, value, err) : PLAIT_OK;
-}
-
-static plait_status add_command(const shell_words *words, const shell_command *command,
-                                titan_pairs *out, plait_error *err)
-{
-    const int end = command->first + command->count;
-
-    for (int i = command->first; i < end; i++) {
-        const char *const word = words->word[i];
-
-        if (is_choice(word))
-            PLAIT_TRY(titan_pairs_add(out, "activation_checkpoint", strchr(word, ':') + 1, err));
-        else if (text_starts_with(word, "--") && word[2] != '\0')
-            PLAIT_TRY(add_flag(words, end, &i, out, err));
-    }
-    return PLAIT_OK;
-}
-
 /* MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh: the shell's reader drops assignments. */
 static plait_status add_variable(const char *text, const char *variable, const char *key,
                                  titan_pairs *out, plait_error *err)
@@ -160,8 +122,36 @@ plait_status titan_read_shell(const char *text, size_t length, const char *name,
     }
     const int launch = flags_launch(&words);
     for (int c = 0; c < words.commands; c++)
-        if (flags_counts(&words, launch, c))
-            PLAIT_TRY(add_command(&words, &words.command[c], out, err));
+        if (flags_counts(&words, launch, c)) {
+            const int end = words.command[c].first + words.command[c].count;
+            for (int i = words.command[c].first; i < end; i++) {
+                const char *const word = words.word[i];
+
+                if (is_choice(word))
+                    PLAIT_TRY(
+                        titan_pairs_add(out, "activation_checkpoint", strchr(word, ':') + 1, err));
+                else if (text_starts_with(word, "--") && word[2] != '\0') {
+                    char *const key = key_of(words.word[i], out->arena);
+                    const char *value = key != NULL ? text_cut(key, '=') : NULL;
+                    PLAIT_TRY(plait_check_allocated(key, err));
+                    if (value == NULL && i + 1 < end && is_value(words.word[i + 1]) &&
+                        !is_choice(words.word[i + 1]))
+                        value = words.word[++i];
+                    if (value == NULL) {
+                        // "--a.no-b-c" switches a.b_c off
+                        char *const dot = strrchr(key, '.');
+                        char *const leaf = dot != NULL ? dot + 1 : key;
+                        const bool off = text_starts_with(leaf, "no_");
+                        if (off)
+                            memmove(leaf, leaf + 3, strlen(leaf + 3) + 1);
+                        PLAIT_TRY(titan_pairs_add(out, key, off ? "False" : "True", err));
+                    } else {
+                        PLAIT_TRY(shell_word_known(value) ? titan_pairs_add(out, key, value, err)
+                                                          : PLAIT_OK);
+                    }
+                }
+            }
+        }
     return PLAIT_OK;
 }
 
@@ -194,7 +184,6 @@ static void skip_blank(toml_reader *in, bool lines)
     }
 }
 
-/* Skip the string that begins here, with its escapes. */
 static bool skip_string(toml_reader *in)
 {
     const char quote = *in->at++;
@@ -237,47 +226,37 @@ static plait_status read_value(toml_reader *in, titan_pairs *out, const char **v
     return *value != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status read_section(toml_reader *in, plait_error *err)
-{
-    const char *const close = memchr(in->at, ']', (size_t)(in->end - in->at));
-    const size_t width = close != NULL ? (size_t)(close - in->at) - 1 : 0;
-
-    if (close == NULL || width == 0 || width >= sizeof in->section ||
-        memchr(in->at, '\n', width) != NULL)
-        return toml_fail(in, "a section that has no name or is not closed", err);
-    snprintf(in->section, sizeof in->section, "%.*s", (int)width, in->at + 1);
-    in->at = close + 1;
-    return PLAIT_OK;
-}
-
-static plait_status read_pair(toml_reader *in, titan_pairs *out, plait_error *err)
-{
-    const char *const from = in->at;
-    const char *value;
-    size_t width;
-
-    while (in->at < in->end && (isalnum((unsigned char)*in->at) || strchr("_-.", *in->at) != NULL))
-        in->at++;
-    width = (size_t)(in->at - from);
-    skip_blank(in, false);
-    if (width == 0 || in->at == in->end || *in->at != '=')
-        return toml_fail(in, "neither a section nor KEY = VALUE", err);
-    in->at++;
-    PLAIT_TRY(read_value(in, out, &value, err));
-    return titan_pairs_add(
-        out, plait_arena_printf(out->arena, "%s.%.*s", in->section, (int)width, from), value, err);
-}
-
 plait_status titan_read_toml(const char *text, size_t length, const char *name, titan_pairs *out,
                              plait_error *err)
 {
     toml_reader in = {text, text + length, 1, name, ""};
 
     for (skip_blank(&in, true); in.at < in.end; skip_blank(&in, true)) {
-        if (*in.at == '[')
-            PLAIT_TRY(read_section(&in, err));
-        else
-            PLAIT_TRY(read_pair(&in, out, err));
+        if (*in.at == '[') {
+            const char *const close = memchr(in.at, ']', (size_t)(in.end - in.at));
+            const size_t width = close != NULL ? (size_t)(close - in.at) - 1 : 0;
+            if (close == NULL || width == 0 || width >= sizeof in.section ||
+                memchr(in.at, '\n', width) != NULL)
+                return toml_fail(&in, "a section that has no name or is not closed", err);
+            snprintf(in.section, sizeof in.section, "%.*s", (int)width, in.at + 1);
+            in.at = close + 1;
+        } else {
+            const char *const from = in.at;
+            const char *value;
+            size_t width;
+            while (in.at < in.end &&
+                   (isalnum((unsigned char)*in.at) || strchr("_-.", *in.at) != NULL))
+                in.at++;
+            width = (size_t)(in.at - from);
+            skip_blank(&in, false);
+            if (width == 0 || in.at == in.end || *in.at != '=')
+                return toml_fail(&in, "neither a section nor KEY = VALUE", err);
+            in.at++;
+            PLAIT_TRY(read_value(&in, out, &value, err));
+            PLAIT_TRY(titan_pairs_add(
+                out, plait_arena_printf(out->arena, "%s.%.*s", in.section, (int)width, from), value,
+                err));
+        }
     }
     return PLAIT_OK;
 }
@@ -298,7 +277,6 @@ static bool is_word(char c)
     return isalnum((unsigned char)c) || c == '_' || c == '.';
 }
 
-/* Skip one string, comment or character. */
 static const char *skip_one(const char *at, const char *end)
 {
     if (*at == '"' || *at == '\'') {
@@ -396,7 +374,7 @@ static plait_status take_word(python_reader *in, plait_error *err)
             const char *const dot = memchr(word, '.', width);
             if (dot == NULL)
                 return PLAIT_OK;
-            return add_setting(in, "", dot + 1, width - (size_t)(dot + 1 - word), (next + 1), err);
+            return add_setting(in, "", dot + 1, width - (size_t)(dot + 1 - word), next + 1, err);
         }
     }
     return PLAIT_OK;

@@ -16,48 +16,6 @@ static int by_text(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* One import a line, in the order that Python's linters require. */
-static void append_sorted_imports(const plait_launch *launch, text_builder *out)
-{
-    text_builder lines;
-    char *text, **line;
-    size_t count;
-
-    text_builder_init(&lines, out->arena);
-    titan_append_model_imports(launch, &lines);
-    const char *const checkpoint = titan_checkpoint(launch);
-    text_append(&lines, "from torchtitan.components.checkpointer import CheckpointManager\n"
-                        "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
-                        "GrainDataLoader\n");
-    if (launch->problem->model->mtp_layers == 0)
-        text_append(&lines, "from torchtitan.components.loss import ChunkedLossWrapper, "
-                            "CrossEntropyLoss\n");
-    text_append(&lines, "from torchtitan.components.metrics import MetricsProcessor\n"
-                        "from torchtitan.components.optimizer import LRSchedulersContainer, "
-                        "default_adamw\n"
-                        "from torchtitan.config import CompileConfig, ParallelismConfig, "
-                        "TrainingConfig\n");
-    if (strcmp(checkpoint, "none") != 0)
-        text_append_printf(&lines,
-                           "from torchtitan.distributed.activation_checkpoint import %sAC\n",
-                           strcmp(checkpoint, "full") == 0 ? "Full" : "Selective");
-    text_append(&lines, "from torchtitan.hf_datasets.text_datasets import DATASETS\n");
-    if (launch->problem->model->mtp_layers > 0)
-        text_append(&lines, "from torchtitan.models.deepseek_v3.mtp import MTPLoss\n");
-    text_append(&lines, "from torchtitan.protocols.model_spec import ModelSpec\n"
-                        "from torchtitan.trainer import Trainer\n");
-    text = text_builder_finish(&lines, NULL);
-    line = text != NULL ? text_split(out->arena, text, '\n', &count) : NULL;
-    if (line == NULL) {
-        out->failed = true;
-        return;
-    }
-    qsort(line, count, sizeof *line, by_text);
-    for (size_t i = 0; i < count; i++)
-        if (line[i][0] != '\0')
-            text_append_printf(out, "%s\n", line[i]);
-}
-
 /* ---- the split ---- */
 
 static const char parts_function[] =
@@ -90,26 +48,6 @@ static void append_section(const titan_settings *settings, const char *section, 
         titan_append_value(&settings->setting[i], "True", "False", out);
         text_append(out, ",\n");
     }
-}
-
-static const char *checkpoint_class(const plait_launch *launch)
-{
-    const char *const checkpoint = titan_checkpoint(launch);
-
-    if (strcmp(checkpoint, "none") == 0)
-        return "None";
-    return strcmp(checkpoint, "full") == 0 ? "FullAC.Config()" : "SelectiveAC.Config()";
-}
-
-/* default_adamw has no parameters but those of its kwargs. */
-static void append_optimizer(const launch_training *t, text_builder *out)
-{
-    append_real("        optimizer=default_adamw(\n            lr", t->lr, ", betas=(", out);
-    text_append_number(out, t->beta1);
-    text_append(out, ", ");
-    text_append_number(out, t->beta2);
-    append_real("), eps", t->eps, "", out);
-    append_real(", weight_decay", t->weight_decay, "\n        ),\n", out);
 }
 
 static void append_schedule(const launch_training *t, text_builder *out)
@@ -162,7 +100,11 @@ static void append_plan(const plait_launch *launch, text_builder *out)
     append_real("            max_norm", training_of(launch->problem).clip, ",\n        ),\n", out);
     append_section(&settings, "compile", "CompileConfig", out);
     text_append(out, "        ),\n");
-    text_append_printf(out, "        activation_checkpoint=%s,\n", checkpoint_class(launch));
+    const char *const checkpoint = titan_checkpoint(launch);
+    text_append_printf(out, "        activation_checkpoint=%s,\n",
+                       strcmp(checkpoint, "none") == 0   ? "None"
+                       : strcmp(checkpoint, "full") == 0 ? "FullAC.Config()"
+                                                         : "SelectiveAC.Config()");
     text_append(out,
                 "        # to edit: data, tokenizer, learning rate, checkpoints\n"
                 "        hf_assets_path=\"./tests/assets/tokenizer\",\n"
@@ -174,7 +116,13 @@ static void append_plan(const plait_launch *launch, text_builder *out)
     const launch_training t = training_of(launch->problem);
     const char *const folder = training_checkpoints(launch->problem->model, out->arena);
 
-    append_optimizer(&t, out);
+    // default_adamw has no parameters but those of its kwargs
+    append_real("        optimizer=default_adamw(\n            lr", t.lr, ", betas=(", out);
+    text_append_number(out, t.beta1);
+    text_append(out, ", ");
+    text_append_number(out, t.beta2);
+    append_real("), eps", t.eps, "", out);
+    append_real(", weight_decay", t.weight_decay, "\n        ),\n", out);
     append_schedule(&t, out);
     text_append_printf(out,
                        "        checkpoint=CheckpointManager.Config(\n"
@@ -202,7 +150,43 @@ const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
     text_append(&out, titan_flavour_of(launch->problem->model) != NULL
                           ? "\n"
                           : "\nfrom functools import partial\n\nimport torch.nn as nn\n\n");
-    append_sorted_imports(launch, &out);
+    // one import a line, in the order that Python's linters require
+    text_builder lines;
+    char *text, **line;
+    size_t count;
+    text_builder_init(&lines, out.arena);
+    titan_append_model_imports(launch, &lines);
+    const char *const checkpoint = titan_checkpoint(launch);
+    text_append(&lines, "from torchtitan.components.checkpointer import CheckpointManager\n"
+                        "from torchtitan.components.data import ConcatThenSplitPackingConfig, "
+                        "GrainDataLoader\n");
+    if (launch->problem->model->mtp_layers == 0)
+        text_append(&lines, "from torchtitan.components.loss import ChunkedLossWrapper, "
+                            "CrossEntropyLoss\n");
+    text_append(&lines, "from torchtitan.components.metrics import MetricsProcessor\n"
+                        "from torchtitan.components.optimizer import LRSchedulersContainer, "
+                        "default_adamw\n"
+                        "from torchtitan.config import CompileConfig, ParallelismConfig, "
+                        "TrainingConfig\n");
+    if (strcmp(checkpoint, "none") != 0)
+        text_append_printf(&lines,
+                           "from torchtitan.distributed.activation_checkpoint import %sAC\n",
+                           strcmp(checkpoint, "full") == 0 ? "Full" : "Selective");
+    text_append(&lines, "from torchtitan.hf_datasets.text_datasets import DATASETS\n");
+    if (launch->problem->model->mtp_layers > 0)
+        text_append(&lines, "from torchtitan.models.deepseek_v3.mtp import MTPLoss\n");
+    text_append(&lines, "from torchtitan.protocols.model_spec import ModelSpec\n"
+                        "from torchtitan.trainer import Trainer\n");
+    text = text_builder_finish(&lines, NULL);
+    line = text != NULL ? text_split(out.arena, text, '\n', &count) : NULL;
+    if (line == NULL) {
+        out.failed = true;
+    } else {
+        qsort(line, count, sizeof *line, by_text);
+        for (size_t i = 0; i < count; i++)
+            if (line[i][0] != '\0')
+                text_append_printf(&out, "%s\n", line[i]);
+    }
     titan_append_model(launch, &out);
     if (launch->plan->degrees.pp > 1)
         text_append(&out, parts_function);

@@ -37,7 +37,7 @@ static bool model_gives(const plait_model *model, const plait_degrees *d, const 
         memcmp(counts, wanted, (size_t)stages * sizeof *counts) != 0)
         return false;
     // stages that torchtitan takes by default: one per rank, two with chunked schedules
-    if (stages == (d->pp * (d->vpp > 1 ? 2 : 1)))
+    if (stages == d->pp * (d->vpp > 1 ? 2 : 1))
         return true;
     // layers per stage that give torchtitan this number of stages; 0: none
     const int units = model->layers + weights->first + weights->last;

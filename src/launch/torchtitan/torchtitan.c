@@ -98,25 +98,6 @@ static void append_toml_training(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || folder == NULL;
 }
 
-static void append_model(const plait_launch *launch, text_builder *out)
-{
-    const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
-    const bool experts = model_has_experts(launch->problem->model);
-    const char *const converter = launch->problem->job.precision == PLAIT_FP8 ? "float8" : "mx";
-
-    text_append(out, "\n[job]\ndescription = ");
-    titan_append_quoted(launch->problem->model->name, out);
-    text_append_printf(out, "\n\n[model]\nname = \"%s\"\nflavor = \"%s\"\n",
-                       titan_module[flavour->family], flavour->name);
-    text_append(out, "hf_assets_path = \"./tests/assets/tokenizer\"\n");
-    if (launch->problem->job.precision == PLAIT_BF16)
-        return;
-    text_append_printf(out, "converters = [\"quantize.linear.%s\"", converter);
-    if (experts)
-        text_append_printf(out, ", \"quantize.grouped_mm.%s\"", converter);
-    text_append(out, "]\n");
-}
-
 /* Also NULL if these versions cannot express the plan: see titan_has_toml. */
 static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
 {
@@ -131,7 +112,20 @@ static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
     text_builder_init(&out, arena);
     titan_append_head(launch, "# config.toml - the plan of recipe.py for torchtitan before 2026-03",
                       &places, &out);
-    append_model(launch, &out);
+    const titan_flavour *const flavour = titan_flavour_of(launch->problem->model);
+    const bool experts = model_has_experts(launch->problem->model);
+    const char *const converter = launch->problem->job.precision == PLAIT_FP8 ? "float8" : "mx";
+    text_append(&out, "\n[job]\ndescription = ");
+    titan_append_quoted(launch->problem->model->name, &out);
+    text_append_printf(&out, "\n\n[model]\nname = \"%s\"\nflavor = \"%s\"\n",
+                       titan_module[flavour->family], flavour->name);
+    text_append(&out, "hf_assets_path = \"./tests/assets/tokenizer\"\n");
+    if (launch->problem->job.precision != PLAIT_BF16) {
+        text_append_printf(&out, "converters = [\"quantize.linear.%s\"", converter);
+        if (experts)
+            text_append_printf(&out, ", \"quantize.grouped_mm.%s\"", converter);
+        text_append(&out, "]\n");
+    }
     titan_settings settings;
     const char *section = "";
     titan_toml_settings_of(launch, &settings);
@@ -151,7 +145,6 @@ static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
     }
     // both converters leave the head as it is; experts have a converter of their own
     const bool fp8 = launch->problem->job.precision == PLAIT_FP8;
-    const bool experts = model_has_experts(launch->problem->model);
     if (launch->problem->job.precision != PLAIT_BF16) {
         text_append_printf(&out, "\n[quantize.linear.%s]\n%sfilter_fqns = [\"output\"%s]\n",
                            fp8 ? "float8" : "mx", fp8 ? "recipe_name = \"rowwise\"\n" : "",
@@ -211,14 +204,6 @@ static void append_settings(const plait_launch *launch, launch_args *args)
     }
 }
 
-/* The choice of a class is a word without dashes, and ends the list. */
-static void append_checkpoint(const plait_launch *launch, launch_args *args)
-{
-    args_group(args, "recomputation of activations");
-    args_switch(args, plait_arena_printf(args->arena, "activation-checkpoint:%s",
-                                         titan_checkpoint(launch)));
-}
-
 static void append_training(const plait_launch *launch, launch_args *args)
 {
     const launch_training t = training_of(launch->problem);
@@ -269,19 +254,19 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
     args_group(&args, "to edit: tokenizer, length, schedule, checkpoints");
     args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
     append_training(launch, &args);
-    append_checkpoint(launch, &args);
-    const char *const list = args_shell(&args);
+    // the choice of a class is a word without dashes, and ends the list
+    args_group(&args, "recomputation of activations");
+    args_switch(&args, plait_arena_printf(args.arena, "activation-checkpoint:%s",
+                                          titan_checkpoint(launch)));
     text_builder out;
 
-    if (list == NULL)
-        return NULL;
     text_builder_init(&out, arena);
     text_append(&out, "# shellcheck shell=bash disable=SC2215\n");
     titan_append_head(launch, "# args.sh - the plan of recipe.py as arguments of torchtitan.train",
                       &places, &out);
     if (own == NULL)
         text_append(&out, "#\n# Add the folder of recipe.py to PYTHONPATH.\n");
-    text_append(&out, list);
+    args_append_shell(&args, &out);
     return text_builder_finish(&out, NULL);
 }
 

@@ -17,30 +17,8 @@
 #include "launch/read/deepspeed_file.h"
 #include "launch/read/log.h"
 #include "launch/read/model_names.h"
-#include "launch/read/launcher.h"
 #include "launch/read/plan_reader.h"
 #include "launch/target.h"
-
-/* train = micro * steps * dp, exactly; DEEPSPEED_OPEN if one of them is open. */
-static plait_status replicas_of(const deepspeed_file *file, const char *name, int *dp,
-                                plait_error *err)
-{
-    int64_t ranks_batch;
-
-    *dp = DEEPSPEED_OPEN;
-    if (file->train == DEEPSPEED_OPEN || file->micro == DEEPSPEED_OPEN ||
-        file->steps == DEEPSPEED_OPEN)
-        return PLAIT_OK;
-    ranks_batch = (int64_t)file->micro * file->steps;
-    if (file->train % ranks_batch != 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, name,
-                          "expected train_batch_size to be a multiple of "
-                          "train_micro_batch_size_per_gpu x gradient_accumulation_steps, found %d "
-                          "and %d x %d",
-                          file->train, file->micro, file->steps);
-    *dp = (int)(file->train / ranks_batch);
-    return PLAIT_OK;
-}
 
 static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *out,
                                plait_error *err)
@@ -143,7 +121,21 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
                           "/zero_optimization/%s/device: expected none or cpu, found nvme: plait "
                           "prices no offload to NVMe",
                           file->nvme);
-    PLAIT_TRY(replicas_of(file, name, &dp, err));
+    // train = micro * steps * dp, exactly; DEEPSPEED_OPEN if one of them is open
+    int64_t ranks_batch;
+    dp = DEEPSPEED_OPEN;
+    if (file->train != DEEPSPEED_OPEN && file->micro != DEEPSPEED_OPEN &&
+        file->steps != DEEPSPEED_OPEN) {
+        ranks_batch = (int64_t)file->micro * file->steps;
+        if (file->train % ranks_batch != 0)
+            return plait_fail(
+                err, PLAIT_ERROR_RANGE, name,
+                "expected train_batch_size to be a multiple of "
+                "train_micro_batch_size_per_gpu x gradient_accumulation_steps, found %d "
+                "and %d x %d",
+                file->train, file->micro, file->steps);
+        dp = (int)(file->train / ranks_batch);
+    }
     PLAIT_TRY(count_gpus(file, dp, out, err));
     out->gbs = file->train != DEEPSPEED_OPEN ? file->train : 0;
     if (file->bf16 == true || file->fp16 == true)
@@ -172,19 +164,18 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
 
 /* ---- flags ---- */
 
-/* The known value of the first of several names that has one; NULL: none. */
-static const char *value_of(const launch_flags *flags, const char *const *names)
+/* The known value of the first of several names, with blanks between them; NULL: none. */
+static const char *value_of(const launch_flags *flags, const char *names)
 {
-    for (; *names != NULL; names++) {
-        const launch_flag *const flag = flags_find(flags, *names);
+    char name[40];
 
-        if (flag != NULL)
-            return flag->value[0];
-    }
+    for (int used; sscanf(names, "%39s%n", name, &used) == 1; names += used)
+        if (flags_find(flags, name) != NULL)
+            return flags_find(flags, name)->value[0];
     return NULL;
 }
 
-static int number_of(const launch_flags *flags, const char *const *names, int least)
+static int number_of(const launch_flags *flags, const char *names, int least)
 {
     const char *const value = value_of(flags, names);
     int number;
@@ -193,26 +184,11 @@ static int number_of(const launch_flags *flags, const char *const *names, int le
                                                                            : DEEPSPEED_OPEN;
 }
 
-static bool is_on(const launch_flags *flags, const char *const *names)
+static bool is_on(const launch_flags *flags, const char *names)
 {
     const char *const value = value_of(flags, names);
 
     return value != NULL && !flags_value_is_off(value);
-}
-
-static plait_status take_model(plan_reader *in, plait_error *err)
-{
-    static const char *const names[] = {"model_name_or_path", "model_name", "model", NULL};
-    const char *const path = value_of(in->flags, names);
-    const plait_model *model = NULL;
-
-    if (path != NULL)
-        PLAIT_TRY(hub_model_find(path, in->flags->arena, &model, err));
-    if (model != NULL)
-        in->out->model = model;
-    else
-        import_warn(in->warnings, "the model is unknown; give it with --model");
-    return PLAIT_OK;
 }
 
 /* ---- the plan ---- */
@@ -234,11 +210,9 @@ static bool take_built_in(const char *name, deepspeed_file *file)
     return true;
 }
 
-/* Read the JSON that the script names, or an empty one if there is none. */
 static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
 {
-    static const char *const names[] = {"deepspeed_config", "deepspeed", NULL};
-    const char *const name = value_of(in->flags, names);
+    const char *const name = value_of(in->flags, "deepspeed_config deepspeed");
     const char *text = NULL;
     plait_error inner = {.status = PLAIT_OK};
 
@@ -258,65 +232,18 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
     return PLAIT_OK;
 }
 
-static void take_batch(const launch_flags *flags, deepspeed_file *file)
-{
-    static const char *const micro[] = {"per_device_train_batch_size",
-                                        "per_device_training_batch_size", "batch_size", NULL};
-    static const char *const steps[] = {"gradient_accumulation_steps", NULL};
-    static const char *const zero[] = {"zero_stage", NULL};
-
-    if (file->micro < 0)
-        file->micro = number_of(flags, micro, 1);
-    if (file->steps < 0)
-        file->steps = number_of(flags, steps, 1);
-    file->zero = number_of(flags, zero, 0) >= 0 ? number_of(flags, zero, 0) : file->zero;
-    file->zero = file->zero > 3 ? DEEPSPEED_OPEN : file->zero;
-}
-
-static void take_precision(const launch_flags *flags, deepspeed_file *file)
-{
-    static const char *const bf16[] = {"bf16", NULL}, *const fp16[] = {"fp16", NULL};
-    static const char *const words[] = {"dtype", "mixed_precision", "torch_dtype", NULL};
-    static const char *const bf16_words[] = {"bf16", "bfloat16", NULL};
-    static const char *const fp16_words[] = {"fp16", "float16", NULL};
-    const char *const word = value_of(flags, words);
-
-    if (file->bf16 == true || file->fp16 == true)
-        return;
-    file->bf16 = is_on(flags, bf16) || (word != NULL && text_index(word, bf16_words) >= 0);
-    file->fp16 =
-        !file->bf16 && (is_on(flags, fp16) || (word != NULL && text_index(word, fp16_words) >= 0));
-}
-
 static void take_job(plan_reader *in, const deepspeed_file *file)
 {
-    static const char *const seq[] = {"max_seq_len", "max_seq_length", "max_length", "block_size",
-                                      NULL};
     plans_entry *const out = in->out;
     const int64_t steps = file->steps > 0 ? file->steps : 1;
+    const int seq = number_of(in->flags, "max_seq_len max_seq_length max_length block_size", 1);
 
-    out->seq = number_of(in->flags, seq, 1) > 0 ? number_of(in->flags, seq, 1) : 0;
+    out->seq = seq > 0 ? seq : 0;
     if (out->gpus == 0)
         out->gpus = launcher_gpus(in->flags);
     if (out->gbs == 0 && file->micro > 0 && out->gpus > 0 &&
         steps * file->micro <= PLAIT_MAX_GBS / out->gpus)
         out->gbs = (int)(steps * file->micro * out->gpus);
-}
-
-/* --zero_stage $2: the value is an argument of the script, or set in its environment. */
-static void warn_of_open(plan_reader *in)
-{
-    import_list list = {in->warnings, "values set outside the file, treated as not given", false};
-
-    for (int i = 0; i < in->flags->count; i++) {
-        const launch_flag *const flag = &in->flags->flag[i];
-        const shell_origin *const origin =
-            flag->values > 0 ? shell_word_origin(&in->flags->script, flag->value[0]) : NULL;
-
-        if (origin != NULL && flag->read && flags_is_last(in->flags, flag))
-            import_list_add(
-                &list, plait_arena_printf(in->flags->arena, "--%s %s", flag->name, origin->text));
-    }
 }
 
 /* Flags of Hugging Face's Trainer that change the price and that plait has no term for. */
@@ -326,12 +253,9 @@ static void warn_of_unpriced(plan_reader *in)
                                            "sequence_parallel_size", NULL};
     import_list list = {in->warnings, "options that the price ignores", false};
 
-    for (const char *const *name = unpriced; *name != NULL; name++) {
-        const char *const one[] = {*name, NULL};
-
-        if (is_on(in->flags, one) && number_of(in->flags, one, 0) != 1)
+    for (const char *const *name = unpriced; *name != NULL; name++)
+        if (is_on(in->flags, *name) && number_of(in->flags, *name, 0) != 1)
             import_list_add(&list, *name);
-    }
 }
 
 /* A script of which no flag was read starts no training with DeepSpeed. */
@@ -349,51 +273,63 @@ static plait_status script_import(const char *text, size_t length, const char *n
                                   const launch_call *call, plait_arena *arena, plans_entry *out,
                                   text_builder *warnings, plait_error *err)
 {
-    static const char *const checkpoints[] = {"gradient_checkpointing", "activation_checkpointing",
-                                              "actor_gradient_checkpointing", NULL};
-    static const char *const offload[] = {"offload", NULL};
     launch_flags flags;
     plan_reader in = {&flags, out, warnings};
     deepspeed_file file;
 
     PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
-    PLAIT_TRY(take_model(&in, err));
+    const char *const path = value_of(in.flags, "model_name_or_path model_name model");
+    const plait_model *model = NULL;
+    if (path != NULL)
+        PLAIT_TRY(hub_model_find(path, in.flags->arena, &model, err));
+    if (model != NULL)
+        in.out->model = model;
+    else
+        import_warn(in.warnings, "the model is unknown; give it with --model");
     PLAIT_TRY(read_config(&in, &file, err));
-    take_batch(&flags, &file);
-    take_precision(&flags, &file);
+    const int zero = number_of(&flags, "zero_stage", 0);
+    if (file.micro < 0)
+        file.micro = number_of(
+            &flags, "per_device_train_batch_size per_device_training_batch_size batch_size", 1);
+    if (file.steps < 0)
+        file.steps = number_of(&flags, "gradient_accumulation_steps", 1);
+    file.zero = zero >= 0 ? zero : file.zero;
+    file.zero = file.zero > 3 ? DEEPSPEED_OPEN : file.zero;
+    static const char *const bf16[] = {"bf16", "bfloat16", NULL};
+    static const char *const fp16[] = {"fp16", "float16", NULL};
+    const char *const word = value_of(&flags, "dtype mixed_precision torch_dtype");
+    if (file.bf16 != true && file.fp16 != true) {
+        file.bf16 = is_on(&flags, "bf16") || (word != NULL && text_index(word, bf16) >= 0);
+        file.fp16 =
+            !file.bf16 && (is_on(&flags, "fp16") || (word != NULL && text_index(word, fp16) >= 0));
+    }
     if (file.checkpoints < 0)
-        file.checkpoints = is_on(&flags, checkpoints);
+        file.checkpoints = is_on(
+            &flags, "gradient_checkpointing activation_checkpointing actor_gradient_checkpointing");
     // both sections are on the CPU: DeepSpeedExamples' dschat/utils/ds_utils.py
-    if (is_on(&flags, offload))
+    if (is_on(&flags, "offload"))
         file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     take_job(&in, &file);
     warn_of_unpriced(&in);
-    warn_of_open(&in);
+    // --zero_stage $2: the value is an argument of the script, or set in its environment
+    import_list list = {in.warnings, "values set outside the file, treated as not given", false};
+    for (int i = 0; i < in.flags->count; i++) {
+        const launch_flag *const flag = &in.flags->flag[i];
+        const shell_origin *const origin =
+            flag->values > 0 ? shell_word_origin(&in.flags->script, flag->value[0]) : NULL;
+
+        if (origin != NULL && flag->read && flags_is_last(in.flags, flag))
+            import_list_add(
+                &list, plait_arena_printf(in.flags->arena, "--%s %s", flag->name, origin->text));
+    }
     PLAIT_TRY(check_read(&flags, err));
     out->not_read = flags_not_read(&flags);
     return out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 /* ---- a JSON without a script ---- */
-
-/* Compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps. */
-static void complete_batch(deepspeed_file *file, int gpus)
-{
-    const int known[] = {file->micro, file->steps, file->tp, file->pp, file->cp};
-
-    if (file->train != DEEPSPEED_OPEN || gpus <= 0)
-        return;
-    for (int i = 0; i < 5; i++)
-        if (known[i] == DEEPSPEED_OPEN || known[i] > PLAIT_MAX_GBS)
-            return;
-    const int ranks = saturating_mul(saturating_mul(file->tp, file->pp), file->cp);
-    if (ranks == 0 || gpus % ranks != 0)
-        return;
-    const int64_t batch = (int64_t)saturating_mul(file->micro, file->steps) * (gpus / ranks);
-    file->train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
-}
 
 plait_status deepspeed_import(const char *text, size_t length, const char *name,
                               const launch_call *call, plait_arena *arena, plans_entry *out,
@@ -409,7 +345,20 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
     if (first < length && text[first] != '{' && text[first] != '[')
         return script_import(text, length, name, call, arena, out, warnings, err);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
-    complete_batch(&file, call != NULL ? call->gpus : 0);
+    // compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps
+    const int gpus = call != NULL ? call->gpus : 0;
+    const int known[] = {file.micro, file.steps, file.tp, file.pp, file.cp};
+    if (file.train == DEEPSPEED_OPEN && gpus > 0) {
+        for (int i = 0; i < 5; i++)
+            if (known[i] != DEEPSPEED_OPEN && known[i] <= PLAIT_MAX_GBS) {
+                const int ranks = saturating_mul(saturating_mul(file.tp, file.pp), file.cp);
+                if (ranks != 0 && gpus % ranks == 0) {
+                    const int64_t batch =
+                        (int64_t)saturating_mul(file.micro, file.steps) * (gpus / ranks);
+                    file.train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
+                }
+            }
+    }
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
         text_append_printf(

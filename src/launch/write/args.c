@@ -97,20 +97,17 @@ static void append_option(const launch_args *args, const launch_option *option, 
         shell_append_word(out, option->value);
 }
 
-char *args_shell(const launch_args *args)
+void args_append_shell(const launch_args *args, text_builder *out)
 {
-    text_builder out;
-
-    text_builder_init(&out, args->arena);
+    out->failed = out->failed || args->failed;
     for (int i = 0; i < args->count; i++) {
         if (args->option[i].name == NULL && i + 1 < args->count && args->option[i + 1].name != NULL)
-            text_append_printf(&out, "\n# %s\n", args->option[i].value);
+            text_append_printf(out, "\n# %s\n", args->option[i].value);
         if (args->option[i].name == NULL)
             continue;
-        append_option(args, &args->option[i], &out);
-        text_append_char(&out, '\n');
+        append_option(args, &args->option[i], out);
+        text_append_char(out, '\n');
     }
-    return args->failed ? NULL : text_builder_finish(&out, NULL);
 }
 
 char *args_line(const launch_args *args)

@@ -5,7 +5,7 @@
  *     args_group(&args, "model");
  *     args_int(&args, "--num-layers", 32);
  *     args_switch(&args, "--swiglu");
- *     text = args_shell(&args);
+ *     args_append_shell(&args, &out);
  *
  * gives
  *
@@ -13,7 +13,7 @@
  *     --num-layers 32
  *     --swiglu
  *
- * With `between` set to '=', lines are NAME=VALUE. When memory runs out, the text is NULL.
+ * With `between` set to '=', lines are NAME=VALUE. When memory runs out, `out` fails.
  */
 #pragma once
 
@@ -59,8 +59,8 @@ void args_printf(launch_args *args, const char *name, const char *fmt, ...) PLAI
 /** Append all groups and options of another list. */
 void args_append(launch_args *args, const launch_args *more);
 
-/** One option a line, quoted for a shell, groups under `# title`; NULL: out of memory. */
-char *args_shell(const launch_args *args);
+/** Append one option a line, quoted for a shell, groups under `# title`. */
+void args_append_shell(const launch_args *args, text_builder *out);
 
 /** All options on one line, without titles; NULL: out of memory. */
 char *args_line(const launch_args *args);

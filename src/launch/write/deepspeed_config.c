@@ -39,23 +39,6 @@ static int64_t bucket_elements(const plait_problem *problem, const plait_degrees
 
 /* ---- the config ---- */
 
-static void write_precision(const plait_problem *problem, const plait_degrees *d, json_writer *json)
-{
-    const plait_state_bytes state = plait_state_of(problem, d);
-    const char *const half = problem->job.precision == PLAIT_FP16 ? "fp16" : "bf16";
-
-    json_write_key(json, half);
-    json_begin_object(json);
-    json_member_bool(json, "enabled", true);
-    json_end_object(json);
-    json_write_key(json, "data_types");
-    json_begin_object(json);
-    json_member_string(json, "grad_accum_dtype", state.gradient > 2.0 ? "fp32" : half);
-    json_end_object(json);
-    json_member_string(json, "communication_data_type",
-                       state.gradient_reduce > 2.0 ? "fp32" : half);
-}
-
 /* As many layers are gathered at a time as the price counts in memory. */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
@@ -97,8 +80,7 @@ static void write_stage3(const plait_problem *problem, const plait_degrees *d, j
 
 static void begin_on_host(json_writer *json, const char *section)
 {
-    json_write_key(json, section);
-    json_begin_object(json);
+    json_member_object(json, section);
     json_member_string(json, "device", "cpu");
     json_member_bool(json, "pin_memory", true);
 }
@@ -107,8 +89,7 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
 {
     const plait_runtime *const runtime = problem->runtime;
 
-    json_write_key(json, "zero_optimization");
-    json_begin_object(json);
+    json_member_object(json, "zero_optimization");
     json_member_int64(json, "stage", d->zero);
     if (d->zero > 0) {
         json_member_bool(json, "overlap_comm",
@@ -141,31 +122,15 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
 
 static void begin_typed(json_writer *json, const char *key, const char *type)
 {
-    json_write_key(json, key);
-    json_begin_object(json);
+    json_member_object(json, key);
     json_member_string(json, "type", type);
-    json_write_key(json, "params");
-    json_begin_object(json);
+    json_member_object(json, "params");
 }
 
 static void end_typed(json_writer *json)
 {
     json_end_object(json);
     json_end_object(json);
-}
-
-static void write_optimizer(const launch_training *t, json_writer *json)
-{
-    begin_typed(json, "optimizer", "AdamW");
-    json_member_number(json, "lr", t->lr);
-    json_write_key(json, "betas");
-    json_begin_row(json);
-    json_write_number(json, t->beta1);
-    json_write_number(json, t->beta2);
-    json_end_array(json);
-    json_member_number(json, "eps", t->eps);
-    json_member_number(json, "weight_decay", t->weight_decay);
-    end_typed(json);
 }
 
 /* None of the schedules has a plateau: decay begins after the warm-up. */
@@ -202,13 +167,21 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
     json_member_int64(&json, "train_micro_batch_size_per_gpu", d->mbs);
     json_member_int64(&json, "gradient_accumulation_steps",
                       plait_degrees_microbatches(d, problem->job.gbs));
-    write_precision(problem, &launch->plan->degrees, &json);
+    const plait_state_bytes state = plait_state_of(problem, &launch->plan->degrees);
+    const char *const half = problem->job.precision == PLAIT_FP16 ? "fp16" : "bf16";
+    json_member_object(&json, half);
+    json_member_bool(&json, "enabled", true);
+    json_end_object(&json);
+    json_member_object(&json, "data_types");
+    json_member_string(&json, "grad_accum_dtype", state.gradient > 2.0 ? "fp32" : half);
+    json_end_object(&json);
+    json_member_string(&json, "communication_data_type",
+                       state.gradient_reduce > 2.0 ? "fp32" : half);
     write_zero(problem, d, &json);
     // the section switches nothing on: it gives the number of checkpoints that the training script
     // makes
     const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
-    json_write_key(&json, "activation_checkpointing");
-    json_begin_object(&json);
+    json_member_object(&json, "activation_checkpointing");
     json_member_bool(&json, "partition_activations", false);
     json_member_bool(&json, "cpu_checkpointing", false);
     json_member_int64(&json, "number_checkpoints", full ? problem->model->layers : 0);
@@ -216,8 +189,7 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
     if (engine == DEEPSPEED_PIPELINE) {
         // every transformer layer is a checkpoint, whatever interval the script gave its
         // PipelineModule
-        json_write_key(&json, "pipeline");
-        json_begin_object(&json);
+        json_member_object(&json, "pipeline");
         json_member_int64(&json, "stages", d->pp);
         json_member_int64(&json, "activation_checkpoint_interval",
                           d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
@@ -227,7 +199,15 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
     // make
     const launch_training t = training_of(problem);
     if (engine == DEEPSPEED_ZERO) {
-        write_optimizer(&t, &json);
+        begin_typed(&json, "optimizer", "AdamW");
+        json_member_number(&json, "lr", t.lr);
+        json_member_row(&json, "betas");
+        json_write_number(&json, t.beta1);
+        json_write_number(&json, t.beta2);
+        json_end_array(&json);
+        json_member_number(&json, "eps", t.eps);
+        json_member_number(&json, "weight_decay", t.weight_decay);
+        end_typed(&json);
         write_schedule(&t, &json);
     }
     json_member_number(&json, "gradient_clipping", t.clip);

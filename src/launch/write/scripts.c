@@ -35,7 +35,6 @@ static const char *title_of(const plait_launch *launch, plait_arena *arena)
                         : NULL; // one line, so that it stays inside its comment
 }
 
-/* Step time with its band, and memory. */
 static const char *expectation_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_cost *const cost = launch->cost;
@@ -186,30 +185,6 @@ static const char *image_with(char between, const char *image, plait_arena *aren
     return copy;
 }
 
-/* pyxis starts containers, and mounts only the folders that it is given. */
-static void append_container(const plait_launch *launch, const launch_program *program,
-                             text_builder *out)
-{
-    if (launch->container == NULL) {
-        text_append(out, "# No container: the nodes need the software; `plait launch --container "
-                         "IMAGE` sets one.\n"
-                         "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
-        return;
-    }
-    const char *const image = image_with('#', launch->container, out->arena);
-
-    text_append(out, "mounts=$SLURM_SUBMIT_DIR:$SLURM_SUBMIT_DIR\n");
-    if (program->checkout != NULL)
-        text_append_printf(out, "mounts+=,${%s:?expected the folder of a checkout of %s}:$%s\n",
-                           program->checkout, program->what, program->checkout);
-    text_append_printf(out,
-                       "# To edit: mount the folders of data and checkpoints in the same way.\n"
-                       "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
-                       "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
-                       image != NULL ? image : "");
-    out->failed = out->failed || image == NULL;
-}
-
 static const char *submit_script(const plait_launch *launch, const launch_program *program,
                                  const char *job, plait_arena *arena)
 {
@@ -253,7 +228,26 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     text_append(&out, "set -euo pipefail\n"
                       "hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
                       "export HEAD=${hosts%%$'\\n'*}\n");
-    append_container(launch, program, &out);
+    // pyxis starts containers, and mounts only the folders that it is given
+    if (launch->container == NULL) {
+        text_append(&out, "# No container: the nodes need the software; `plait launch --container "
+                          "IMAGE` sets one.\n"
+                          "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
+    } else {
+        const char *const image = image_with('#', launch->container, out.arena);
+
+        text_append(&out, "mounts=$SLURM_SUBMIT_DIR:$SLURM_SUBMIT_DIR\n");
+        if (program->checkout != NULL)
+            text_append_printf(&out,
+                               "mounts+=,${%s:?expected the folder of a checkout of %s}:$%s\n",
+                               program->checkout, program->what, program->checkout);
+        text_append_printf(&out,
+                           "# To edit: mount the folders of data and checkpoints in the same way.\n"
+                           "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
+                           "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
+                           image != NULL ? image : "");
+        out.failed = out.failed || image == NULL;
+    }
     return text_builder_finish(&out, NULL);
 }
 
@@ -333,16 +327,21 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
                        job);
 }
 
-static const char *manifest_json(const plait_launch *launch, const launch_program *program,
-                                 const char *job, plait_arena *arena)
+plait_status scripts_add(const plait_launch *launch, const launch_program *program,
+                         plait_arena *arena, plait_launch_folder *out, plait_error *err)
 {
+    const char *const job = job_name(launch, arena);
+
+    PLAIT_TRY(plait_check_allocated(job, err));
+    PLAIT_TRY(folder_add(out, "run.sh", run_script(launch, program, arena), true, err));
+    PLAIT_TRY(
+        folder_add(out, "submit.sbatch", submit_script(launch, program, job, arena), true, err));
     int gpus_per_node;
     const int nodes = scripts_nodes(launch->problem, &gpus_per_node);
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    scripts_append_head(launch, "# pytorchjob.yaml - Kubeflow Training Operator", NULL, &out);
-    text_append_printf(&out,
+    text_builder text;
+    text_builder_init(&text, arena);
+    scripts_append_head(launch, "# pytorchjob.yaml - Kubeflow Training Operator", NULL, &text);
+    text_append_printf(&text,
                        "#\n"
                        "#   kubectl create configmap %s --from-file=.\n"
                        "#   kubectl apply -f pytorchjob.yaml\n"
@@ -353,29 +352,16 @@ static const char *manifest_json(const plait_launch *launch, const launch_progra
                        "spec:\n"
                        "  pytorchReplicaSpecs:\n",
                        job, job);
-    append_replica(launch, &out, "Master", 1, job, program);
+    append_replica(launch, &text, "Master", 1, job, program);
     if (nodes > 1)
-        append_replica(launch, &out, "Worker", nodes - 1, job, program);
-    return text_builder_finish(&out, NULL);
-}
-
-plait_status scripts_add(const plait_launch *launch, const launch_program *program,
-                         plait_arena *arena, plait_launch_folder *out, plait_error *err)
-{
-    const char *const job = job_name(launch, arena);
-
-    PLAIT_TRY(plait_check_allocated(job, err));
-    PLAIT_TRY(folder_add(out, "run.sh", run_script(launch, program, arena), true, err));
-    PLAIT_TRY(
-        folder_add(out, "submit.sbatch", submit_script(launch, program, job, arena), true, err));
-    return folder_add(out, "pytorchjob.yaml", manifest_json(launch, program, job, arena), false,
-                      err);
+        append_replica(launch, &text, "Worker", nodes - 1, job, program);
+    return folder_add(out, "pytorchjob.yaml", text_builder_finish(&text, NULL), false, err);
 }
 
 plait_status folder_add(plait_launch_folder *folder, const char *name, const char *text,
                         bool executable, plait_error *err)
 {
-    if (text == NULL || folder->files == PLAIT_MAX_LAUNCH_FILES)
+    if (name == NULL || text == NULL || folder->files == PLAIT_MAX_LAUNCH_FILES)
         return plait_fail_nomem(err);
     folder->file[folder->files++] = (plait_launch_file){name, text, executable};
     return PLAIT_OK;

@@ -59,38 +59,9 @@ static const launch_training placeholders = {
 /* Final learning rate as a fraction of the first, in most schedules. */
 static const double default_end = 0.1;
 
-static double known_or(double number, double otherwise)
-{
-    return number > 0.0 ? number : otherwise;
-}
-
 static int steps_of(const plait_problem *problem, double tokens)
 {
     return (int)fmin(ceil(tokens / plait_job_tokens(&problem->job)), INT_MAX / 2);
-}
-
-static int warmup_of(const plait_problem *problem, const plait_training *published)
-{
-    if (published->warmup_tokens > 0.0)
-        return steps_of(problem, published->warmup_tokens);
-    return (int)known_or(published->warmup_steps, placeholders.warmup_steps);
-}
-
-/* Without a published length the schedule is as long as the trial, or a few warm-ups. */
-static void take_schedule(const plait_problem *problem, const plait_training *published,
-                          launch_training *out)
-{
-    const int warmup = warmup_of(problem, published);
-    const int total = steps_of(problem, published->tokens);
-    const int decay = steps_of(problem, published->decay_tokens);
-    const int least = warmup > TRAINING_TRY_STEPS / 10 ? 10 * warmup : TRAINING_TRY_STEPS;
-
-    out->total_steps = total > 0 ? total : least;
-    out->warmup_steps = warmup < out->total_steps ? warmup : out->total_steps - 1;
-    out->decay_steps = out->total_steps - out->warmup_steps;
-    if (decay > 0 && decay < out->decay_steps)
-        out->decay_steps = decay;
-    out->decay = published->decay != PLAIT_LR_UNKNOWN ? published->decay : placeholders.decay;
 }
 
 launch_training training_of(const plait_problem *problem)
@@ -106,7 +77,19 @@ launch_training training_of(const plait_problem *problem)
     out.clip = known_or(published->clip, placeholders.clip);
     if (published->source != NULL && !isnan(published->weight_decay))
         out.weight_decay = published->weight_decay;
-    take_schedule(problem, published, &out);
+    // without a published length the schedule is as long as the trial, or a few warm-ups
+    const int warmup = published->warmup_tokens > 0.0
+                           ? steps_of(problem, published->warmup_tokens)
+                           : (int)known_or(published->warmup_steps, placeholders.warmup_steps);
+    const int total = steps_of(problem, published->tokens);
+    const int decay = steps_of(problem, published->decay_tokens);
+    const int least = warmup > TRAINING_TRY_STEPS / 10 ? 10 * warmup : TRAINING_TRY_STEPS;
+    out.total_steps = total > 0 ? total : least;
+    out.warmup_steps = warmup < out.total_steps ? warmup : out.total_steps - 1;
+    out.decay_steps = out.total_steps - out.warmup_steps;
+    if (decay > 0 && decay < out.decay_steps)
+        out.decay_steps = decay;
+    out.decay = published->decay != PLAIT_LR_UNKNOWN ? published->decay : placeholders.decay;
     return out;
 }
 
@@ -136,7 +119,7 @@ void training_append_edits(const plait_problem *problem, const training_places *
         text_append(out, "#                published: ");
         text_append_plain(out, published->source != NULL ? published->source : "no values");
         text_append(out, "\n#                placeholders: ");
-        // list the values that a source leaves open, ", " before each
+        // values that the source leaves open
         const struct {
             const char *name;
             bool known;

@@ -36,6 +36,12 @@ typedef struct launch_training {
     double clip;
 } launch_training;
 
+/** A number of a model file, in which 0 is unknown. */
+static inline double known_or(double number, double otherwise)
+{
+    return number > 0.0 ? number : otherwise;
+}
+
 launch_training training_of(const plait_problem *problem);
 
 /**
