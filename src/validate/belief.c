@@ -104,7 +104,7 @@ plait_plan_posterior plait_posterior_of_plan(const plait_posterior *b, int plan)
     const double step_s = exp(b->mean[plan]);
 
     return (plait_plan_posterior){step_s, step_s * exp(-quantile90 * sigma),
-                            step_s * exp(quantile90 * sigma)};
+                                  step_s * exp(quantile90 * sigma)};
 }
 
 // ---- draws ---------------------------------------------------------------------------------

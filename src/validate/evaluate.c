@@ -1,75 +1,36 @@
 /* evaluate.c - price one measured run with its own plan */
-#include "validate/evaluate.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "validate/setup.h"
 
-/* ---- memory ---- */
-
-static double most_allocated(const plait_cost *cost)
-{
-    double most = 0.0;
-
-    for (int s = 0; s < cost->stages; s++)
-        if (cost->stage[s].allocated_bytes > most)
-            most = cost->stage[s].allocated_bytes;
-    return most;
-}
-
-static double most_reserved(const plait_cost *cost)
-{
-    double most = 0.0;
-
-    for (int s = 0; s < cost->stages; s++)
-        if (cost->stage[s].reserved_bytes > most)
-            most = cost->stage[s].reserved_bytes;
-    return most;
-}
-
-/*
- * Returns the memory that nvidia-smi shows: reserved by the allocator, plus memory outside of it.
- */
-static double device_bytes(const plait_cost *cost, double fragmentation)
-{
-    double most = 0.0;
-
-    for (int s = 0; s < cost->stages; s++) {
-        const plait_stage_cost *const stage = &cost->stage[s];
-        const double outside = stage->memory_bytes - fragmentation * stage->allocated_bytes;
-
-        most = fmax(most, stage->reserved_bytes + outside);
-    }
-    return most;
-}
-
+/* Returns the predicted peak of the run's scope: the most of a stage, or that of one stage. */
 static double memory_of_scope(const plait_problem *problem, const plait_cost *cost,
                               plait_memory_scope scope)
 {
-    switch (scope) {
-    case PLAIT_SCOPE_MAX:
-        return most_allocated(cost);
-    case PLAIT_SCOPE_RANK0:
-        return cost->stage[0].allocated_bytes;
-    case PLAIT_SCOPE_LAST_RANK:
-        return cost->stage[cost->stages - 1].allocated_bytes;
-    case PLAIT_SCOPE_RESERVED:
-        return most_reserved(cost);
-    case PLAIT_SCOPE_NONE:
-    case PLAIT_SCOPE_DEVICE:
-    case PLAIT_SCOPES:
-        break;
+    double allocated = 0.0, reserved = 0.0, device = 0.0;
+
+    for (int s = 0; s < cost->stages; s++) {
+        const plait_stage_cost *const stage = &cost->stage[s];
+        // nvidia-smi shows what the allocator reserved, plus memory outside of it.
+        const double outside =
+            stage->memory_bytes - problem->runtime->keep.fragmentation * stage->allocated_bytes;
+
+        allocated = fmax(allocated, stage->allocated_bytes);
+        reserved = fmax(reserved, stage->reserved_bytes);
+        device = fmax(device, stage->reserved_bytes + outside);
     }
-    return device_bytes(cost, problem->runtime->keep.fragmentation);
+    return scope == PLAIT_SCOPE_MAX         ? allocated
+           : scope == PLAIT_SCOPE_RANK0     ? cost->stage[0].allocated_bytes
+           : scope == PLAIT_SCOPE_LAST_RANK ? cost->stage[cost->stages - 1].allocated_bytes
+           : scope == PLAIT_SCOPE_RESERVED  ? reserved
+                                            : device;
 }
 
-/* ---- the price ---- */
-
 /* Copies a runtime without limits on its plans, for a run that the rules would reject. */
-static plait_status open_runtime(const plait_runtime *runtime, plait_arena *arena,
-                                 const plait_runtime **out, plait_error *err)
+static plait_status relax_runtime(const plait_runtime *runtime, plait_arena *arena,
+                                  const plait_runtime **out, plait_error *err)
 {
     plait_runtime *open = plait_arena_alloc(arena, 1, sizeof *open);
     plait_capabilities *can;
@@ -90,28 +51,12 @@ static plait_status open_runtime(const plait_runtime *runtime, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* Copies a cluster with all kernels, since the run's own kernels existed. */
-static plait_status open_cluster(const plait_cluster *cluster, plait_arena *arena,
-                                 const plait_cluster **out, plait_error *err)
-{
-    plait_cluster *open = plait_arena_alloc(arena, 1, sizeof *open);
-    plait_accelerator *gpu = plait_arena_alloc(arena, 1, sizeof *gpu);
-
-    PLAIT_TRY(plait_check_allocated(open && gpu, err));
-    *open = *cluster;
-    *gpu = *cluster->group[0].accelerator;
-    gpu->missing_kernels = 0;
-    open->group[0].accelerator = gpu;
-    *out = open;
-    return PLAIT_OK;
-}
-
 /*
  * Copies a model without parts that some attention kernels reject and that have no price: sinks,
  * ALiBi and dropout. A run with a kernel without dropout of scores had none.
  */
-static plait_status open_model(const plait_model *model, plait_arena *arena,
-                               const plait_model **out, plait_error *err)
+static plait_status relax_model(const plait_model *model, plait_arena *arena,
+                                const plait_model **out, plait_error *err)
 {
     plait_model *open = plait_arena_alloc(arena, 1, sizeof *open);
     plait_layer *kind = plait_arena_alloc(arena, (size_t)model->kinds, sizeof *kind);
@@ -134,15 +79,24 @@ static plait_status open_model(const plait_model *model, plait_arena *arena,
  */
 static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
 {
+    plait_problem *const problem = &out->problem;
+    plait_cluster *cluster = plait_arena_alloc(at->arena, 1, sizeof *cluster);
+    plait_accelerator *gpu = plait_arena_alloc(at->arena, 1, sizeof *gpu);
     char refused[256], why[256];
 
-    PLAIT_TRY(open_cluster(out->problem.cluster, at->arena, &out->problem.cluster, err));
-    if (plait_degrees_check(&out->problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
+    // A cluster with all kernels, since the run's own kernels existed.
+    PLAIT_TRY(plait_check_allocated(cluster && gpu, err));
+    *cluster = *problem->cluster;
+    *gpu = *cluster->group[0].accelerator;
+    gpu->missing_kernels = 0;
+    cluster->group[0].accelerator = gpu;
+    problem->cluster = cluster;
+    if (plait_degrees_check(problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
         return PLAIT_OK;
-    PLAIT_TRY(open_runtime(out->problem.runtime, at->arena, &out->problem.runtime, err));
-    if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
-        PLAIT_TRY(open_model(out->problem.model, at->arena, &out->problem.model, err));
-    if (plait_degrees_check(&out->problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
+    PLAIT_TRY(relax_runtime(problem->runtime, at->arena, &problem->runtime, err));
+    if (plait_degrees_check(problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
+        PLAIT_TRY(relax_model(problem->model, at->arena, &problem->model, err));
+    if (plait_degrees_check(problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
     setup_note(at, "violates a rule: %s", refused);
     return PLAIT_OK;
@@ -152,11 +106,16 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
 static plait_status find_band(const setup *at, plait_rules rules, plait_problem *problem,
                               plait_error *err)
 {
-    const plait_evidence *evidence;
-    plait_regime regime;
+    library *const shelf = at->shelf;
+    plait_evidence *evidence = shelf->evidence;
+    plait_regime regime = plait_regime_of(problem);
 
-    PLAIT_TRY(library_evidence(at->shelf, &evidence, err));
-    regime = plait_regime_of(problem);
+    if (evidence == NULL) {
+        evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
+        PLAIT_TRY(plait_check_allocated(evidence, err));
+        PLAIT_TRY(plait_evidence_find(shelf->arena, evidence, err));
+        shelf->evidence = evidence;
+    }
     regime.rules = rules; // the software's own rules, even if make_legal() relaxed them
     PLAIT_TRY(
         plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
@@ -187,20 +146,6 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     return PLAIT_OK;
 }
 
-static void judge_run(const plait_run *run, plait_run_price *out)
-{
-    out->priced = true;
-    out->verdict = out->cost.verdict;
-    out->risk = out->cost.risk;
-    out->memory_bytes = memory_of_scope(&out->problem, &out->cost, run->scope);
-}
-
-static const char *reason_text(const plait_error *why, plait_arena *arena)
-{
-    return why->where[0] != '\0' ? plait_arena_printf(arena, "%s: %s", why->where, why->message)
-                                 : plait_arena_text(arena, why->message);
-}
-
 plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *arena,
                           plait_run_price *out, plait_error *err)
 {
@@ -213,11 +158,18 @@ plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *are
     text_builder_init(&at.note, arena);
     status = price_run(&at, out, &why);
     PLAIT_TRY(faults_only(status, &why, err));
-    if (status == PLAIT_OK)
-        judge_run(run, out);
     out->unmodelled = at.unmodelled;
-    out->note = status == PLAIT_OK ? text_builder_finish(&at.note, NULL) : reason_text(&why, arena);
-    return out->note != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    if (status == PLAIT_OK) {
+        out->priced = true;
+        out->verdict = out->cost.verdict;
+        out->risk = out->cost.risk;
+        out->memory_bytes = memory_of_scope(&out->problem, &out->cost, run->scope);
+        out->note = text_builder_finish(&at.note, NULL);
+    } else {
+        out->note = plait_arena_printf(arena, "%s%s%s", why.where, why.where[0] != '\0' ? ": " : "",
+                                       why.message);
+    }
+    return plait_check_allocated(out->note, err);
 }
 
 plait_status plait_run_evaluate(const plait_run *run, plait_arena *arena, plait_run_price *out,

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "validate/groups.h"
 #include "validate/sums.h"
 #include "base/text.h"
 
@@ -183,14 +182,6 @@ static void draw_panel(const plait_validation *v, const row_groups *groups, size
 
 /* ---- the whole drawing ---- */
 
-/* Key of the same rows as the errors by source, so that group g here is group g there. */
-static bool key_drawn(const plait_validation *v, size_t row, const char **name, const char **scope)
-{
-    *name = v->runs->run[row].source;
-    *scope = NULL;
-    return row_counts(v, row);
-}
-
 static void draw_head(const plait_validation *v, text_builder *out, int width, int height)
 {
     text_append_printf(out,
@@ -213,7 +204,7 @@ plait_status plait_validation_plot(const plait_validation *v, plait_arena *arena
     row_groups groups;
     text_builder out;
 
-    PLAIT_TRY(groups_of(v, key_drawn, arena, &groups, err));
+    PLAIT_TRY(groups_of(v, row_source, arena, &groups, err));
     text_builder_init(&out, arena);
     draw_head(v, &out, PER_ROW * wide, HEAD + (int)((groups.count + PER_ROW - 1) / PER_ROW) * high);
     for (size_t g = 0; g < groups.count; g++)

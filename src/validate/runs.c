@@ -7,7 +7,7 @@
 
 #include "io/csv/csv_table.h"
 #include "io/data/data.h"
-#include "validate/evaluate.h"
+#include "validate/setup.h"
 #include "io/model/model_file.h"
 #include "plait/units.h"
 #include "base/text.h"

@@ -1,43 +1,155 @@
 /* setup.c - convert a row of a file of runs to a problem: cluster, runtime, job */
 #include "validate/setup.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* ---- cluster ---- */
+#include "base/status.h"
+#include "io/data/data.h"
+#include "io/runtime/runtime_file.h"
 
-static plait_status gpus_of_node(setup *at, int *out, plait_error *err)
+/* ---- the cache of named files ---- */
+
+typedef struct library_item {
+    struct library_item *next;
+    library_kind kind;
+    const char *name;
+    const void *value; /* NULL: loading failed with `err` */
+    plait_error err;   /* valid if value is NULL */
+} library_item;
+
+static plait_status load_value(library *shelf, library_kind kind, const char *name, void *value,
+                               plait_error *err)
 {
-    const plait_accelerator *accelerator;
+    if (value == NULL)
+        return plait_fail_nomem(err);
+    if (data_is_path(name)) // a cell of a table must not open other files
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected a name, found a path");
+    switch (kind) {
+    case LIBRARY_CLUSTER:
+        return plait_cluster_synthetic(name, shelf->arena, value, err);
+    case LIBRARY_ACCELERATOR:
+        return plait_accelerator_find(name, shelf->arena, value, err);
+    case LIBRARY_RUNTIME:
+        return runtime_find_of_run(name, shelf->arena, value, err);
+    default:
+        return plait_model_find(name, shelf->arena, value, NULL, err);
+    }
+}
 
-    *out = at->run->gpus_per_node;
-    if (*out > 0)
-        return PLAIT_OK;
-    PLAIT_TRY(library_accelerator(at->shelf, at->run->accelerator, &accelerator, err));
-    *out = accelerator->gpus_per_node;
-    setup_note(at, "gpus_per_node not given, assumed %d", *out);
+static plait_status find_item(library *shelf, library_kind kind, const char *name,
+                              library_item **out, plait_error *err)
+{
+    static const size_t size[LIBRARY_KINDS] = {sizeof(plait_cluster), sizeof(plait_accelerator),
+                                               sizeof(plait_runtime), sizeof(plait_model)};
+    library_item *item = shelf->first;
+
+    while (item != NULL && (item->kind != kind || strcmp(item->name, name) != 0))
+        item = item->next;
+    if (item == NULL) {
+        item = plait_arena_alloc(shelf->arena, 1, sizeof *item);
+        PLAIT_TRY(plait_check_allocated(item, err));
+        *item = (library_item){
+            .next = shelf->first, .kind = kind, .name = plait_arena_text(shelf->arena, name)};
+        PLAIT_TRY(plait_check_allocated(item->name, err));
+        void *const value = plait_arena_alloc(shelf->arena, 1, size[kind]);
+        const plait_status status = load_value(shelf, kind, item->name, value, &item->err);
+        PLAIT_TRY(faults_only(status, &item->err, err));
+        item->value = status == PLAIT_OK ? value : NULL;
+        shelf->first = item;
+    }
+    if (item->value == NULL)
+        return plait_fail(err, item->err.status, item->err.where, "%s", item->err.message);
+    *out = item;
     return PLAIT_OK;
 }
+
+const void *library_find(library *shelf, library_kind kind, const char *name, plait_error *err)
+{
+    library_item *item = NULL;
+
+    return find_item(shelf, kind, name, &item, err) == PLAIT_OK ? item->value : NULL;
+}
+
+/* ---- notes ---- */
+
+void setup_note(setup *at, const char *fmt, ...)
+{
+    char phrase[320];
+    va_list args;
+
+    va_start(args, fmt);
+    text_format_list(phrase, sizeof phrase, fmt, args);
+    va_end(args);
+    if (at->note.length > 0)
+        text_append(&at->note, "; ");
+    text_append(&at->note, phrase);
+}
+
+/* Returns the next word of a note; blanks, commas and semicolons separate words. NULL: none. */
+static const char *next_word(const char *text, size_t *length)
+{
+    static const char between[] = " \t,;";
+
+    text += strspn(text, between);
+    *length = strcspn(text, between);
+    return *length > 0 ? text : NULL;
+}
+
+bool setup_has_word(const plait_run *run, const char *word)
+{
+    size_t length;
+
+    for (const char *at = run->notes; (at = next_word(at, &length)) != NULL; at += length)
+        if (length == strlen(word) && strncmp(at, word, length) == 0)
+            return true;
+    return false;
+}
+
+bool setup_value(const plait_run *run, const char *key, char *text, size_t size)
+{
+    const size_t key_length = strlen(key);
+    size_t length;
+
+    for (const char *at = run->notes; (at = next_word(at, &length)) != NULL; at += length) {
+        if (length <= key_length || strncmp(at, key, key_length) != 0 || at[key_length] != '=')
+            continue;
+        snprintf(text, size, "%.*s", (int)(length - key_length - 1), at + key_length + 1);
+        return true;
+    }
+    return false;
+}
+
+/* ---- cluster ---- */
 
 static plait_status setup_cluster(setup *at, plait_problem *out, plait_error *err)
 {
     const plait_run *const run = at->run;
     plait_cluster *cluster = plait_arena_alloc(at->arena, 1, sizeof *cluster);
+    const plait_accelerator *accelerator;
     const plait_cluster *whole;
     char text[200], number[TEXT_NUMBER_SIZE];
-    int node, nodes;
+    int node = run->gpus_per_node;
 
     PLAIT_TRY(plait_check_allocated(cluster, err));
     if (strpbrk(run->accelerator, ":,") != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "accelerator",
                           "expected a name that `plait clusters` lists, found \"%.60s\"",
                           run->accelerator);
-    PLAIT_TRY(gpus_of_node(at, &node, err));
-    nodes = (run->gpus + node - 1) / node;
-    snprintf(text, sizeof text, "%.120s:%dx%d%s%s", run->accelerator, nodes, node,
-             run->nic_gbps > 0.0 ? ",nic=" : "",
+    if (node <= 0) {
+        accelerator = library_find(at->shelf, LIBRARY_ACCELERATOR, run->accelerator, err);
+        if (accelerator == NULL)
+            return err->status;
+        node = accelerator->gpus_per_node;
+        setup_note(at, "gpus_per_node not given, assumed %d", node);
+    }
+    snprintf(text, sizeof text, "%.120s:%dx%d%s%s", run->accelerator, (run->gpus + node - 1) / node,
+             node, run->nic_gbps > 0.0 ? ",nic=" : "",
              run->nic_gbps > 0.0 ? text_number(run->nic_gbps, number) : "");
-    PLAIT_TRY(library_cluster(at->shelf, text, &whole, err));
+    whole = library_find(at->shelf, LIBRARY_CLUSTER, text, err);
+    if (whole == NULL)
+        return err->status;
     *cluster = *whole;
     PLAIT_TRY(plait_cluster_take(cluster, run->gpus, err));
     out->cluster = cluster;
@@ -46,7 +158,7 @@ static plait_status setup_cluster(setup *at, plait_problem *out, plait_error *er
 
 /* ---- job ---- */
 
-static plait_status need_number(int number, const char *title, plait_error *err)
+plait_status setup_need(int number, const char *title, plait_error *err)
 {
     if (number > 0)
         return PLAIT_OK;
@@ -63,28 +175,24 @@ plait_status setup_word(const char *title, const char *word, const char *const *
     return PLAIT_OK;
 }
 
-/* Notes attention that the cost model has no kernel rates for. */
-static void note_attention(setup *at, const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION && model->kind[k].attention.sinks) {
-            setup_note(at, "attention sinks are not modelled");
-            at->unmodelled = true;
-            return;
-        }
-}
-
 plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
 {
     const plait_run *const run = at->run;
     int precision = PLAIT_BF16;
 
-    PLAIT_TRY(need_number(run->seq_len, "seq_len", err));
-    PLAIT_TRY(need_number(run->gbs, "gbs", err));
-    PLAIT_TRY(need_number(run->gpus, "gpus", err));
+    PLAIT_TRY(setup_need(run->seq_len, "seq_len", err));
+    PLAIT_TRY(setup_need(run->gbs, "gbs", err));
+    PLAIT_TRY(setup_need(run->gpus, "gpus", err));
     PLAIT_TRY(setup_cluster(at, out, err));
     PLAIT_TRY(setup_runtime(at, &out->runtime, err));
-    note_attention(at, out->model);
+    // The cost model has no kernel rates for attention with sinks.
+    for (int k = 0; k < out->model->kinds; k++)
+        if (out->model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
+            out->model->kind[k].attention.sinks) {
+            setup_note(at, "attention sinks are not modelled");
+            at->unmodelled = true;
+            break;
+        }
     if (run->precision[0] != '\0')
         PLAIT_TRY(setup_word("precision", run->precision, plait_precision_name, &precision, err));
     out->job = (plait_job){.seq = run->seq_len,

@@ -8,44 +8,12 @@ static int or_one(int degree)
     return degree > 0 ? degree : 1;
 }
 
-static plait_status need_number(int number, const char *title, plait_error *err)
-{
-    if (number > 0)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
-}
-
 /* ---- keys that a row may omit ---- */
 
 static void set_key(plait_key_id key, int value, plait_degrees *d, plait_key_set *given)
 {
     plait_key_put(d, key, value);
     *given |= PLAIT_KEY_BIT(key);
-}
-
-static plait_status set_expert_tensor(const plait_run *run, plait_degrees *d, plait_key_set *given,
-                                      plait_error *err)
-{
-    char text[24];
-    int etp;
-
-    if (run->experts <= 1 || setup_value(run, "etp", text, sizeof text) == NULL)
-        return PLAIT_OK;
-    if (!text_parse_int(text, 1, 1 << 20, &etp))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "notes", "expected etp=N, found \"etp=%.20s\"",
-                          text);
-    set_key(PLAIT_KEY_ETP, etp, d, given);
-    return PLAIT_OK;
-}
-
-/* Sets the ZeRO stage, and the shard group unless the stage is 0, which shards nothing. */
-static void set_shards(const plait_run *run, const plait_runtime *runtime, plait_degrees *d,
-                       plait_key_set *given)
-{
-    set_key(PLAIT_KEY_ZERO, run->zero >= 0 ? run->zero : runtime->defaults.key[PLAIT_KEY_ZERO], d,
-            given);
-    if (run->shard_group > 0 && d->zero > 0)
-        set_key(PLAIT_KEY_SHARD_GROUP, run->shard_group, d, given);
 }
 
 /* Keys that published recipes set for a model, in all rows: NVIDIA's perf_recipes and recipes. */
@@ -58,14 +26,6 @@ static const struct {
     {"Megatron-Bridge", "deepseek-v3", PLAIT_KEY_OPTIMIZER_STATE, PLAIT_STATE_BF16},
 };
 
-static void follow_recipes(const plait_run *run, plait_degrees *d, plait_key_set *given)
-{
-    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
-        if (text_starts_with(run->framework, recipes[i].framework) &&
-            text_starts_with(run->model, recipes[i].model))
-            set_key(recipes[i].key, recipes[i].value, d, given);
-}
-
 /* Sets the keys that the notes name, which override the software's defaults. */
 static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *given,
                                    plait_error *err)
@@ -77,31 +37,20 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
         {"grad-sync", PLAIT_KEY_GRAD_SYNC},
         {"grad-reduce", PLAIT_KEY_GRAD_REDUCE},
         {"optimizer-state", PLAIT_KEY_OPTIMIZER_STATE},
+        {"dispatcher", PLAIT_KEY_DISPATCHER},
     };
     char text[24];
 
     for (size_t f = 0; f < sizeof noted / sizeof *noted; f++) {
-        if (setup_value(at->run, noted[f].word, text, sizeof text) == NULL)
+        if (!setup_value(at->run, noted[f].word, text, sizeof text))
             continue;
         PLAIT_TRY(plait_degrees_set(d, plait_keys[noted[f].key].name, text, err));
         *given |= PLAIT_KEY_BIT(noted[f].key);
     }
     if (setup_has_word(at->run, "fp8-params"))
         set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
-    return PLAIT_OK;
-}
-
-/* Sets the dispatcher of tokens to experts, and the overlap of its exchange in microbatch pairs. */
-static plait_status set_exchanges(const plait_run *run, plait_degrees *d, plait_key_set *given,
-                                  plait_error *err)
-{
-    char text[24];
-
-    if (setup_value(run, "dispatcher", text, sizeof text) != NULL) {
-        PLAIT_TRY(plait_degrees_set(d, plait_keys[PLAIT_KEY_DISPATCHER].name, text, err));
-        *given |= PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER);
-    }
-    if (setup_has_word(run, "ep-overlap"))
+    // The overlap of the exchange of tokens in pairs of microbatches.
+    if (setup_has_word(at->run, "ep-overlap"))
         set_key(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
     return PLAIT_OK;
 }
@@ -123,15 +72,6 @@ static plait_status set_attention(setup *at, const plait_runtime *runtime, plait
     if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
         kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
     set_key(PLAIT_KEY_ATTENTION, kernel, d, given);
-    return PLAIT_OK;
-}
-
-static plait_status set_recompute(setup *at, plait_degrees *d, plait_error *err)
-{
-    if (at->run->recompute[0] != '\0')
-        return plait_degrees_set(d, "recompute", at->run->recompute, err);
-    setup_note(at, "recompute not published, assumed none");
-    d->recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     return PLAIT_OK;
 }
 
@@ -181,11 +121,13 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     const plait_run *const run = at->run;
     plait_degrees d = plait_degrees_init();
     plait_key_set given = 0;
+    char text[24];
+    int etp;
 
     PLAIT_TRY(set_attention(at, problem->runtime, &d, &given, err));
-    PLAIT_TRY(need_number(run->tp, "tp", err));
-    PLAIT_TRY(need_number(run->pp, "pp", err));
-    PLAIT_TRY(need_number(run->mbs, "mbs", err));
+    PLAIT_TRY(setup_need(run->tp, "tp", err));
+    PLAIT_TRY(setup_need(run->pp, "pp", err));
+    PLAIT_TRY(setup_need(run->mbs, "mbs", err));
     set_key(PLAIT_KEY_TP, run->tp, &d, &given);
     set_key(PLAIT_KEY_PP, run->pp, &d, &given);
     set_key(PLAIT_KEY_CP, or_one(run->cp), &d, &given);
@@ -197,13 +139,30 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     // Sequence parallelism is a choice only if the software can run without it.
     if (run->sp >= 0 && (problem->runtime->can.takes[PLAIT_KEY_SP] & 1U))
         set_key(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
-    PLAIT_TRY(set_expert_tensor(run, &d, &given, err));
-    set_shards(run, problem->runtime, &d, &given);
-    follow_recipes(run, &d, &given);
+    if (run->experts > 1 && setup_value(run, "etp", text, sizeof text)) {
+        if (!text_parse_int(text, 1, 1 << 20, &etp))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "notes",
+                              "expected etp=N, found \"etp=%.20s\"", text);
+        set_key(PLAIT_KEY_ETP, etp, &d, &given);
+    }
+    // ZeRO stage 0 shards nothing, so it has no shard group.
+    set_key(PLAIT_KEY_ZERO,
+            run->zero >= 0 ? run->zero : problem->runtime->defaults.key[PLAIT_KEY_ZERO], &d,
+            &given);
+    if (run->shard_group > 0 && d.zero > 0)
+        set_key(PLAIT_KEY_SHARD_GROUP, run->shard_group, &d, &given);
+    for (size_t i = 0; i < sizeof recipes / sizeof *recipes; i++)
+        if (text_starts_with(run->framework, recipes[i].framework) &&
+            text_starts_with(run->model, recipes[i].model))
+            set_key(recipes[i].key, recipes[i].value, &d, &given);
     PLAIT_TRY(set_noted_keys(at, &d, &given, err));
-    PLAIT_TRY(set_exchanges(run, &d, &given, err));
     plait_degrees_fill(problem, given, &d);
-    PLAIT_TRY(set_recompute(at, &d, err));
+    if (run->recompute[0] != '\0') {
+        PLAIT_TRY(plait_degrees_set(&d, "recompute", run->recompute, err));
+    } else {
+        setup_note(at, "recompute not published, assumed none");
+        d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    }
     choose_split(at, problem, &d);
     *out = d;
     return PLAIT_OK;

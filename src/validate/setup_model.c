@@ -2,25 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plait/data.h"
 #include "validate/setup.h"
 
-/* ---- models that need a model file ---- */
-
-/*
- * These families have latent attention, windows or dense first layers, which no column describes.
- */
-static bool needs_model_file(const plait_run *run, const char *name)
-{
-    static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
-                                           "grok",     "llama-4", NULL};
-
-    if (run->experts <= 1)
-        return false;
-    for (const char *const *family = families; *family != NULL; family++)
-        if (text_starts_with(name, *family))
-            return true;
-    return false;
-}
+/* ---- model files ---- */
 
 static void lower_case(const char *text, char *out, size_t size)
 {
@@ -41,16 +26,30 @@ static int count_dense(const plait_model *model)
 }
 
 /*
- * Changes the depth of a model but keeps its pattern: `dense` dense layers first, then the model's
- * other layers in order, repeated as needed.
+ * Sets *out to a model with the row's depth and the pattern of its file: dense layers first, as many
+ * as in the file or N of `dense-layers=N`, then its other layers in order, repeated as needed.
  */
-static plait_status cut_layers(const plait_model *whole, int layers, int dense, plait_arena *arena,
-                               plait_model *out, plait_error *err)
+static plait_status cut_model(setup *at, const plait_model *whole, plait_model *out,
+                              plait_error *err)
 {
-    unsigned char *kind = plait_arena_alloc(arena, (size_t)layers, sizeof *kind);
-    const int front = count_dense(whole);
-    const int rest = whole->layers - front;
+    const int layers = at->run->layers > 0 ? at->run->layers : whole->layers;
+    const int front = count_dense(whole), rest = whole->layers - front;
+    int dense = front < layers ? front : layers;
+    unsigned char *kind;
+    char text[24];
 
+    *out = *whole;
+    if (setup_has_word(at->run, "no-mtp"))
+        out->mtp_layers = 0;
+    if (setup_value(at->run, "dense-layers", text, sizeof text) &&
+        (!text_parse_int(text, 0, layers, &dense) || (front == 0 && dense > 0)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "notes",
+                          "expected dense-layers up to %d, found \"%.20s\"", front > 0 ? layers : 0,
+                          text);
+    if (layers == whole->layers && dense == front)
+        return PLAIT_OK;
+    setup_note(at, "%s with %d layers", whole->name, layers);
+    kind = plait_arena_alloc(at->arena, (size_t)layers, sizeof *kind);
     PLAIT_TRY(plait_check_allocated(kind, err));
     for (int i = 0; i < layers; i++)
         kind[i] = whole->layer_kind[i < dense ? 0 : front + (i - dense) % rest];
@@ -59,78 +58,67 @@ static plait_status cut_layers(const plait_model *whole, int layers, int dense, 
     return PLAIT_OK;
 }
 
-/* Sets *out to the number of dense first layers: the model's, or N of `dense-layers=N`. */
-static plait_status dense_layers(const setup *at, const plait_model *whole, int layers, int *out,
-                                 plait_error *err)
+/* Sets *out to the longest model name that equals `name` or begins it before a '-'; NULL: none. */
+static plait_status find_model_name(library *shelf, const char *name, const char **out,
+                                    plait_error *err)
 {
-    const int front = count_dense(whole);
-    char text[24];
+    size_t count, longest = 0;
 
-    *out = front < layers ? front : layers;
-    if (setup_value(at->run, "dense-layers", text, sizeof text) == NULL)
-        return PLAIT_OK;
-    if (!text_parse_int(text, 0, layers, out) || (front == 0 && *out > 0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "notes",
-                          "expected dense-layers up to %d, found \"%.20s\"", front > 0 ? layers : 0,
-                          text);
+    *out = NULL;
+    if (shelf->models == NULL)
+        PLAIT_TRY(plait_data_list(PLAIT_DATA_MODELS, shelf->arena, &shelf->models, &count, err));
+    for (const char *const *known = shelf->models; *known != NULL; known++) {
+        const size_t length = strlen(*known);
+
+        if (length > longest && strncmp(name, *known, length) == 0 &&
+            (name[length] == '\0' || name[length] == '-')) {
+            longest = length;
+            *out = *known;
+        }
+    }
     return PLAIT_OK;
-}
-
-static plait_status cut_named(setup *at, const plait_model *whole, plait_model *out,
-                              plait_error *err)
-{
-    const int layers = at->run->layers > 0 ? at->run->layers : whole->layers;
-    int dense;
-
-    *out = *whole;
-    if (setup_has_word(at->run, "no-mtp"))
-        out->mtp_layers = 0;
-    PLAIT_TRY(dense_layers(at, whole, layers, &dense, err));
-    if (layers == whole->layers && dense == count_dense(whole))
-        return PLAIT_OK;
-    setup_note(at, "%s with %d layers", whole->name, layers);
-    return cut_layers(whole, layers, dense, at->arena, out, err);
 }
 
 /*
  * Finds the row's model file. *found is false if there is none, and the columns describe the model.
  */
-static plait_status find_named(setup *at, plait_model *out, bool *found, plait_error *err)
+static plait_status find_model(setup *at, plait_model *out, bool *found, plait_error *err)
 {
+    // Families with latent attention, windows or dense first layers, which no column describes.
+    static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
+                                           "grok",     "llama-4", NULL};
+    const char *const *family = families;
     const plait_model *whole;
     const char *file;
     char name[128];
 
     *found = false;
     lower_case(at->run->model, name, sizeof name);
-    if (!needs_model_file(at->run, name))
+    while (*family != NULL && !text_starts_with(name, *family))
+        family++;
+    if (at->run->experts <= 1 || *family == NULL)
         return PLAIT_OK;
-    PLAIT_TRY(library_model_name(at->shelf, name, &file, err));
+    PLAIT_TRY(find_model_name(at->shelf, name, &file, err));
     if (file == NULL) {
         setup_note(at, "no model file for \"%.60s\", model built from the columns", name);
         return PLAIT_OK;
     }
-    PLAIT_TRY(library_model(at->shelf, file, &whole, err));
+    whole = library_find(at->shelf, LIBRARY_MODEL, file, err);
+    if (whole == NULL)
+        return err->status;
     if (at->run->hidden > 0 && at->run->hidden != whole->hidden) {
         setup_note(at, "hidden differs from the model file of %s, model built from the columns",
                    whole->name);
         return PLAIT_OK;
     }
     *found = true;
-    return cut_named(at, whole, out, err);
+    return cut_model(at, whole, out, err);
 }
 
 /* ---- models from columns ---- */
 
-static plait_status need_number(int number, const char *title, plait_error *err)
-{
-    if (number > 0)
-        return PLAIT_OK;
-    return plait_fail(err, PLAIT_ERROR_SCHEMA, title, "expected a number, found nothing");
-}
-
-/* Returns the vocab_size of a family's Hugging Face config, for tables without it; 0: unknown. */
-static int vocab_of_name(const char *name)
+/* Sets *vocab to the row's, or to the vocab_size of its family's Hugging Face config. */
+static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
 {
     static const struct {
         const char *family;
@@ -141,42 +129,17 @@ static int vocab_of_name(const char *name)
         {"llama2", 32000},    {"llama", 32000},      {"mistral", 32000},  {"qwen-7b", 151936},
         {"qwen-14b", 152064}, {"qwen", 152064},      {"yi", 64000},
     };
-
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (text_starts_with(name, known[i].family))
-            return known[i].vocab;
-    return 0;
-}
-
-static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
-{
     char name[128];
 
     *vocab = at->run->vocab;
     if (*vocab > 0)
         return PLAIT_OK;
     lower_case(at->run->model, name, sizeof name);
-    *vocab = vocab_of_name(name);
+    for (size_t i = 0; *vocab == 0 && i < sizeof known / sizeof *known; i++)
+        if (text_starts_with(name, known[i].family))
+            *vocab = known[i].vocab;
     setup_note(at, "vocab not given, assumed %d", *vocab);
-    return need_number(*vocab, "vocab", err);
-}
-
-static plait_status check_columns(const plait_run *run, plait_error *err)
-{
-    PLAIT_TRY(need_number(run->layers, "layers", err));
-    PLAIT_TRY(need_number(run->hidden, "hidden", err));
-    PLAIT_TRY(need_number(run->heads, "heads", err));
-    if (run->head_dim == 0 && run->hidden % run->heads != 0)
-        return plait_fail(
-            err, PLAIT_ERROR_RANGE, "head_dim",
-            "expected a number because %d heads do not divide hidden %d, found nothing", run->heads,
-            run->hidden);
-    return PLAIT_OK;
-}
-
-static int ffn_width(const plait_run *run)
-{
-    return run->ffn_hidden > 0 ? run->ffn_hidden : 4 * run->hidden;
+    return setup_need(*vocab, "vocab", err);
 }
 
 /* Layers with gelu follow GPT-2: LayerNorm, biases and learned positions. The others have none. */
@@ -184,6 +147,7 @@ static plait_layer layer_of(const plait_run *run)
 {
     const bool gpt = run->mlp == PLAIT_RUN_GELU;
     const bool gated = run->mlp == PLAIT_RUN_SWIGLU;
+    const int width = run->ffn_hidden > 0 ? run->ffn_hidden : 4 * run->hidden;
     plait_layer layer = {
         .name = "layer",
         .norms = 2,
@@ -200,41 +164,36 @@ static plait_layer layer_of(const plait_run *run)
         layer.ffn = PLAIT_FFN_MOE;
         layer.moe = (plait_moe){.experts = run->experts,
                                 .topk = run->topk > 0 ? run->topk : 1,
-                                .width = run->moe_ffn > 0 ? run->moe_ffn : ffn_width(run),
+                                .width = run->moe_ffn > 0 ? run->moe_ffn : width,
                                 .gated = gated};
     } else {
         layer.ffn = PLAIT_FFN_MLP;
-        layer.mlp = (plait_mlp){.width = ffn_width(run), .gated = gated, .bias = gpt};
+        layer.mlp = (plait_mlp){.width = width, .gated = gated, .bias = gpt};
     }
     return layer;
-}
-
-static bool is_tied(const plait_run *run)
-{
-    if (setup_has_word(run, "untied"))
-        return false;
-    return run->mlp == PLAIT_RUN_GELU || setup_has_word(run, "tied");
-}
-
-/*
- * Models with layers like GPT-2's usually have dropout. The recipes of MosaicML, NVIDIA NeMo and
- * Paxml for such models set it to 0 (llm-foundry's yamls, NeMo's GPTConfig175B).
- */
-static bool has_dropout(const plait_run *run)
-{
-    return run->mlp == PLAIT_RUN_GELU && strstr(run->framework, "llm-foundry") == NULL &&
-           !text_starts_with(run->framework, "NeMo") && !text_starts_with(run->framework, "Paxml");
 }
 
 static plait_status build_model(setup *at, plait_model *out, plait_error *err)
 {
     const plait_run *const run = at->run;
     const bool gpt = run->mlp == PLAIT_RUN_GELU;
+    // Models with layers like GPT-2's usually have dropout. The recipes of MosaicML, NVIDIA NeMo
+    // and Paxml for such models set it to 0 (llm-foundry's yamls, NeMo's GPTConfig175B).
+    const bool dropout = gpt && strstr(run->framework, "llm-foundry") == NULL &&
+                         !text_starts_with(run->framework, "NeMo") &&
+                         !text_starts_with(run->framework, "Paxml");
     plait_layer *layer = plait_arena_alloc(at->arena, 1, sizeof *layer);
     unsigned char *kind;
     int vocab;
 
-    PLAIT_TRY(check_columns(run, err));
+    PLAIT_TRY(setup_need(run->layers, "layers", err));
+    PLAIT_TRY(setup_need(run->hidden, "hidden", err));
+    PLAIT_TRY(setup_need(run->heads, "heads", err));
+    if (run->head_dim == 0 && run->hidden % run->heads != 0)
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "head_dim",
+            "expected a number because %d heads do not divide hidden %d, found nothing", run->heads,
+            run->hidden);
     PLAIT_TRY(find_vocab(at, &vocab, err));
     kind = plait_arena_alloc(at->arena, (size_t)run->layers, sizeof *kind);
     PLAIT_TRY(plait_check_allocated(layer && kind, err));
@@ -250,8 +209,8 @@ static plait_status build_model(setup *at, plait_model *out, plait_error *err)
         .kind = layer,
         .layer_kind = kind,
         .layer_norm = gpt,
-        .tied = is_tied(run),
-        .dropout = has_dropout(run),
+        .tied = !setup_has_word(run, "untied") && (gpt || setup_has_word(run, "tied")),
+        .dropout = dropout,
         .learned_positions = gpt ? run->seq_len : 0,
     };
     return PLAIT_OK;
@@ -263,7 +222,7 @@ plait_status setup_model(setup *at, const plait_model **out, plait_error *err)
     bool named;
 
     PLAIT_TRY(plait_check_allocated(model, err));
-    PLAIT_TRY(find_named(at, model, &named, err));
+    PLAIT_TRY(find_model(at, model, &named, err));
     if (!named)
         PLAIT_TRY(build_model(at, model, err));
     *out = model;

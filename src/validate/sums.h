@@ -1,39 +1,35 @@
-/* sums.h - summaries of priced runs, one per file sum_*.c
- *
- * Each function reads the prices in `v` and fills its own part of `v`. All fail with NOMEM only.
- */
+/* sums.h - groups of priced runs, and the summary of sweeps */
 #pragma once
 
 #include "plait/validate.h"
 
-/* ---- one row ---- */
+/** Rows grouped by a text of theirs, in order of first appearance. */
+typedef struct row_groups {
+    size_t count;
+    const char **name;  /* [count] */
+    const char **scope; /* [count] second text of the key, or NULL */
+    size_t **row;       /* [count][size] indices of rows */
+    size_t *size;       /* [count] rows per group */
+} row_groups;
+
+/**
+ * Sets the key of a row; `scope` is NULL unless set. Returns false if the row belongs to no group.
+ */
+typedef bool row_key(const plait_validation *v, size_t row, const char **name, const char **scope);
+
+row_key row_source; /* the source of a row that counts */
+row_key row_sweep;  /* the sweep of a row that counts */
+
+/** Groups all rows by their key. *out lives in `arena`. */
+plait_status groups_of(const plait_validation *v, row_key *key, plait_arena *arena, row_groups *out,
+                       plait_error *err) PLAIT_MUST_CHECK;
 
 /** Returns whether the row has a price and a trusted step time. */
 bool row_counts(const plait_validation *v, size_t row);
 
-/** Returns predicted over measured step time - 1, for a row that counts. */
-double row_time_error(const plait_validation *v, size_t row);
-
-/** A row_key: the sweep of a row that counts. */
-bool row_sweep(const plait_validation *v, size_t row, const char **name, const char **scope);
-
-/** Returns whether recomputation and interleaving are published; else memory is not comparable. */
-bool row_plan_is_known(const plait_run *run);
-
-/* ---- all rows ---- */
-
-/** Errors of step time and memory, by group, and the share of steps inside their bands. */
-plait_status sum_errors(plait_validation *v, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
-
-/** Rank correlations of sweeps, and the regret of following the predicted ranking. */
-plait_status sum_ranks(plait_validation *v, plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
-
 /**
- * Losses on sweeps after a few tries (sum_replay.c); call after sum_ranks(), which counts sweeps.
+ * Sets the rank correlations of sweeps, the regret of following the predicted ranking, and the
+ * losses after a few tries. Fails with NOMEM only.
  */
-plait_status sum_replay(plait_validation *v, const plait_evidence *evidence, plait_arena *arena,
+plait_status sum_sweeps(plait_validation *v, const plait_evidence *evidence, plait_arena *arena,
                         plait_error *err) PLAIT_MUST_CHECK;
-
-/** Confusion matrices of predicted and real out-of-memory failures. */
-plait_status sum_confusions(plait_validation *v, plait_arena *arena,
-                            plait_error *err) PLAIT_MUST_CHECK;
