@@ -1,35 +1,30 @@
-/* band.c - bands of predicted steps and memory, and the tie of two predictions, from evidence
+/* band.c - bands of predictions, their tie and the variances of their errors, from evidence
  *
  * Errors are logarithms of measured over predicted time, so that half and twice as long are equally
  * far off.
  */
-#include "validate/band.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "plait/validate.h"
+#include "validate/statistics.h"
 #include "rules/rules.h"
 #include "plan/model_queries.h"
 
 /* ---- regimes ---- */
 
-static plait_narrowest narrowest_of(const plait_accelerator *accelerator)
-{
-    if (accelerator->peak_flops_per_s[PLAIT_NVFP4] > 0.0)
-        return PLAIT_NARROWEST_FP4;
-    if (accelerator->peak_flops_per_s[PLAIT_FP8] > 0.0)
-        return PLAIT_NARROWEST_FP8;
-    return accelerator->fp16_only ? PLAIT_NARROWEST_FP16 : PLAIT_NARROWEST_BF16;
-}
-
 plait_regime plait_regime_of(const plait_problem *problem)
 {
+    const plait_accelerator *const gpu = plait_cluster_accelerator(problem->cluster, 0);
+
     return (plait_regime){
         .runtime = plait_runtime_software(problem->runtime),
         .rules = problem->runtime->rules,
-        .narrowest = narrowest_of(plait_cluster_accelerator(problem->cluster, 0)),
+        .narrowest = gpu->peak_flops_per_s[PLAIT_NVFP4] > 0.0 ? PLAIT_NARROWEST_FP4
+                     : gpu->peak_flops_per_s[PLAIT_FP8] > 0.0 ? PLAIT_NARROWEST_FP8
+                     : gpu->fp16_only                         ? PLAIT_NARROWEST_FP16
+                                                              : PLAIT_NARROWEST_BF16,
         .gpus = problem->job.gpus,
         .experts = model_has_experts(problem->model),
         .calibrated = problem->runtime->calibrated,
@@ -108,53 +103,24 @@ static double weighted_quantile(const weighted *sample, size_t count, double sha
 
 /* ---- the band ---- */
 
-static bool same_group(const plait_evidence_row *a, const plait_evidence_row *b)
-{
-    return strcmp(a->source, b->source) == 0 && strcmp(a->regime.runtime, b->regime.runtime) == 0;
-}
-
-/* Returns the end of the group (one source and software) that begins at a row. */
+/* Returns the end of the group (one source and software, adjacent) that begins at a row. */
 static size_t group_end(const plait_evidence_row *row, size_t count, size_t begin)
 {
     size_t end = begin + 1;
 
-    while (end < count && same_group(&row[begin], &row[end]))
+    while (end < count && strcmp(row[begin].source, row[end].source) == 0 &&
+           strcmp(row[begin].regime.runtime, row[end].regime.runtime) == 0)
         end++;
     return end;
 }
 
-size_t band_group_end(const plait_evidence *evidence, size_t begin)
+static bool is_left_out(const plait_evidence_row *row, const char *without)
 {
-    return group_end(evidence->row, evidence->count, begin);
+    return without != NULL && strcmp(row->source, without) == 0;
 }
 
-/*
- * Collects the errors of all rows, except those of the source `without`. A group of n rows weighs
- * sqrt(n) times its likeness to the regime.
- */
-static size_t band_sample(const plait_evidence *evidence, const plait_regime *regime,
-                          const char *without, weighted *sample, bool shared[KEYS])
-{
-    size_t count = 0;
-
-    for (size_t begin = 0, end; begin < evidence->count; begin = end) {
-        const plait_evidence_row *const first = &evidence->row[begin];
-
-        end = band_group_end(evidence, begin);
-        if (without != NULL && strcmp(first->source, without) == 0)
-            continue;
-        for (size_t i = begin; i < end; i++) {
-            const plait_evidence_row *const row = &evidence->row[i];
-
-            sample[count++] =
-                (weighted){log(row->left_out), regime_weight(&row->regime, regime, shared) /
-                                                   sqrt((double)(end - begin))};
-        }
-    }
-    return count;
-}
-
-plait_status band_check_regime(const plait_regime *regime, plait_error *err)
+/* Fails (RANGE) on a regime that names no runtime. */
+static plait_status check_regime(const plait_regime *regime, plait_error *err)
 {
     return regime->runtime != NULL && regime->gpus >= 1
                ? PLAIT_OK
@@ -166,15 +132,28 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
                                  const char *without, plait_arena *scratch, plait_band *out,
                                  plait_error *err)
 {
-    PLAIT_TRY(band_check_regime(regime, err));
+    PLAIT_TRY(check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
     bool shared[KEYS] = {false};
     double wider = repeats;
+    size_t count = 0;
 
     *out = (plait_band){0};
     PLAIT_TRY(plait_check_allocated(sample, err));
-    const size_t count = band_sample(evidence, regime, without, sample, shared);
+    // A group of n rows weighs sqrt(n) times its likeness to the regime.
+    for (size_t begin = 0, end; begin < evidence->count; begin = end) {
+        end = group_end(evidence->row, evidence->count, begin);
+        if (is_left_out(&evidence->row[begin], without))
+            continue;
+        for (size_t i = begin; i < end; i++) {
+            const plait_evidence_row *const row = &evidence->row[i];
+
+            sample[count++] =
+                (weighted){log(row->left_out), regime_weight(&row->regime, regime, shared) /
+                                                   sqrt((double)(end - begin))};
+        }
+    }
     for (int k = 0; k < KEYS; k++)
         wider += shared[k] ? 0.0 : unknown;
     if (count > 0) {
@@ -191,32 +170,13 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
 /* Of the standard normal distribution: quantile of |x| at 75 %, and of x at 90 %. */
 static const double within75 = 1.1503493803760079, below90 = 1.2815515655446004;
 
-/*
- * Returns the deviation of one group's peaks from their predictions, and its weight. `room`:
- * [count].
- */
-static weighted voice_of(const plait_evidence_row *row, size_t count, const plait_regime *regime,
-                         weighted *room)
-{
-    static const double enough = 10.0, same_software = 16.0, same_rules = 4.0;
-    const double share = (double)count < enough ? (double)count / enough : 1.0;
-
-    for (size_t i = 0; i < count; i++)
-        room[i] = (weighted){fabs(log(row[i].left_out)), 1.0};
-    qsort(room, count, sizeof *room, by_value);
-    return (weighted){weighted_quantile(room, count, 0.75) / within75,
-                      share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
-                               : rules_are_kin(row->regime.rules, regime->rules) ? same_rules
-                                                                                 : 1.0)};
-}
-
 plait_status plait_evidence_memory_band(const plait_evidence *evidence, const plait_regime *regime,
                                         const char *without, plait_arena *scratch, plait_band *out,
                                         plait_error *err)
 {
-    static const double device = 0.02;
+    static const double device = 0.02, enough = 10.0, same_software = 16.0, same_rules = 4.0;
 
-    PLAIT_TRY(band_check_regime(regime, err));
+    PLAIT_TRY(check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     weighted *voice = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *voice);
     weighted *room = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *room);
@@ -224,10 +184,23 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
 
     *out = (plait_band){0};
     PLAIT_TRY(plait_check_allocated(voice && room, err));
+    // Each group has one voice: the deviation of its peaks from their predictions.
     for (size_t begin = 0, end; begin < evidence->memories; begin = end) {
+        const plait_evidence_row *const row = &evidence->memory[begin];
+
         end = group_end(evidence->memory, evidence->memories, begin);
-        if (without == NULL || strcmp(evidence->memory[begin].source, without) != 0)
-            voice[voices++] = voice_of(&evidence->memory[begin], end - begin, regime, room);
+        if (is_left_out(row, without))
+            continue;
+        const size_t count = end - begin;
+        const double share = (double)count < enough ? (double)count / enough : 1.0;
+        for (size_t i = 0; i < count; i++)
+            room[i] = (weighted){fabs(log(row[i].left_out)), 1.0};
+        qsort(room, count, sizeof *room, by_value);
+        voice[voices++] =
+            (weighted){weighted_quantile(room, count, 0.75) / within75,
+                       share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
+                                : rules_are_kin(row->regime.rules, regime->rules) ? same_rules
+                                                                                  : 1.0)};
     }
     if (voices > 0) {
         qsort(voice, voices, sizeof *voice, by_value);
@@ -238,32 +211,38 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
     return PLAIT_OK;
 }
 
-/* ---- ties of predictions ---- */
+/* ---- sweeps of evidence ---- */
 
-bool band_judges(const plait_evidence_row *row, const plait_regime *regime)
-{
-    return row->sweep[0] != '\0' && (regime->calibrated || !row->regime.calibrated);
-}
-
-double band_error_of(const plait_evidence_row *row, const plait_regime *regime)
-{
-    return log(regime->calibrated ? row->shipped : row->left_out);
-}
-
+/* One row of a sweep: its error with its likeness to the regime, and the row's traits. */
 typedef struct sweep_row {
-    const char *sweep;
+    const plait_evidence_row *row;
     weighted error;
 } sweep_row;
+
+static int by_sweep(const void *a, const void *b)
+{
+    const sweep_row *const x = a, *const y = b;
+    const int order = strcmp(x->row->sweep, y->row->sweep);
+
+    return order != 0 ? order : (x->row > y->row) - (x->row < y->row);
+}
 
 static int by_sweep_and_error(const void *a, const void *b)
 {
     const sweep_row *const x = a, *const y = b;
-    const int order = strcmp(x->sweep, y->sweep);
+    const int order = strcmp(x->row->sweep, y->row->sweep);
 
     return order != 0 ? order : by_value(&x->error, &y->error);
 }
 
-static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *regime, sweep_row *out)
+/*
+ * Lists the rows of sweeps, for an uncalibrated regime only uncalibrated ones. An error is
+ * log(measured / predicted) with the shipped profile for a calibrated regime, else with the profile
+ * fitted without the row's source.
+ */
+static size_t list_sweeps(const plait_evidence *evidence, const plait_regime *regime,
+                          const char *without, int (*order)(const void *, const void *),
+                          sweep_row *out)
 {
     size_t count = 0;
 
@@ -271,56 +250,190 @@ static size_t sweep_rows(const plait_evidence *evidence, const plait_regime *reg
         const plait_evidence_row *const row = &evidence->row[i];
         bool shared[KEYS] = {false};
 
-        if (band_judges(row, regime))
-            out[count++] = (sweep_row){
-                row->sweep,
-                {band_error_of(row, regime), regime_weight(&row->regime, regime, shared)}};
+        if (row->sweep[0] == '\0' || (!regime->calibrated && row->regime.calibrated) ||
+            is_left_out(row, without))
+            continue;
+        out[count++] = (sweep_row){row,
+                                   {log(regime->calibrated ? row->shipped : row->left_out),
+                                    regime_weight(&row->regime, regime, shared)}};
     }
-    qsort(out, count, sizeof *out, by_sweep_and_error);
+    qsort(out, count, sizeof *out, order);
     return count;
 }
 
-/* Sets `out` to the distances of a sweep's errors, which are sorted, from their median. */
-static size_t add_distances(const sweep_row *row, size_t count, weighted *out)
+static size_t sweep_end(const sweep_row *row, size_t count, size_t begin)
 {
-    if (count < PLAIT_SWEEP_LEAST)
-        return 0;
-    for (size_t i = 0; i < count; i++)
-        out[i] = row[i].error;
-    const double middle = weighted_quantile(out, count, 0.5);
-    for (size_t i = 0; i < count; i++)
-        out[i] = (weighted){fabs(out[i].value - middle), out[i].weight / (double)count};
-    return count;
-}
+    size_t end = begin + 1;
 
-/* Collects and sorts the distances of all sweeps. Returns their count. */
-static size_t all_distances(const sweep_row *row, size_t rows, weighted *out)
-{
-    size_t count = 0;
-
-    for (size_t begin = 0, end; begin < rows; begin = end) {
-        end = begin + 1;
-        while (end < rows && strcmp(row[begin].sweep, row[end].sweep) == 0)
-            end++;
-        count += add_distances(&row[begin], end - begin, out + count);
-    }
-    qsort(out, count, sizeof *out, by_value);
-    return count;
+    while (end < count && strcmp(row[begin].row->sweep, row[end].row->sweep) == 0)
+        end++;
+    return end;
 }
 
 plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regime *regime,
                                 plait_arena *scratch, double *out, plait_error *err)
 {
-    PLAIT_TRY(band_check_regime(regime, err));
+    PLAIT_TRY(check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
     sweep_row *row = plait_arena_alloc(scratch, evidence->count + 1, sizeof *row);
     weighted *sample = plait_arena_alloc(scratch, evidence->count + 1, sizeof *sample);
+    size_t count = 0;
 
     *out = 0.0;
     PLAIT_TRY(plait_check_allocated(row && sample, err));
-    const size_t count = all_distances(row, sweep_rows(evidence, regime, row), sample);
+    const size_t rows = list_sweeps(evidence, regime, NULL, by_sweep_and_error, row);
+    // The distances of each sweep's errors from their median.
+    for (size_t begin = 0, end; begin < rows; begin = end) {
+        weighted *const distance = &sample[count];
+
+        end = sweep_end(row, rows, begin);
+        const size_t plans = end - begin;
+        if (plans < PLAIT_SWEEP_LEAST)
+            continue;
+        for (size_t i = 0; i < plans; i++)
+            distance[i] = row[begin + i].error;
+        const double middle = weighted_quantile(distance, plans, 0.5);
+        for (size_t i = 0; i < plans; i++)
+            distance[i] =
+                (weighted){fabs(distance[i].value - middle), distance[i].weight / (double)plans};
+        count += plans;
+    }
+    qsort(sample, count, sizeof *sample, by_value);
     if (count > 0)
         *out = exp(sqrt(2.0) * weighted_quantile(sample, count, 0.8));
     plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
+}
+
+/* ---- variances of errors ----
+ *
+ * Half the mean square of the difference of two errors is the variance of the parts that the two
+ * plans do not share: their own, and those of the traits in which they differ. Each pair of plans
+ * of a sweep is one equation in these variances, solved by non-negative least squares. (C.340)
+ */
+
+enum { OWN = PLAIT_TRAITS, PARTS };
+
+/*
+ * Upper limit of the difference of two errors. Most plans of a sweep have similar errors, a few are
+ * far off, and few of those are among the best. **Chosen** so that the expected loss on measured
+ * sweeps is about the actual loss.
+ */
+static const double furthest = 0.08;
+
+typedef struct equations {
+    double matrix[PARTS][PARTS];
+    double right[PARTS];
+} equations;
+
+static void add_pair(const sweep_row *a, const sweep_row *b, double weight, equations *out)
+{
+    const double size = fmin(fabs(a->error.value - b->error.value), furthest);
+    double x[PARTS] = {[OWN] = 1.0};
+
+    for (int t = 0; t < PLAIT_TRAITS; t++)
+        x[t] = a->row->trait[t] != b->row->trait[t];
+    for (int i = 0; i < PARTS; i++) {
+        out->right[i] += weight * x[i] * size * size / 2.0;
+        for (int j = 0; j < PARTS; j++)
+            out->matrix[i][j] += weight * x[i] * x[j];
+    }
+}
+
+plait_status plait_evidence_parts(const plait_evidence *evidence, const plait_regime *regime,
+                                  const plait_band *band, const char *without, plait_arena *scratch,
+                                  plait_error_parts *out, plait_error *err)
+{
+    enum { ROUNDS = 2000 };
+
+    PLAIT_TRY(check_regime(regime, err));
+    const plait_arena_mark mark = plait_arena_save(scratch);
+    sweep_row *row = plait_arena_alloc(scratch, evidence->count + 1, sizeof *row);
+    equations e = {.right = {0.0}};
+    double variance[PARTS] = {0.0};
+
+    PLAIT_TRY(plait_check_allocated(row, err));
+    const size_t count = list_sweeps(evidence, regime, without, by_sweep, row);
+    for (size_t begin = 0, end; begin < count; begin = end) {
+        end = sweep_end(row, count, begin);
+        const double plans = (double)(end - begin), pairs = 0.5 * plans * (plans - 1.0);
+
+        for (size_t i = begin; i < end && end - begin >= PLAIT_SWEEP_LEAST; i++)
+            for (size_t j = begin; j < i; j++)
+                add_pair(&row[i], &row[j], 1.0 / pairs, &e);
+    }
+    // Coordinate descent, which converges for these few variances.
+    for (int round = 0; round < ROUNDS; round++)
+        for (int i = 0; i < PARTS; i++) {
+            double rest = e.right[i];
+            for (int j = 0; j < PARTS; j++)
+                rest -= e.matrix[i][j] * variance[j];
+            if (e.matrix[i][i] > 0.0)
+                variance[i] = fmax(0.0, variance[i] + rest / e.matrix[i][i]);
+        }
+    for (int t = 0; t < PLAIT_TRAITS; t++)
+        out->trait[t] = sqrt(variance[t]);
+    out->own = sqrt(variance[OWN]);
+    out->common = band->low > 0.0 ? log(band->high / band->low) / (2.0 * below90) : 0.0;
+    plait_arena_rewind(scratch, mark);
+    return PLAIT_OK;
+}
+
+/* ---- errors of each source when predicted without its runs ---- */
+
+static bool same_regime(const plait_regime *a, const plait_regime *b)
+{
+    return strcmp(a->runtime, b->runtime) == 0 && a->narrowest == b->narrowest &&
+           a->gpus == b->gpus && a->experts == b->experts && a->calibrated == b->calibrated;
+}
+
+plait_status plait_evidence_sum(const plait_evidence *evidence, plait_arena *arena,
+                                plait_left_out **out, size_t *count, plait_left_out *total,
+                                plait_error *err)
+{
+    const size_t rows = evidence->count;
+    plait_left_out *group = plait_arena_alloc(arena, rows + 1, sizeof *group);
+    double *error = plait_arena_alloc(arena, rows + 1, sizeof *error);
+    double *scratch = plait_arena_alloc(arena, rows + 1, sizeof *scratch);
+    size_t all_inside = 0;
+    double all_width = 0.0;
+
+    PLAIT_TRY(plait_check_allocated(group && error && scratch, err));
+    *count = 0;
+    *out = group;
+    for (size_t begin = 0, end; begin < rows; begin = end) {
+        const plait_evidence_row *const first = &evidence->row[begin];
+        plait_band band = {0};
+        size_t inside = 0;
+        double width = 0.0;
+
+        end = group_end(evidence->row, rows, begin);
+        for (size_t i = begin; i < end; i++) {
+            const plait_evidence_row *const row = &evidence->row[i];
+
+            // Adjacent rows of one regime have the same band.
+            if (i == begin || !same_regime(&row->regime, &row[-1].regime))
+                PLAIT_TRY(
+                    plait_evidence_band(evidence, &row->regime, row->source, arena, &band, err));
+            inside += band.low <= row->left_out && row->left_out <= band.high;
+            width += band.high - band.low;
+            error[i] = 1.0 / row->left_out - 1.0;
+        }
+        group[(*count)++] = (plait_left_out){
+            .source = first->source,
+            .runtime = first->regime.runtime,
+            .calibrated = first->regime.calibrated,
+            .errors = statistics_errors(&error[begin], end - begin, scratch),
+            .inside = (double)inside / (double)(end - begin),
+            .width = width / (double)(end - begin),
+        };
+        all_inside += inside;
+        all_width += width;
+    }
+    *total = (plait_left_out){
+        .errors = statistics_errors(error, rows, scratch),
+        .inside = rows > 0 ? (double)all_inside / (double)rows : (double)NAN,
+        .width = rows > 0 ? all_width / (double)rows : (double)NAN,
+    };
     return PLAIT_OK;
 }
