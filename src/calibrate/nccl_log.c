@@ -85,23 +85,6 @@ static bool next_line(const char **at, const char *end, char line[LONGEST_LINE])
     return true;
 }
 
-/* Splits a line at blanks, into MOST_WORDS words at most. Returns the number of words. */
-static int cut_words(char *line, char *word[MOST_WORDS])
-{
-    int count = 0;
-
-    for (char *at = line; count < MOST_WORDS;) {
-        at += strspn(at, " \t");
-        if (*at == '\0')
-            break;
-        word[count++] = at;
-        at += strcspn(at, " \t");
-        if (*at != '\0')
-            *at++ = '\0';
-    }
-    return count;
-}
-
 bool nccl_log_recognises(const char *text, size_t length)
 {
     const char *at = text, *const end = text + length;
@@ -136,13 +119,24 @@ static nccl_run begin_run(const char *name, size_t first)
     return run;
 }
 
-/* Stores the words after "[0x8d]" as device, if names.c lists them. */
-static void name_device(nccl_run *run, char *const *word, int words)
+/*
+ * Reads "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ..."; the words after
+ * "[0x8d]" are the device, if names.c lists them.
+ */
+static void count_rank(nccl_run *run, char *const *word, int words)
 {
     char name[LONGEST_LINE] = "";
     int i = 0;
 
-    while (i < words && word[i][0] != '[')
+    while (i + 1 < words && !text_equal(word[i], "on"))
+        i++;
+    if (i + 1 < words) {
+        if (run->ranks == 0 || strcmp(word[i + 1], run->host) != 0)
+            run->nodes++;
+        snprintf(run->host, sizeof run->host, "%.63s", word[i + 1]);
+    }
+    run->ranks++;
+    for (i = 0; i < words && word[i][0] != '[';)
         i++;
     for (i++; i < words; i++) {
         const size_t length = strlen(name);
@@ -152,61 +146,10 @@ static void name_device(nccl_run *run, char *const *word, int words)
         snprintf(run->device, sizeof run->device, "%.79s", name);
 }
 
-/* Reads "#  Rank  0 Group  0 Pid  1887 on   worker-1 device  0 [0x8d] NVIDIA ...". */
-static void count_rank(nccl_run *run, char *const *word, int words)
-{
-    for (int i = 0; i + 1 < words; i++) {
-        if (!text_equal(word[i], "on"))
-            continue;
-        if (run->ranks == 0 || strcmp(word[i + 1], run->host) != 0)
-            run->nodes++;
-        snprintf(run->host, sizeof run->host, "%.63s", word[i + 1]);
-        break;
-    }
-    run->ranks++;
-    name_device(run, word, words);
-}
-
 static plait_status fail_run(const nccl_run *run, plait_error *err, const char *expected,
                              const char *found)
 {
     return plait_fail(err, PLAIT_ERROR_SCHEMA, run->name, "expected %s, found %s", expected, found);
-}
-
-/* Returns n, where factor = rounds (n - 1) / n. */
-static double ranks_of_factor(double factor, double rounds)
-{
-    return rounds / (rounds - factor);
-}
-
-static bool is_whole(double number)
-{
-    return number >= 1.5 && number < 1e5 && fabs(number - round(number)) < 0.02 * number;
-}
-
-/* Infers the test of a reduction without a name: only all-reduce sends more than its buffer. */
-static void guess_test(nccl_run *run)
-{
-    if (run->op >= 0 || run->other || !run->sums)
-        return;
-    if (run->ranks > 0)
-        run->op = run->bus > 1.5 * (run->ranks - 1.0) / run->ranks ? PLAIT_ALL_REDUCE
-                                                                   : PLAIT_REDUCE_SCATTER;
-    else if (run->bus > 1.0)
-        run->op = PLAIT_ALL_REDUCE;
-}
-
-static void guess_ranks(nccl_run *run)
-{
-    const double rounds = run->op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
-    const double ranks = ranks_of_factor(run->bus, rounds);
-
-    if (run->ranks == 0 && run->op == PLAIT_P2P)
-        run->ranks = 2;
-    else if (run->ranks == 0 && run->bus > 0.0 && run->bus < rounds && is_whole(ranks))
-        run->ranks = (int)lround(ranks);
-    if (run->nodes == 0)
-        run->nodes = 1;
 }
 
 /* Fills in collective, ranks and device of the run's points, after all its lines. */
@@ -214,7 +157,14 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
 {
     if (run->first == list->count)
         return PLAIT_OK;
-    guess_test(run);
+    // Infer the test of a reduction without a name: only all-reduce sends more than its buffer.
+    if (run->op < 0 && !run->other && run->sums) {
+        if (run->ranks > 0)
+            run->op = run->bus > 1.5 * (run->ranks - 1.0) / run->ranks ? PLAIT_ALL_REDUCE
+                                                                       : PLAIT_REDUCE_SCATTER;
+        else if (run->bus > 1.0)
+            run->op = PLAIT_ALL_REDUCE;
+    }
     if (run->other) {
         list->count = run->first;
         return PLAIT_OK;
@@ -223,7 +173,19 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
         return fail_run(run, err,
                         "the test's name (all_gather_perf, ...) in the log or in the file name",
                         "none");
-    guess_ranks(run);
+    if (run->ranks == 0 && run->op == PLAIT_P2P) {
+        run->ranks = 2;
+    } else if (run->ranks == 0) {
+        // n ranks, where bus / algorithm bandwidth = rounds (n - 1) / n.
+        const double rounds = run->op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
+        const double ranks = rounds / (rounds - run->bus);
+
+        if (run->bus > 0.0 && run->bus < rounds && ranks >= 1.5 && ranks < 1e5 &&
+            fabs(ranks - round(ranks)) < 0.02 * ranks)
+            run->ranks = (int)lround(ranks);
+    }
+    if (run->nodes == 0)
+        run->nodes = 1;
     if (run->ranks < 2)
         return fail_run(run, err, "a line for each rank (#  Rank 0 ...)", "none");
     const char *const device = plait_arena_text(list->arena, run->device);
@@ -241,53 +203,39 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
 
 /* ---- rows ---- */
 
-/*
- * Returns whether a line begins as a row: bytes, elements, type. Other lines are not of the tests.
- */
-static bool begins_row(char *const *word, int words)
-{
-    static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
-                                        "uint64", "half",   "float",    "double",   "bfloat16",
-                                        "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", NULL};
-    double number;
-
-    return words > 2 && text_parse_number(word[0], &number) &&
-           text_parse_number(word[1], &number) && text_index(word[2], types) >= 0;
-}
-
-static plait_status fail_row(const nccl_run *run, plait_error *err)
-{
-    char where[200];
-
-    snprintf(where, sizeof where, "%.180s:%d", run->name, run->line);
-    return plait_fail(err, PLAIT_ERROR_SYNTAX, where,
-                      "expected a time and two bandwidths after the size, as nccl-tests prints "
-                      "them, found a row without them");
-}
-
 /* Reads "1048576 262144 float sum -1 27.76 37.78 66.11 0 ..."; skips rows with N/A or 0 bytes. */
 static plait_status read_row(nccl_run *run, char *const *word, int words, point_list *list,
                              plait_error *err)
 {
+    static const char *const types[] = {"int8",   "uint8",  "int32",    "uint32",   "int64",
+                                        "uint64", "half",   "float",    "double",   "bfloat16",
+                                        "f8e4m3", "f8e5m2", "fp8_e4m3", "fp8_e5m2", NULL};
     const int t = run->time_word;
-    double bytes, us, algorithm, bus;
-    const point p = {.measured = "", .source = "nccl-tests"};
+    double bytes, elements, us, algorithm, bus;
+    point p = {.measured = "", .source = "nccl-tests"};
+    char where[200];
 
-    if (!begins_row(word, words) || (words > t && text_equal(word[t], "N/A")))
+    // A row begins with bytes, elements and type; other lines are not of the tests.
+    if (words < 3 || !text_parse_number(word[0], &bytes) ||
+        !text_parse_number(word[1], &elements) || text_index(word[2], types) < 0 ||
+        (words > t && text_equal(word[t], "N/A")))
         return PLAIT_OK;
-    if (words < t + 3 || !text_parse_number(word[0], &bytes) || !text_parse_number(word[t], &us) ||
+    if (words < t + 3 || !text_parse_number(word[t], &us) ||
         !text_parse_number(word[t + 1], &algorithm) || !text_parse_number(word[t + 2], &bus) ||
-        bytes < 0.0 || bytes > 1e15 || us < 0.0 || us > 1e12)
-        return fail_row(run, err);
+        bytes < 0.0 || bytes > 1e15 || us < 0.0 || us > 1e12) {
+        snprintf(where, sizeof where, "%.180s:%d", run->name, run->line);
+        return plait_fail(err, PLAIT_ERROR_SYNTAX, where,
+                          "expected a time and two bandwidths after the size, as nccl-tests prints "
+                          "them, found a row without them");
+    }
     if (bytes < 1.0 || us <= 0.0)
         return PLAIT_OK;
     run->sums = run->sums || !text_equal(word[3], "none");
     if (algorithm > 1.0 && bus > 0.0)
         run->bus = bus / algorithm;
-    PLAIT_TRY(points_add(list, &p, err));
-    list->point[list->count - 1].bytes = bytes;
-    list->point[list->count - 1].s = us * PLAIT_US;
-    return PLAIT_OK;
+    p.bytes = bytes;
+    p.s = us * PLAIT_US;
+    return points_add(list, &p, err);
 }
 
 static plait_status read_line(nccl_run *run, char *line, point_list *list, plait_error *err)
@@ -295,7 +243,7 @@ static plait_status read_line(nccl_run *run, char *line, point_list *list, plait
     const bool remark = line[strspn(line, " \t")] == '#';
     const bool names = strstr(line, "_perf") != NULL;
     char *word[MOST_WORDS];
-    int words;
+    int words = 0;
 
     // A test ends at the program name or the first line (nThread) of the next one.
     if ((names || strstr(line, "nThread") != NULL) && run->first < list->count) {
@@ -308,7 +256,14 @@ static plait_status read_line(nccl_run *run, char *line, point_list *list, plait
         name_test(run, line);
     if (strstr(line, "redop") != NULL)
         run->time_word = strstr(line, "root") != NULL ? 5 : 4;
-    words = cut_words(line, word);
+    // Split the line at blanks.
+    for (char *at = line + strspn(line, " \t"); *at != '\0' && words < MOST_WORDS;
+         at += strspn(at, " \t")) {
+        word[words++] = at;
+        at += strcspn(at, " \t");
+        if (*at != '\0')
+            *at++ = '\0';
+    }
     if (!remark)
         return read_row(run, word, words, list, err);
     if (words > 2 && text_equal(word[1], "Rank"))

@@ -12,30 +12,9 @@ static const double repeats = 0.01;
 
 // ---- the posterior -------------------------------------------------------------------------
 
-static double covariance_of(const int *a, const int *b, const plait_error_parts *parts)
-{
-    double sum = parts->common * parts->common;
-
-    for (int t = 0; t < PLAIT_TRAITS; t++)
-        if (a[t] == b[t])
-            sum += parts->trait[t] * parts->trait[t];
-    return sum;
-}
-
 static bool is_deviation(double number)
 {
     return number >= 0.0 && number <= 1e30; // sums of squares stay finite
-}
-
-static plait_status check_parts(const plait_error_parts *parts, plait_error *err)
-{
-    bool holds = parts && is_deviation(parts->common) && is_deviation(parts->own);
-
-    for (int t = 0; holds && t < PLAIT_TRAITS; t++)
-        holds = is_deviation(parts->trait[t]);
-    return holds ? PLAIT_OK
-                 : plait_fail(err, PLAIT_ERROR_RANGE, "parts",
-                              "expected standard deviations of 0 or more, found others");
 }
 
 plait_status plait_posterior_make(const plait_degrees *const *degrees, const double *predicted_s,
@@ -49,7 +28,12 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
         if (!(predicted_s[i] > 0.0 && isfinite(predicted_s[i])))
             return plait_fail(err, PLAIT_ERROR_RANGE, "predicted_s",
                               "expected step times above 0 s, found %g", predicted_s[i]);
-    PLAIT_TRY(check_parts(parts, err));
+    bool valid = parts != NULL && is_deviation(parts->common) && is_deviation(parts->own);
+    for (int t = 0; valid && t < PLAIT_TRAITS; t++)
+        valid = is_deviation(parts->trait[t]);
+    if (!valid)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "parts",
+                          "expected standard deviations of 0 or more, found others");
     const size_t n = (size_t)plans;
     int(*trait)[PLAIT_TRAITS] = plait_arena_alloc(arena, n + 1, sizeof *trait);
 
@@ -63,9 +47,15 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
     for (int i = 0; i < plans; i++) {
         plait_traits_of(degrees[i], trait[i]);
         out->mean[i] = log(predicted_s[i]);
-        for (int j = 0; j <= i; j++)
+        for (int j = 0; j <= i; j++) {
+            double sum = parts->common * parts->common;
+
+            for (int t = 0; t < PLAIT_TRAITS; t++)
+                if (trait[i][t] == trait[j][t])
+                    sum += parts->trait[t] * parts->trait[t];
             out->covariance[i * plans + j] = out->covariance[j * plans + i] =
-                covariance_of(trait[i], trait[j], parts) + (i == j ? parts->own * parts->own : 0.0);
+                sum + (i == j ? parts->own * parts->own : 0.0);
+        }
     }
     return PLAIT_OK;
 }
@@ -107,14 +97,19 @@ plait_plan_posterior plait_posterior_of_plan(const plait_posterior *b, int plan)
                                   step_s * exp(quantile90 * sigma)};
 }
 
-// ---- draws ---------------------------------------------------------------------------------
+// ---- choice of plans to try ----------------------------------------------------------------
 
 enum { DRAWS = 4000 };
 
-/* Computes L of covariance = L L' (Cholesky). Diagonal rests within rounding of 0 count as 0. */
-static void cholesky(const plait_posterior *b, double *l)
+/*
+ * Draws the logarithms of all steps, out[DRAWS x plans], with L of covariance = L L' (Cholesky).
+ * Diagonal rests within rounding of 0 count as 0. `l` and `z` are scratch, [plans x plans] and
+ * [plans].
+ */
+static void draw_steps(const plait_posterior *b, double *l, double *z, double *out)
 {
     const int n = b->plans;
+    uint64_t state = 1;
 
     for (int i = 0; i < n; i++)
         for (int j = 0; j <= i; j++) {
@@ -126,14 +121,6 @@ static void cholesky(const plait_posterior *b, double *l)
             else
                 l[i * n + j] = l[j * n + j] > 0.0 ? rest / l[j * n + j] : 0.0;
         }
-}
-
-/* Draws the logarithms of all steps: out[DRAWS x plans]. `z` is scratch [plans]. */
-static void draw_steps(const plait_posterior *b, const double *l, double *z, double *out)
-{
-    const int n = b->plans;
-    uint64_t state = 1;
-
     for (int d = 0; d < DRAWS; d++)
         for (int i = 0; i < n; i++) {
             double sum = b->mean[i];
@@ -143,8 +130,6 @@ static void draw_steps(const plait_posterior *b, const double *l, double *z, dou
             out[(size_t)d * (size_t)n + (size_t)i] = sum;
         }
 }
-
-// ---- choice of plans to try ----------------------------------------------------------------
 
 typedef struct trial {
     const plait_posterior *belief;
@@ -158,87 +143,34 @@ static double step_at(const trial *t, int draw, int plan)
     return t->step[(size_t)draw * (size_t)t->belief->plans + (size_t)plan];
 }
 
-/* Returns the mean relative loss of the best of the plans tried and one more. */
-static double regret_with(const trial *t, int plan)
-{
-    double sum = 0.0;
-
-    for (int d = 0; d < DRAWS; d++)
-        sum += exp(fmin(t->tried[d], step_at(t, d, plan)) - t->best[d]) - 1.0;
-    return sum / DRAWS;
-}
-
-static void measure_plan(trial *t, int plan)
-{
-    for (int d = 0; d < DRAWS; d++)
-        t->tried[d] = fmin(t->tried[d], step_at(t, d, plan));
-}
-
-static bool is_taken(const plait_tries *out, const plait_posterior *b, int plan)
-{
-    for (int i = 0; i < out->count; i++)
-        if (out->plan[i] == plan)
-            return true;
-    return b->measured[plan];
-}
-
-static bool take_best(trial *t, plait_tries *out)
+/* Tries the plan with the least mean relative loss; returns false if all are tried or measured. */
+static bool try_best(trial *t, plait_tries *out)
 {
     int best = -1;
     double least = HUGE_VAL;
 
     for (int i = 0; i < t->belief->plans; i++) {
-        const double regret = is_taken(out, t->belief, i) ? HUGE_VAL : regret_with(t, i);
-        if (regret < least) {
-            least = regret;
+        bool taken = t->belief->measured[i];
+        double sum = 0.0;
+
+        for (int k = 0; k < out->count && !taken; k++)
+            taken = out->plan[k] == i;
+        if (taken)
+            continue;
+        for (int d = 0; d < DRAWS; d++)
+            sum += exp(fmin(t->tried[d], step_at(t, d, i)) - t->best[d]) - 1.0;
+        if (sum / DRAWS < least) {
+            least = sum / DRAWS;
             best = i;
         }
     }
     if (best < 0)
         return false;
-    measure_plan(t, best);
+    for (int d = 0; d < DRAWS; d++)
+        t->tried[d] = fmin(t->tried[d], step_at(t, d, best));
     out->plan[out->count] = best;
     out->regret[out->count++] = least;
     return true;
-}
-
-/*
- * Sets the mean relative loss of the best measured plan, and the 95 % quantile of the possible
- * gain.
- */
-static void look_at_measured(const trial *t, double *loss, plait_tries *out)
-{
-    double sum = 0.0;
-
-    for (int d = 0; d < DRAWS; d++) {
-        loss[d] = 1.0 - exp(t->best[d] - t->tried[d]);
-        sum += exp(t->tried[d] - t->best[d]) - 1.0;
-    }
-    qsort(loss, DRAWS, sizeof *loss, compare_doubles);
-    out->now = sum / DRAWS;
-    out->gain = loss[DRAWS * 95 / 100];
-}
-
-static bool any_measured(const plait_posterior *b)
-{
-    for (int i = 0; i < b->plans; i++)
-        if (b->measured[i])
-            return true;
-    return false;
-}
-
-static void begin_trial(trial *t)
-{
-    const int n = t->belief->plans;
-
-    for (int d = 0; d < DRAWS; d++) {
-        t->best[d] = t->tried[d] = HUGE_VAL;
-        for (int i = 0; i < n; i++) {
-            t->best[d] = fmin(t->best[d], step_at(t, d, i));
-            if (t->belief->measured[i])
-                t->tried[d] = fmin(t->tried[d], step_at(t, d, i));
-        }
-    }
 }
 
 plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_arena *scratch,
@@ -255,15 +187,32 @@ plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_are
     double *step = plait_arena_alloc(scratch, n * DRAWS + 1, sizeof *step);
     trial t = {b, step, plait_arena_alloc(scratch, DRAWS, sizeof *t.best),
                plait_arena_alloc(scratch, DRAWS, sizeof *t.tried)};
+    bool any_measured = false;
+    double sum = 0.0;
 
     *out = (plait_tries){.now = HUGE_VAL, .gain = 1.0};
     PLAIT_TRY(plait_check_allocated(l && z && step && t.best && t.tried, err));
-    cholesky(b, l);
     draw_steps(b, l, z, step);
-    begin_trial(&t);
-    if (any_measured(b))
-        look_at_measured(&t, z, out);
-    while (out->count < most && take_best(&t, out))
+    for (int d = 0; d < DRAWS; d++) {
+        t.best[d] = t.tried[d] = HUGE_VAL;
+        for (int i = 0; i < b->plans; i++) {
+            t.best[d] = fmin(t.best[d], step_at(&t, d, i));
+            if (b->measured[i])
+                t.tried[d] = fmin(t.tried[d], step_at(&t, d, i));
+            any_measured = any_measured || b->measured[i];
+        }
+    }
+    if (any_measured) {
+        // The mean relative loss of the best measured plan, and the 95 % quantile of the gain.
+        for (int d = 0; d < DRAWS; d++) {
+            z[d] = 1.0 - exp(t.best[d] - t.tried[d]);
+            sum += exp(t.tried[d] - t.best[d]) - 1.0;
+        }
+        qsort(z, DRAWS, sizeof *z, compare_doubles);
+        out->now = sum / DRAWS;
+        out->gain = z[DRAWS * 95 / 100];
+    }
+    while (out->count < most && try_best(&t, out))
         ;
     plait_arena_rewind(scratch, mark);
     return PLAIT_OK;

@@ -15,17 +15,6 @@ static const char *const titles[] = {
 static const char *const subjects[] = {"step", "memory", NULL};
 enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
-/* Columns of traits may be missing, as in older files: all plans then have the same trait. */
-static plait_status check_columns(const csv_table *table, plait_error *err)
-{
-    PLAIT_TRY(csv_table_among(table, titles, err));
-    for (int i = 0; titles[i] != NULL; i++)
-        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
-                              "expected a column \"%s\", found none", titles[i]);
-    return PLAIT_OK;
-}
-
 static const char *text_of(const csv_table *table, size_t row, const char *title)
 {
     return csv_table_text(table, row, csv_table_column(table, title));
@@ -79,7 +68,12 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
     plait_evidence_row *row[SUBJECTS];
     size_t count[SUBJECTS] = {0};
 
-    PLAIT_TRY(check_columns(table, err));
+    PLAIT_TRY(csv_table_among(table, titles, err));
+    // Columns of traits may be missing, as in older files: all plans then have the same trait.
+    for (int i = 0; titles[i] != NULL; i++)
+        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
+                              "expected a column \"%s\", found none", titles[i]);
     for (int s = 0; s < SUBJECTS; s++)
         if ((row[s] = plait_arena_alloc(arena, table->rows + 1, sizeof **row)) == NULL)
             return plait_fail_nomem(err);
@@ -122,13 +116,6 @@ plait_status plait_evidence_find(plait_arena *arena, plait_evidence *out, plait_
 
 /* ---- writing ---- */
 
-static void append_titles(text_builder *out)
-{
-    for (int i = 0; titles[i] != NULL; i++)
-        text_append_printf(out, "%s%s", i > 0 ? "," : "", titles[i]);
-    text_append_char(out, '\n');
-}
-
 /* Appends a quoted cell (RFC 4180) and a comma. */
 static void append_cell(text_builder *out, const char *text)
 {
@@ -161,7 +148,9 @@ plait_status plait_evidence_text(const plait_evidence *evidence, plait_arena *ar
     text_builder out;
 
     text_builder_init(&out, arena);
-    append_titles(&out);
+    for (int i = 0; titles[i] != NULL; i++)
+        text_append_printf(&out, "%s%s", i > 0 ? "," : "", titles[i]);
+    text_append_char(&out, '\n');
     append_rows(&out, subjects[OF_STEP], evidence->row, evidence->count);
     append_rows(&out, subjects[OF_MEMORY], evidence->memory, evidence->memories);
     *text = text_builder_finish(&out, length);

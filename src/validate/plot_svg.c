@@ -72,53 +72,29 @@ static double panel_position(const panel *p, double log_s)
     return PANEL * (log_s - p->low) / (p->high - p->low);
 }
 
-static void widen_range(panel *p, double seconds)
-{
-    p->low = fmin(p->low, log10(seconds));
-    p->high = fmax(p->high, log10(seconds));
-}
-
-/* Sets the range to that of all points with a margin; it covers at least a factor of two. */
-static void fit_range(const plait_validation *v, const size_t *row, size_t rows, panel *p)
-{
-    p->low = HUGE_VAL;
-    p->high = -HUGE_VAL;
-    for (size_t i = 0; i < rows; i++) {
-        widen_range(p, v->runs->run[row[i]].step_s);
-        widen_range(p, v->price[row[i]].cost.step_s);
-    }
-    const double room = 0.06 + fmax(0.0, 0.18 - (p->high - p->low) / 2.0);
-
-    p->low -= room;
-    p->high += room;
-}
-
-static void draw_tick(const panel *p, double seconds)
-{
-    const double place = panel_position(p, log10(seconds));
-    char text[24];
-
-    if (place < 0.0 || place > PANEL)
-        return;
-    text_format(text, sizeof text, "%.3g", seconds);
-    append_line(p->out, "grid", p->x + place, p->y, p->x + place, p->y - PANEL);
-    append_line(p->out, "grid", p->x, p->y - place, p->x + PANEL, p->y - place);
-    text_append_printf(
-        p->out,
-        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>"
-        "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
-        p->x + place, p->y + 15.0, text, p->x - 5.0, p->y - place + 4.0, text);
-}
-
 /* Draws ticks at 1 of each decade; at 1, 2, 5 for a range below 2 decades; at 1 to 9 below 0.7. */
 static void draw_ticks(const panel *p)
 {
     const double range = p->high - p->low;
 
     for (int decade = (int)floor(p->low); decade <= (int)ceil(p->high); decade++)
-        for (int digit = 1; digit <= 9; digit++)
-            if (digit == 1 || range < 0.7 || (range < 2.0 && (digit == 2 || digit == 5)))
-                draw_tick(p, digit * pow(10.0, decade));
+        for (int digit = 1; digit <= 9; digit++) {
+            const double seconds = digit * pow(10.0, decade);
+            const double place = panel_position(p, log10(seconds));
+            char text[24];
+
+            if ((digit != 1 && range >= 0.7 && (range >= 2.0 || (digit != 2 && digit != 5))) ||
+                place < 0.0 || place > PANEL)
+                continue;
+            text_format(text, sizeof text, "%.3g", seconds);
+            append_line(p->out, "grid", p->x + place, p->y, p->x + place, p->y - PANEL);
+            append_line(p->out, "grid", p->x, p->y - place, p->x + PANEL, p->y - place);
+            text_append_printf(
+                p->out,
+                "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">%s</text>"
+                "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
+                p->x + place, p->y + 15.0, text, p->x - 5.0, p->y - place + 4.0, text);
+        }
 }
 
 /* Draws the line predicted = factor * measured, clipped to the square. */
@@ -155,47 +131,41 @@ static void draw_frame(const panel *p, const plait_error_group *group)
                        p->x - LEFT + 14.0, p->y - PANEL / 2.0);
 }
 
-static void draw_runs(const plait_validation *v, const size_t *row, size_t rows, const panel *p)
-{
-    for (size_t i = 0; i < rows; i++) {
-        const plait_run *const run = &v->runs->run[row[i]];
-
-        text_append_printf(p->out, "<circle class=\"run\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
-                           p->x + panel_position(p, log10(run->step_s)),
-                           p->y - panel_position(p, log10(v->price[row[i]].cost.step_s)));
-        append_escaped(p->out, run->id);
-        text_append_printf(p->out, ": %.4g s, predicted %.4g s</title></circle>\n", run->step_s,
-                           v->price[row[i]].cost.step_s);
-    }
-}
-
 static void draw_panel(const plait_validation *v, const row_groups *groups, size_t g, panel p)
 {
-    fit_range(v, groups->row[g], groups->size[g], &p);
+    const size_t *const row = groups->row[g];
+
+    // The range is that of all points with a margin; it covers at least a factor of two.
+    p.low = HUGE_VAL;
+    p.high = -HUGE_VAL;
+    for (size_t i = 0; i < groups->size[g]; i++) {
+        const double measured = log10(v->runs->run[row[i]].step_s);
+        const double predicted = log10(v->price[row[i]].cost.step_s);
+
+        p.low = fmin(fmin(p.low, measured), predicted);
+        p.high = fmax(fmax(p.high, measured), predicted);
+    }
+    const double room = 0.06 + fmax(0.0, 0.18 - (p.high - p.low) / 2.0);
+    p.low -= room;
+    p.high += room;
     draw_ticks(&p);
     draw_frame(&p, &v->group[PLAIT_BY_SOURCE][g]);
     draw_diagonal(&p, 1.0, "exact");
     draw_diagonal(&p, 1.1, "tenth");
     draw_diagonal(&p, 1.0 / 1.1, "tenth");
-    draw_runs(v, groups->row[g], groups->size[g], &p);
+    for (size_t i = 0; i < groups->size[g]; i++) {
+        const plait_run *const run = &v->runs->run[row[i]];
+
+        text_append_printf(p.out, "<circle class=\"run\" cx=\"%.1f\" cy=\"%.1f\" r=\"3\"><title>",
+                           p.x + panel_position(&p, log10(run->step_s)),
+                           p.y - panel_position(&p, log10(v->price[row[i]].cost.step_s)));
+        append_escaped(p.out, run->id);
+        text_append_printf(p.out, ": %.4g s, predicted %.4g s</title></circle>\n", run->step_s,
+                           v->price[row[i]].cost.step_s);
+    }
 }
 
 /* ---- the whole drawing ---- */
-
-static void draw_head(const plait_validation *v, text_builder *out, int width, int height)
-{
-    text_append_printf(out,
-                       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                       "viewBox=\"0 0 %d %d\">\n",
-                       width, height, width, height);
-    text_append(out, style);
-    text_append_printf(out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height);
-    text_append_printf(out, "<text class=\"title\" x=\"%d\" y=\"24\">Step times of ", BESIDE);
-    text_append_printf(out, "%zu measured runs: ", v->timed_priced);
-    text_append(out, v->timed_priced > 0 ? "solid line: predicted equals measured; dashed: 10 % off"
-                                         : "nothing to draw");
-    text_append(out, "</text>\n");
-}
 
 plait_status plait_validation_plot(const plait_validation *v, plait_arena *arena, const char **text,
                                    size_t *length, plait_error *err)
@@ -206,7 +176,21 @@ plait_status plait_validation_plot(const plait_validation *v, plait_arena *arena
 
     PLAIT_TRY(groups_of(v, row_source, arena, &groups, err));
     text_builder_init(&out, arena);
-    draw_head(v, &out, PER_ROW * wide, HEAD + (int)((groups.count + PER_ROW - 1) / PER_ROW) * high);
+    const int width = PER_ROW * wide;
+    const int height = HEAD + (int)((groups.count + PER_ROW - 1) / PER_ROW) * high;
+    text_append_printf(&out,
+                       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                       "viewBox=\"0 0 %d %d\">\n",
+                       width, height, width, height);
+    text_append(&out, style);
+    text_append_printf(&out, "<rect width=\"%d\" height=\"%d\" fill=\"white\"/>\n", width, height);
+    text_append_printf(&out, "<text class=\"title\" x=\"%d\" y=\"24\">Step times of ", BESIDE);
+    text_append_printf(&out, "%zu measured runs: ", v->timed_priced);
+    text_append(&out, v->timed_priced > 0
+                          ? "solid line: predicted equals measured; dashed: 10 % off"
+                          : "nothing to draw");
+    text_append(&out, "</text>\n");
+    // Groups of the same rows as the errors by source, so that group g here is group g there.
     for (size_t g = 0; g < groups.count; g++)
         draw_panel(v, &groups, g,
                    (panel){.out = &out,

@@ -31,7 +31,7 @@ static const char *const mlp_name[PLAIT_RUN_MLPS + 1] = {"swiglu", "gelu", "relu
 
 typedef enum column_kind { COLUMN_TEXT, COLUMN_INT, COLUMN_NUMBER, COLUMN_WORD } column_kind;
 
-/* A column and its field; read_words() and read_numbers() fill words and measured numbers. */
+/* A column and its field; read_row() names the fields of words and measured numbers. */
 typedef struct run_column {
     const char *title;
     bool required;
@@ -101,129 +101,69 @@ static const run_column columns[] = {
 
 enum { COLUMNS = sizeof columns / sizeof *columns };
 
-static plait_status check_columns(const csv_table *table, plait_error *err)
-{
-    const char *known[COLUMNS + 1] = {NULL};
-
-    for (size_t c = 0; c < COLUMNS; c++)
-        known[c] = columns[c].title;
-    PLAIT_TRY(csv_table_among(table, known, err));
-    for (size_t c = 0; c < COLUMNS; c++)
-        if (columns[c].required && csv_table_column(table, columns[c].title) < 0)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
-                              "expected a column \"%s\", found none", columns[c].title);
-    return PLAIT_OK;
-}
-
 /* ---- rows ---- */
-
-static plait_status read_word(const csv_table *table, size_t row, const char *title,
-                              const char *const *words, int *out, plait_error *err)
-{
-    return csv_table_word(table, row, csv_table_column(table, title), words, out, err);
-}
-
-static plait_status read_words(const csv_table *table, size_t row, plait_run *out, plait_error *err)
-{
-    int mlp = PLAIT_RUN_SWIGLU, outcome = PLAIT_RUN_OK, scope = PLAIT_SCOPE_NONE;
-    int trust = PLAIT_TRUST_HIGH;
-
-    PLAIT_TRY(read_word(table, row, "mlp", mlp_name, &mlp, err));
-    PLAIT_TRY(read_word(table, row, "outcome", plait_run_outcome_name, &outcome, err));
-    PLAIT_TRY(read_word(table, row, "mem_scope", plait_memory_scope_name, &scope, err));
-    PLAIT_TRY(read_word(table, row, "trust", plait_trust_name, &trust, err));
-    out->mlp = (plait_run_mlp)mlp;
-    out->outcome = (plait_run_outcome)outcome;
-    out->scope = (plait_memory_scope)scope;
-    out->trust = (plait_trust)trust;
-    return PLAIT_OK;
-}
-
-static plait_status read_number(const csv_table *table, size_t row, const char *title, double min,
-                                double max, double *out, plait_error *err)
-{
-    return csv_table_number(table, row, csv_table_column(table, title), min, max, out, err);
-}
-
-static plait_status read_numbers(const csv_table *table, size_t row, plait_run *out,
-                                 plait_error *err)
-{
-    double peak_gib = (double)NAN;
-
-    PLAIT_TRY(read_number(table, row, "nic_gbps", 1e-3, 1e6, &out->nic_gbps, err));
-    PLAIT_TRY(read_number(table, row, "step_time_s", 1e-6, 1e9, &out->step_s, err));
-    PLAIT_TRY(read_number(table, row, "mem_peak_gib", 1e-9, 1e9, &peak_gib, err));
-    out->peak_bytes = peak_gib * PLAIT_GIB;
-    return PLAIT_OK;
-}
-
-static plait_status read_cell(const csv_table *table, size_t row, const run_column *column,
-                              plait_run *out, plait_error *err)
-{
-    char *const field = (char *)out + column->offset;
-    const int at = csv_table_column(table, column->title);
-
-    if (column->kind == COLUMN_TEXT) {
-        const char *const text = csv_table_text(table, row, at);
-
-        memcpy(field, &text, sizeof text);
-        return PLAIT_OK;
-    }
-    if (column->kind == COLUMN_INT) {
-        int number;
-
-        memcpy(&number, field, sizeof number);
-        PLAIT_TRY(csv_table_int(table, row, at, column->min, column->max, &number, err));
-        memcpy(field, &number, sizeof number);
-    }
-    return PLAIT_OK;
-}
-
-/*
- * Replaces the runtime name of an earlier version by today's and a note on gradient
- * synchronisation.
- */
-static plait_status translate_runtime(plait_run *run, plait_arena *arena, plait_error *err)
-{
-    const runtime_alias *const alias = runtime_alias_find(run->runtime);
-
-    if (alias == NULL)
-        return PLAIT_OK;
-    run->runtime = alias->runtime;
-    run->notes = plait_arena_printf(arena, "grad-sync=%s %s",
-                                    plait_grad_sync_name[alias->grad_sync], run->notes);
-    return run->notes != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
 
 static plait_status read_row(const csv_table *table, size_t row, plait_arena *arena, plait_run *out,
                              plait_error *err)
 {
+    int mlp = PLAIT_RUN_SWIGLU, outcome = PLAIT_RUN_OK, scope = PLAIT_SCOPE_NONE;
+    int trust = PLAIT_TRUST_HIGH;
+    double peak_gib = (double)NAN;
+    const struct {
+        const char *title;
+        const char *const *words;
+        int *index;
+    } words[] = {{"mlp", mlp_name, &mlp},
+                 {"outcome", plait_run_outcome_name, &outcome},
+                 {"mem_scope", plait_memory_scope_name, &scope},
+                 {"trust", plait_trust_name, &trust}};
+    const struct {
+        const char *title;
+        double min, max, *number;
+    } numbers[] = {{"nic_gbps", 1e-3, 1e6, &out->nic_gbps},
+                   {"step_time_s", 1e-6, 1e9, &out->step_s},
+                   {"mem_peak_gib", 1e-9, 1e9, &peak_gib}};
+
     *out = (plait_run){.line = table->line[row], .sp = -1, .zero = -1, .step_s = (double)NAN};
-    for (size_t c = 0; c < COLUMNS; c++)
-        PLAIT_TRY(read_cell(table, row, &columns[c], out, err));
-    PLAIT_TRY(translate_runtime(out, arena, err));
-    PLAIT_TRY(read_words(table, row, out, err));
-    return read_numbers(table, row, out, err);
+    for (const run_column *column = columns; column < columns + COLUMNS; column++) {
+        char *const field = (char *)out + column->offset;
+        const int at = csv_table_column(table, column->title);
+
+        if (column->kind == COLUMN_TEXT) {
+            const char *const text = csv_table_text(table, row, at);
+
+            memcpy(field, &text, sizeof text);
+        } else if (column->kind == COLUMN_INT) {
+            int number;
+
+            memcpy(&number, field, sizeof number);
+            PLAIT_TRY(csv_table_int(table, row, at, column->min, column->max, &number, err));
+            memcpy(field, &number, sizeof number);
+        }
+    }
+    // The runtime name of an earlier version is today's and a note on gradient synchronisation.
+    const runtime_alias *const alias = runtime_alias_find(out->runtime);
+    if (alias != NULL) {
+        out->runtime = alias->runtime;
+        out->notes = plait_arena_printf(arena, "grad-sync=%s %s",
+                                        plait_grad_sync_name[alias->grad_sync], out->notes);
+        PLAIT_TRY(plait_check_allocated(out->notes, err));
+    }
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++)
+        PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, words[w].title),
+                                 words[w].words, words[w].index, err));
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++)
+        PLAIT_TRY(csv_table_number(table, row, csv_table_column(table, numbers[n].title),
+                                   numbers[n].min, numbers[n].max, numbers[n].number, err));
+    out->mlp = (plait_run_mlp)mlp;
+    out->outcome = (plait_run_outcome)outcome;
+    out->scope = (plait_memory_scope)scope;
+    out->trust = (plait_trust)trust;
+    out->peak_bytes = peak_gib * PLAIT_GIB;
+    return PLAIT_OK;
 }
 
 /* ---- a row that a program made ---- */
-
-static bool is_within(const plait_run *run, const run_column *column)
-{
-    const char *const field = (const char *)run + column->offset;
-    const char *text;
-    int number;
-
-    if (column->kind == COLUMN_TEXT) {
-        memcpy(&text, field, sizeof text);
-        return text != NULL;
-    }
-    if (column->kind != COLUMN_INT)
-        return true;
-    memcpy(&number, field, sizeof number);
-    return number == 0 || (number >= column->min && number <= column->max) ||
-           (number == -1 && column->min == 0);
-}
 
 /* Returns whether a figure is valid: positive and finite, or NaN for not measured. */
 static bool is_measured(double figure)
@@ -233,11 +173,21 @@ static bool is_measured(double figure)
 
 plait_status runs_check_row(const plait_run *run, plait_error *err)
 {
-    for (size_t c = 0; c < COLUMNS; c++)
-        if (!is_within(run, &columns[c]))
+    for (const run_column *column = columns; column < columns + COLUMNS; column++) {
+        const char *const field = (const char *)run + column->offset;
+        const char *text = "";
+        int number = 0;
+
+        if (column->kind == COLUMN_TEXT)
+            memcpy(&text, field, sizeof text);
+        else if (column->kind == COLUMN_INT)
+            memcpy(&number, field, sizeof number);
+        if (text == NULL || (number != 0 && (number < column->min || number > column->max) &&
+                             (number != -1 || column->min != 0)))
             return plait_fail(
-                err, PLAIT_ERROR_RANGE, columns[c].title,
+                err, PLAIT_ERROR_RANGE, column->title,
                 "expected a value within the limits of a file of runs, found another");
+    }
     if ((unsigned)run->mlp > PLAIT_RUN_RELU2 || (unsigned)run->outcome >= PLAIT_RUN_OUTCOMES ||
         (unsigned)run->scope >= PLAIT_SCOPES || (unsigned)run->trust >= PLAIT_TRUSTS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "run",
@@ -256,8 +206,15 @@ static plait_status read_rows(const csv_table *table, plait_arena *arena, plait_
                               plait_error *err)
 {
     plait_run *run = plait_arena_alloc(arena, table->rows, sizeof *run);
+    const char *known[COLUMNS + 1] = {NULL};
 
-    PLAIT_TRY(check_columns(table, err));
+    for (size_t c = 0; c < COLUMNS; c++)
+        known[c] = columns[c].title;
+    PLAIT_TRY(csv_table_among(table, known, err));
+    for (size_t c = 0; c < COLUMNS; c++)
+        if (columns[c].required && csv_table_column(table, columns[c].title) < 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
+                              "expected a column \"%s\", found none", columns[c].title);
     PLAIT_TRY(plait_check_allocated(run, err));
     for (size_t row = 0; row < table->rows; row++)
         PLAIT_TRY(read_row(table, row, arena, &run[row], err));

@@ -35,23 +35,9 @@ static plait_service price_way(const plait_serve_run *run, int way, const plait_
     return plait_serve(&d, load);
 }
 
-/*
- * The server is overloaded: model the load as a closed loop at the allowed concurrency, or as
- * offline if there is no limit.
- */
-static plait_load saturating_load(plait_load load)
-{
-    static const double unbounded = 1e6;
-
-    load.kind = load.concurrency > 0.0 && load.concurrency < unbounded ? PLAIT_LOAD_CLOSED
-                                                                       : PLAIT_LOAD_OFFLINE;
-    if (load.kind == PLAIT_LOAD_OFFLINE)
-        load.concurrency = 0.0;
-    return load;
-}
-
 plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engine *engine)
 {
+    static const double unbounded = 1e6;
     plait_load queued = run->load;
     int best = 0;
     double most = -1.0;
@@ -67,57 +53,53 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
         }
     }
     const plait_service s = price_way(run, best, engine, run->load);
-    return s.stable || run->load.kind != PLAIT_LOAD_RATE
-               ? s
-               : price_way(run, best, engine, saturating_load(run->load));
+    if (s.stable || run->load.kind != PLAIT_LOAD_RATE)
+        return s;
+    // The server is overloaded: model the load as a closed loop at the allowed concurrency, or as
+    // offline if there is no limit.
+    plait_load loop = run->load;
+    loop.kind = PLAIT_LOAD_CLOSED;
+    return price_way(run, best, engine,
+                     loop.concurrency > 0.0 && loop.concurrency < unbounded ? loop : queued);
 }
 
 /* ---- all runs ---- */
 
+/* Scratch of the sums: [runs] each. */
 typedef struct sums {
     double *error, *ratio;
-    size_t count;
-    int within, covered;
 } sums;
 
-static void add_error(sums *s, double predicted, double measured, const double *band)
+static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, int figure, sums *s)
 {
-    const double ratio = predicted / measured;
+    size_t count = 0;
+    int within = 0, covered = 0;
 
-    s->ratio[s->count] = ratio - 1.0;
-    s->error[s->count] = fabs(ratio - 1.0);
-    s->within += fabs(ratio - 1.0) <= 0.2;
-    if (band != NULL)
-        s->covered += measured >= predicted * band[0] && measured <= predicted * band[1];
-    s->count++;
-}
-
-static plait_serve_errors errors_of(sums *s)
-{
-    if (s->count == 0)
-        return (plait_serve_errors){0};
-    return (plait_serve_errors){
-        .rows = (int)s->count,
-        .mean = statistics_mean(s->error, s->count),
-        .median = statistics_quantile(s->error, s->count, 0.5),
-        .bias = statistics_quantile(s->ratio, s->count, 0.5),
-        .within = (double)s->within / (double)s->count,
-        .covered = (double)s->covered / (double)s->count,
-    };
-}
-
-static void sum_errors(const plait_serve_validation *v, int mode, int figure, sums *s)
-{
-    s->count = 0;
-    s->within = s->covered = 0;
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_serve_run *run = &v->runs->run[i];
+        const double measured = run->measured[figure];
+
         if ((int)run->mode != mode || run->low || run->note[0] != '\0' || !v->service[i].stable ||
-            !(run->measured[figure] > 0.0))
+            !(measured > 0.0))
             continue;
-        add_error(s, plait_service_figure(&v->service[i], figure), run->measured[figure],
-                  figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL);
+        const double predicted = plait_service_figure(&v->service[i], figure);
+        const double *const band = figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL;
+        s->ratio[count] = predicted / measured - 1.0;
+        s->error[count] = fabs(s->ratio[count]);
+        within += s->error[count++] <= 0.2;
+        covered +=
+            band != NULL && measured >= predicted * band[0] && measured <= predicted * band[1];
     }
+    if (count == 0)
+        return (plait_serve_errors){0};
+    return (plait_serve_errors){
+        .rows = (int)count,
+        .mean = statistics_mean(s->error, count),
+        .median = statistics_quantile(s->error, count, 0.5),
+        .bias = statistics_quantile(s->ratio, count, 0.5),
+        .within = (double)within / (double)count,
+        .covered = (double)covered / (double)count,
+    };
 }
 
 /* ---- choices ---- */
@@ -208,16 +190,6 @@ static void sum_choices(plait_serve_validation *v)
     }
 }
 
-static const plait_engine *engine_of(const plait_serve_runs *runs, size_t i)
-{
-    const plait_serve_run *run = &runs->run[i];
-
-    if (runs->given != NULL && runs->given[i] != NULL)
-        return runs->given[i];
-    return plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
-                           run->version);
-}
-
 plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                   plait_serve_validation *out, plait_error *err)
 {
@@ -232,7 +204,10 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {
-            out->engine[i] = engine_of(runs, i);
+            out->engine[i] = runs->given != NULL && runs->given[i] != NULL
+                                 ? runs->given[i]
+                                 : plait_engine_of(runs->engine, runs->engines, run->kind,
+                                                   run->vendor, run->month, run->version);
             out->service[i] = plait_serve_run_price(run, out->engine[i]);
             if (!out->service[i].stable)
                 run->note = "out of memory or overloaded";
@@ -242,10 +217,8 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
         out->priced += !run->low && run->note[0] == '\0';
     }
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
-        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
-            sum_errors(out, m, f, &s);
-            out->errors[m][f] = errors_of(&s);
-        }
+        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
+            out->errors[m][f] = sum_errors(out, m, f, &s);
     sum_choices(out);
     return PLAIT_OK;
 }

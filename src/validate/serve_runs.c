@@ -179,17 +179,16 @@ static plait_status find_cluster(reader *r, const char *accelerator, int gpus_pe
     return faults_only(status, &unknown, err);
 }
 
-static bool same_serving(const plait_serving *a, const plait_serving *b)
-{
-    return a->model == b->model && a->cluster == b->cluster && a->weights == b->weights &&
-           a->kv == b->kv && memcmp(&a->worker, &b->worker, sizeof a->worker) == 0;
-}
-
 static const known_table *table_of(reader *r, const plait_serving *serving)
 {
-    for (size_t i = 0; i < r->tables; i++)
-        if (same_serving(&r->known[i]->serving, serving))
+    for (size_t i = 0; i < r->tables; i++) {
+        const plait_serving *const s = &r->known[i]->serving;
+
+        if (s->model == serving->model && s->cluster == serving->cluster &&
+            s->weights == serving->weights && s->kv == serving->kv &&
+            memcmp(&s->worker, &serving->worker, sizeof s->worker) == 0)
             return r->known[i];
+    }
     known_table *k = plait_arena_alloc(r->arena, 1, sizeof *k);
     if (k == NULL || r->tables == MOST_TABLES)
         return NULL;
@@ -310,24 +309,18 @@ static plait_status read_worker(const reader *r, size_t row, const column at[4],
     return read_int(r, row, at[3], &out->dp_attention, err);
 }
 
-/* Converts attention-data-parallel ranks of a dense model to replicas, since they share nothing. */
-static void convert_replicas(const plait_model *model, plait_worker *worker, int *count)
-{
-    if (model_has_experts(model))
-        return;
-    *count *= worker->dp_attention;
-    worker->dp_attention = 1;
-    worker->ep = 1;
-}
-
 /* Adds one pool to the run's next deployment, or sets the run's note if it cannot be priced. */
-static plait_status add_pool(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+static plait_status add_pool(reader *r, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, int pool, int workers, plait_error *err)
 {
     plait_deployment *d = &run->way[run->ways];
 
-    (void)row;
-    convert_replicas(serving.model, &serving.worker, &workers);
+    // Attention-data-parallel ranks of a dense model share nothing: they are replicas.
+    if (!model_has_experts(serving.model)) {
+        workers *= serving.worker.dp_attention;
+        serving.worker.dp_attention = 1;
+        serving.worker.ep = 1;
+    }
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker),
                            &serving.cluster, err));
     if (serving.cluster == NULL) {
@@ -358,7 +351,7 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
         int count = 1;
         PLAIT_TRY(read_int(r, row, workers[p], &count, err));
         PLAIT_TRY(read_worker(r, row, degrees[p], &serving.worker, err));
-        PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, p, count, err));
+        PLAIT_TRY(add_pool(r, run, serving, gpus_per_node, p, count, err));
     }
     plait_deployment *d = &run->way[0];
     d->disaggregated = true;
@@ -373,27 +366,13 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
     return PLAIT_OK;
 }
 
-static plait_status read_one(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
-                             int gpus_per_node, plait_error *err)
-{
-    static const column degrees[4] = {AT_tp, AT_pp, AT_ep, AT_dp_attn};
-    int replicas = 1;
-
-    PLAIT_TRY(read_int(r, row, AT_replicas, &replicas, err));
-    PLAIT_TRY(read_worker(r, row, degrees, &serving.worker, err));
-    PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, 0, 1, err));
-    run->way[0].replicas = replicas;
-    run->ways = run->note[0] == '\0';
-    return PLAIT_OK;
-}
-
 enum { MOST_WAYS = 32 };
 
 /*
  * For a run without published degrees: adds all workers inside a node, with tensor-parallel or
  * attention-data-parallel ranks, and with or without expert parallelism.
  */
-static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_serving serving,
+static plait_status read_any(reader *r, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, plait_error *err)
 {
     const bool experts = model_has_experts(serving.model);
@@ -406,7 +385,7 @@ static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_
                     continue;
                 serving.worker = (plait_worker){size / dp, 1, dp, ep};
                 run->note = "";
-                PLAIT_TRY(add_pool(r, row, run, serving, gpus_per_node, 0, 1, err));
+                PLAIT_TRY(add_pool(r, run, serving, gpus_per_node, 0, 1, err));
                 run->way[run->ways].replicas = gpus / size;
                 if (run->note[0] == '\0')
                     run->ways++;
@@ -416,38 +395,14 @@ static plait_status read_any(reader *r, size_t row, plait_serve_run *run, plait_
     return PLAIT_OK;
 }
 
-/* Reads requests per user of a closed loop; 10 if not published, as in most benchmarks. */
-static plait_status read_rounds(const reader *r, size_t row, plait_load *load, plait_error *err)
-{
-    static const double usual = 10.0;
-    double requests = 0.0;
-
-    PLAIT_TRY(read_number(r, row, AT_num_requests, 1e12, &requests, err));
-    load->rounds = usual;
-    if (requests > 0.0 && load->concurrency > 0.0)
-        load->rounds = fmax(requests / load->concurrency, 1.0);
-    return PLAIT_OK;
-}
-
-/* Reads speculative decoding: the published number of draft tokens, else 2. */
-static plait_status read_drafts(const reader *r, size_t row, plait_load *load, plait_error *err)
-{
-    const char *spec = read_text(r, row, AT_spec);
-
-    if (strcmp(spec, "mtp") != 0 && strcmp(spec, "eagle") != 0)
-        return PLAIT_OK;
-    load->draft = 2;
-    load->accept = 0.6;
-    load->draft_layers = 0.02;
-    return csv_table_int(&r->table, row, r->at[AT_draft_tokens], 1, 16, &load->draft, err);
-}
-
 static plait_status read_load(const reader *r, size_t row, plait_serve_run *run, plait_error *err)
 {
     static const plait_load_kind kinds[PLAIT_SERVE_RUN_MODES] = {
         PLAIT_LOAD_CLOSED, PLAIT_LOAD_CLOSED, PLAIT_LOAD_STATIC, PLAIT_LOAD_OFFLINE,
         PLAIT_LOAD_RATE};
     plait_load *load = &run->load;
+    const char *spec = read_text(r, row, AT_spec);
+    double requests = 0.0;
 
     load->kind = kinds[run->mode];
     PLAIT_TRY(read_number(r, row, AT_input_len, 1e12, &load->input, err));
@@ -456,8 +411,17 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     PLAIT_TRY(read_number(r, row, AT_prefix_cached, 1e12, &load->cached, err));
     PLAIT_TRY(read_number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
     PLAIT_TRY(read_number(r, row, AT_request_rate, 1e12, &load->rate, err));
-    PLAIT_TRY(read_rounds(r, row, load, err));
-    PLAIT_TRY(read_drafts(r, row, load, err));
+    PLAIT_TRY(read_number(r, row, AT_num_requests, 1e12, &requests, err));
+    // Requests per user of a closed loop; 10 if not published, as in most benchmarks.
+    load->rounds =
+        requests > 0.0 && load->concurrency > 0.0 ? fmax(requests / load->concurrency, 1.0) : 10.0;
+    // Speculative decoding: the published number of draft tokens, else 2.
+    if (strcmp(spec, "mtp") == 0 || strcmp(spec, "eagle") == 0) {
+        load->draft = 2;
+        load->accept = 0.6;
+        load->draft_layers = 0.02;
+        PLAIT_TRY(csv_table_int(&r->table, row, r->at[AT_draft_tokens], 1, 16, &load->draft, err));
+    }
     if (load->kind == PLAIT_LOAD_CLOSED && load->rate > 0.0)
         load->kind = PLAIT_LOAD_RATE;
     if (load->kind == PLAIT_LOAD_RATE && load->rate <= 0.0)
@@ -471,6 +435,7 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
 
 static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_error *err)
 {
+    static const column degrees[4] = {AT_tp, AT_pp, AT_ep, AT_dp_attn};
     int mode = 0, gpus = 1, gpus_per_node = 8;
     plait_accelerator *gpu = plait_arena_alloc(r->arena, 1, sizeof *gpu);
 
@@ -511,7 +476,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
         read_text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
     const int weights =
         weights_of(read_text(r, row, AT_weight_dtype), published, node->group[0].accelerator);
-    const plait_serving serving = {
+    plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,
         .kv = kv_of(read_text(r, row, AT_kv_dtype), run->kind, weights),
@@ -522,8 +487,14 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     PLAIT_TRY(plait_check_allocated(run->way && run->memory, err));
     if (run->mode == PLAIT_SERVE_RUN_DISAGGREGATED)
         return read_apart(r, row, run, serving, gpus_per_node, err);
-    return published ? read_one(r, row, run, serving, gpus_per_node, err)
-                     : read_any(r, row, run, serving, gpus_per_node, err);
+    if (!published)
+        return read_any(r, run, serving, gpus_per_node, err);
+    run->way[0].replicas = 1;
+    PLAIT_TRY(read_int(r, row, AT_replicas, &run->way[0].replicas, err));
+    PLAIT_TRY(read_worker(r, row, degrees, &serving.worker, err));
+    PLAIT_TRY(add_pool(r, run, serving, gpus_per_node, 0, 1, err));
+    run->ways = run->note[0] == '\0';
+    return PLAIT_OK;
 }
 
 plait_status plait_serve_runs_load(const char *path, plait_arena *arena, plait_serve_runs *out,
