@@ -105,7 +105,7 @@ static int stack_rank(const char *source, const char *const *stacks)
 static bool is_about(const calibrate_run *run, const calibrate_block *block,
                      const plait_accelerator *accelerator, const point *p)
 {
-    return family_takes(block->family, accelerator, p, block->block) && !names_distrusts(p) &&
+    return family_takes(block->family, accelerator, p, block->block) && !names_exclude(p) &&
            names_match(p, run->name);
 }
 

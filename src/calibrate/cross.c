@@ -24,7 +24,7 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
     profile_set others;
     profile_result result;
 
-    PLAIT_TRY(profile_set_forget(all, first->source, arena, &others, err));
+    PLAIT_TRY(profile_set_fit_without(all, first->source, arena, &others, err));
     PLAIT_TRY(profile_fit(&others, first->runtime, 0, arena, &result, err));
     m = profile_set_find(&others, first->runtime);
     for (size_t v = 0; v < m->variants; v++) {
@@ -96,7 +96,7 @@ static plait_status predict_with(const plait_runs *runs, cross_progress *progres
 
     PLAIT_TRY(plait_check_allocated(row, err));
     *out = (plait_evidence){.row = row};
-    PLAIT_TRY(profile_set_learn(runs, NULL, 0, pipelines, arena, &all, err));
+    PLAIT_TRY(profile_set_fit(runs, NULL, 0, pipelines, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {
         if (!is_first(runs, i) || profile_set_find(&all, runs->run[i].runtime) == NULL)
             continue;

@@ -204,8 +204,8 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
 // ---- one profile ---------------------------------------------------------------------------
 
 /* Collects the runs of a profile, or with `all` those of all generations of its engine. */
-static plait_status take_sample(const plait_serve_runs *runs, const plait_engine *profile, bool all,
-                                plait_arena *arena, sample *s, plait_error *err)
+static plait_status collect_sample(const plait_serve_runs *runs, const plait_engine *profile,
+                                   bool all, plait_arena *arena, sample *s, plait_error *err)
 {
     *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
                   .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
@@ -237,8 +237,8 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
 
     *out = *profile;
     out->rows = 0;
-    PLAIT_TRY(take_sample(runs, profile, false, arena, &s, err));
-    PLAIT_TRY(take_sample(runs, profile, true, arena, &all, err));
+    PLAIT_TRY(collect_sample(runs, profile, false, arena, &s, err));
+    PLAIT_TRY(collect_sample(runs, profile, true, arena, &all, err));
     if (s.count == 0)
         return PLAIT_OK;
     for (size_t i = 0; i < s.count; i++)
@@ -268,8 +268,8 @@ plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait
     runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
     PLAIT_TRY(plait_check_allocated(runs->given, err));
     for (size_t e = 0; e < runs->engines; e++) {
-        PLAIT_TRY(take_sample(runs, &runs->engine[e], false, arena, &s, err));
-        PLAIT_TRY(take_sample(runs, &runs->engine[e], true, arena, &all, err));
+        PLAIT_TRY(collect_sample(runs, &runs->engine[e], false, arena, &s, err));
+        PLAIT_TRY(collect_sample(runs, &runs->engine[e], true, arena, &all, err));
         for (size_t i = 0; i < s.count; i++) {
             if (!is_first(&s, i))
                 continue;

@@ -291,7 +291,7 @@ static double fit_until_stable(fit_state *state, double *z, double *variance)
         // Dropping numbers takes more iterations than foreseen, so progress stops at 99 %.
         state->turns++;
         if (watch != NULL)
-            watch->tell(watch->context, smaller(state->turns / foreseen, 0.99));
+            watch->show(watch->context, smaller(state->turns / foreseen, 0.99));
     }
     set_numbers(state, z);
     return scale;
@@ -435,10 +435,29 @@ static plait_status begin_fit(const fit_problem *problem, plait_arena *arena, fi
     return PLAIT_OK;
 }
 
-static void measure_errors(const fit_problem *problem, fit_errors *out)
+plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors *out,
+                     plait_error *err)
 {
+    const plait_arena_mark mark = plait_arena_save(arena);
+    double z[FIT_MAX_NUMBERS];
+    fit_state state;
+    plait_status status;
     int fitted = 0, large = 0;
 
+    assert(problem->numbers >= 1 && problem->numbers <= FIT_MAX_NUMBERS && problem->points >= 1);
+    status = begin_fit(problem, arena, &state, err);
+    if (status == PLAIT_OK && state.trains > 0)
+        status = best_start(&state, z, err);
+    if (status == PLAIT_OK && state.trains > 0)
+        status = drop_undetermined(&state, z, err);
+    plait_arena_rewind(arena, mark);
+    PLAIT_TRY(status);
+    for (int i = 0; i < problem->numbers; i++) {
+        const fit_number *number = &problem->number[i];
+        double *const at = number_address(problem, i);
+
+        *at = number->determined ? fit_rounded(*at, number->unit) : state.initial[i];
+    }
     *out = (fit_errors){.points = problem->points};
     for (int i = 0; i < problem->points; i++) {
         const fit_point *point = &problem->point[i];
@@ -456,30 +475,5 @@ static void measure_errors(const fit_problem *problem, fit_errors *out)
     out->fitted = fitted > 0 ? out->fitted / fitted : -1.0;
     out->held = out->held_out > 0 ? out->held / out->held_out : -1.0;
     out->held_large = large > 0 ? out->held_large / large : -1.0;
-}
-
-plait_status fit_run(const fit_problem *problem, plait_arena *arena, fit_errors *out,
-                     plait_error *err)
-{
-    const plait_arena_mark mark = plait_arena_save(arena);
-    double z[FIT_MAX_NUMBERS];
-    fit_state state;
-    plait_status status;
-
-    assert(problem->numbers >= 1 && problem->numbers <= FIT_MAX_NUMBERS && problem->points >= 1);
-    status = begin_fit(problem, arena, &state, err);
-    if (status == PLAIT_OK && state.trains > 0)
-        status = best_start(&state, z, err);
-    if (status == PLAIT_OK && state.trains > 0)
-        status = drop_undetermined(&state, z, err);
-    plait_arena_rewind(arena, mark);
-    PLAIT_TRY(status);
-    for (int i = 0; i < problem->numbers; i++) {
-        const fit_number *number = &problem->number[i];
-        double *const at = number_address(problem, i);
-
-        *at = number->determined ? fit_rounded(*at, number->unit) : state.initial[i];
-    }
-    measure_errors(problem, out);
     return PLAIT_OK;
 }

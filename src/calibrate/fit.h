@@ -56,7 +56,7 @@ typedef double fit_predict(const void *subject, const void *what);
 
 /** Callback for progress: `share` is the finished part of the fit, 0 to 1. */
 typedef struct fit_watch {
-    void (*tell)(void *context, double share);
+    void (*show)(void *context, double share);
     void *context;
 } fit_watch;
 

@@ -124,7 +124,7 @@ static void estimate_member(const hierarchy *h, hierarchy_member *m)
 
 static bool member_informs(const hierarchy_member *m, int family, int number)
 {
-    return m->family == family && m->runs && m->has[number] && m->teaches[number];
+    return m->family == family && m->runs && m->has[number] && m->informs[number];
 }
 
 /* Returns a spread from squared distances of the level below from its parent. */

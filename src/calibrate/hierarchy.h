@@ -28,7 +28,7 @@ typedef struct hierarchy_member {
     int family;
     bool runs;                       /* whether it has runs; if not, the parabola is ignored */
     bool has[HIERARCHY_NUMBERS];     /* whether the software has this number */
-    bool teaches[HIERARCHY_NUMBERS]; /* whether the parent is estimated from this number */
+    bool informs[HIERARCHY_NUMBERS]; /* whether the parent is estimated from this number */
     double shift[HIERARCHY_NUMBERS]; /* known offset from the parent (shift_mk) */
     double doubt[HIERARCHY_NUMBERS]; /* deviation added to the spread in quadrature (doubt_mk) */
     double at[HIERARCHY_NUMBERS];    /* point of expansion of the parabola */

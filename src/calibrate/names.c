@@ -75,7 +75,7 @@ bool names_measured(const char *accelerator)
  * older kernel than the bursts with which they are compared. TensorRT-LLM's attention on A100
  * reaches 0.49 of the peak, but cuDNN's in published training runs 0.55.
  */
-bool names_distrusts(const point *p)
+bool names_exclude(const point *p)
 {
     const bool aic = text_starts_with(p->source, "aic:");
 

@@ -91,7 +91,7 @@ const char *names_accelerator(const char *measured);
 bool names_match(const point *p, const char *accelerator);
 
 /** Returns whether a known fault of the published tables makes a point unusable. */
-bool names_distrusts(const point *p);
+bool names_exclude(const point *p);
 
 /** Returns whether an accelerator or its stand-in was measured; if not, its rates are guesses. */
 bool names_measured(const char *accelerator);

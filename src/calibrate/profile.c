@@ -81,12 +81,16 @@ static double mean_error(const profile_subject *subject, const fit_point *point,
     return runs > 0 ? sum / runs : (double)NAN;
 }
 
+/* Fits the profile `was`; `software` is the fitted profile of a variant's software, or NULL. */
 static plait_status fit_subject(profile_subject *subject, const profile_set *set,
-                                const profile_member *m, const plait_runtime *software,
-                                plait_arena *arena, profile_result *out, plait_error *err)
+                                const profile_member *m, const plait_runtime *was,
+                                const plait_runtime *software, int variant, plait_arena *arena,
+                                profile_result *out, plait_error *err)
 {
     fit_point *point = plait_arena_alloc(arena, m->runs + 1, sizeof *point);
 
+    subject->runtime = *was;
+    *out = (profile_result){.runtime = *was, .variant = variant};
     out->left_out = plait_arena_alloc(arena, m->runs + 1, sizeof *out->left_out);
     PLAIT_TRY(plait_check_allocated(point && out->left_out, err));
     for (size_t i = 0; i < m->runs; i++) {
@@ -94,13 +98,13 @@ static plait_status fit_subject(profile_subject *subject, const profile_set *set
         // A variant is fitted to the runs of its own releases.
         const bool covered =
             out->variant == 0 ||
-            runtime_variant_at(m->variant, m->variants, run->problem.runtime->date) == out->variant;
+            runtime_variant_at(m->variant, m->variants, run->problem.runtime->date) == variant;
 
         point[i] = (fit_point){.what = run,
                                .measured_s = run->run->step_s,
                                .weight = 1.0,
                                .sweep = run->run->sweep,
-                               .held_out = !profile_set_knows(set, run) || !covered};
+                               .held_out = !profile_set_includes(set, run) || !covered};
         out->runs += !point[i].held_out;
         if (set->without != NULL && strcmp(run->run->source, set->without) == 0 && covered)
             out->left_out[out->left_outs++] =
@@ -133,33 +137,25 @@ static plait_status fit_subject(profile_subject *subject, const profile_set *set
     return PLAIT_OK;
 }
 
-static plait_status fit_one(const profile_set *set, const profile_member *m,
-                            const plait_runtime *was, const plait_runtime *software, int variant,
-                            plait_arena *arena, profile_result *out, plait_error *err)
-{
-    profile_subject subject = {
-        .runtime = *was, .pipelines = set->pipelines, .scratch = plait_arena_new()};
-
-    *out = (profile_result){.runtime = *was, .variant = variant};
-    PLAIT_TRY(plait_check_allocated(subject.scratch, err));
-    const plait_status status = fit_subject(&subject, set, m, software, arena, out, err);
-    plait_arena_free(subject.scratch);
-    return status;
-}
-
 plait_status profile_fit(const profile_set *set, const char *name, int variant, plait_arena *arena,
                          profile_result *out, plait_error *err)
 {
     const profile_member *const m = profile_set_find(set, name);
+    profile_subject subject = {.pipelines = set->pipelines, .scratch = plait_arena_new()};
     char month[RUNTIME_MONTH_SIZE];
     plait_runtime software, was;
+    plait_status status;
 
-    PLAIT_TRY(fit_one(set, m, &m->runtime, NULL, 0, arena, out, err));
-    if (variant == 0)
-        return PLAIT_OK;
-    software = out->runtime;
-    PLAIT_TRY(runtime_find_dated(name, runtime_month(variant, month), false, arena, &was, err));
-    return fit_one(set, m, &was, &software, variant, arena, out, err);
+    PLAIT_TRY(plait_check_allocated(subject.scratch, err));
+    status = fit_subject(&subject, set, m, &m->runtime, NULL, 0, arena, out, err);
+    if (status == PLAIT_OK && variant > 0) {
+        software = out->runtime;
+        status = runtime_find_dated(name, runtime_month(variant, month), false, arena, &was, err);
+        if (status == PLAIT_OK)
+            status = fit_subject(&subject, set, m, &was, &software, variant, arena, out, err);
+    }
+    plait_arena_free(subject.scratch);
+    return status;
 }
 
 double profile_number(const profile_result *result, int i)
@@ -245,8 +241,8 @@ static plait_status apply_whole(const profile_result *result, json_tree *tree, p
     return PLAIT_OK;
 }
 
-static plait_status apply_variant(const profile_result *result, json_tree *tree, plait_arena *arena,
-                                  plait_error *err)
+plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,
+                           plait_error *err)
 {
     const char *const software = plait_runtime_software(&result->runtime);
     const char *const source =
@@ -256,6 +252,8 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
                            "do not determine are those of %s",
                            result->runs, 100.0 * result->after, software);
 
+    if (result->variant == 0)
+        return apply_whole(result, tree, arena, err);
     PLAIT_TRY(plait_check_allocated(source, err));
     for (int i = 0; i < result->numbers; i++) {
         const fit_number *const n = &result->number[i];
@@ -279,11 +277,4 @@ static plait_status apply_variant(const profile_result *result, json_tree *tree,
             err));
     }
     return set_sources(result, tree, source) ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-plait_status profile_apply(const profile_result *result, json_tree *tree, plait_arena *arena,
-                           plait_error *err)
-{
-    return result->variant > 0 ? apply_variant(result, tree, arena, err)
-                               : apply_whole(result, tree, arena, err);
 }

@@ -26,7 +26,7 @@ static const double guessed = 0.25;
 static const double step = 1e-3;
 
 /* Iterations until the numbers converge: for all runs, and after leaving out a source. */
-enum { LEARN_ITERATIONS = 4, FORGET_ITERATIONS = 2 };
+enum { FIT_ITERATIONS = 4, FIT_WITHOUT_ITERATIONS = 2 };
 
 // ---- the fitted numbers --------------------------------------------------------------------
 
@@ -138,7 +138,7 @@ static plait_status linearise_member(const profile_set *set, profile_member *m,
 
 // ---- parabolas of runs ---------------------------------------------------------------------
 
-bool profile_set_knows(const profile_set *set, const plait_run_price *run)
+bool profile_set_includes(const profile_set *set, const plait_run_price *run)
 {
     return !run->unmodelled &&
            (set->without == NULL || strcmp(run->run->source, set->without) != 0);
@@ -155,7 +155,7 @@ static plait_status sum_parabola(const profile_set *set, profile_member *m, plai
 
     PLAIT_TRY(plait_check_allocated(size, err));
     for (size_t i = 0; i < m->runs; i++)
-        if (profile_set_knows(set, m->run[i]))
+        if (profile_set_includes(set, m->run[i]))
             size[count++] = fabs(m->residual[i]);
     qsort(size, count, sizeof *size, compare_doubles);
     // 1.48 times the median absolute residual.
@@ -168,11 +168,11 @@ static plait_status sum_parabola(const profile_set *set, profile_member *m, plai
         const double r = m->residual[row] / (cauchy * scale);
         int same = 0;
 
-        if (!profile_set_knows(set, m->run[row]))
+        if (!profile_set_includes(set, m->run[row]))
             continue;
         // A source with n runs weighs sqrt(n), since they share its site and model.
         for (size_t i = 0; i < m->runs; i++)
-            same += profile_set_knows(set, m->run[i]) &&
+            same += profile_set_includes(set, m->run[i]) &&
                     strcmp(m->run[i]->run->source, m->run[row]->run->source) == 0;
         const double weight = 1.0 / sqrt(same) / (1.0 + r * r) / (believed * believed);
         for (int i = 0; i < PLACES; i++) {
@@ -252,7 +252,7 @@ static plait_status add_member(profile_set *set, const plait_runs *runs, const c
                         (places[k].offset != OVERLAP(dp_exposed) || m.runtime.overlap.grad_reduce ||
                          m.runtime.overlap.ddp);
         m.line.shift[k] = places[k].offset == FACTOR(host_s) && !fused ? log(1000.0 / 400.0) : 0.0;
-        m.line.teaches[k] = !places[k].sourced;
+        m.line.informs[k] = !places[k].sourced;
     }
     set->member[set->members++] = m;
     return PLAIT_OK;
@@ -283,7 +283,7 @@ static plait_status collect_runs(profile_set *set, const plait_validation *v, pl
         // errors of the guesses, so the member then does not count for the parents of these.
         for (int k = 0; k < PLACES && !names_measured(run->accelerator); k++)
             if (places[k].kernels) {
-                m->line.teaches[k] = false;
+                m->line.informs[k] = false;
                 m->line.doubt[k] = guessed;
             }
     }
@@ -292,9 +292,9 @@ static plait_status collect_runs(profile_set *set, const plait_validation *v, pl
 
 // ---- estimation, with and without a source -------------------------------------------------
 
-plait_status profile_set_learn(const plait_runs *runs, const char *name, int variant,
-                               plait_pipelines *pipelines, plait_arena *arena, profile_set *out,
-                               plait_error *err)
+plait_status profile_set_fit(const plait_runs *runs, const char *name, int variant,
+                             plait_pipelines *pipelines, plait_arena *arena, profile_set *out,
+                             plait_error *err)
 {
     hierarchy *const h = &out->families;
     plait_validation v;
@@ -332,7 +332,7 @@ plait_status profile_set_learn(const plait_runs *runs, const char *name, int var
             line->mean[k] = fmin(fmax(h->prior[k] + line->shift[k], h->low[k]), h->high[k]);
         }
     }
-    for (int iteration = 0; iteration < LEARN_ITERATIONS; iteration++) {
+    for (int iteration = 0; iteration < FIT_ITERATIONS; iteration++) {
         for (int m = 0; m < out->members; m++)
             PLAIT_TRY(linearise_member(out, &out->member[m], arena, err));
         PLAIT_TRY(fit_members(out, arena, err));
@@ -348,8 +348,8 @@ static bool has_source(const profile_member *m, const char *source)
     return false;
 }
 
-plait_status profile_set_forget(const profile_set *all, const char *source, plait_arena *arena,
-                                profile_set *out, plait_error *err)
+plait_status profile_set_fit_without(const profile_set *all, const char *source, plait_arena *arena,
+                                     profile_set *out, plait_error *err)
 {
     *out = *all;
     out->without = source;
@@ -370,7 +370,7 @@ plait_status profile_set_forget(const profile_set *all, const char *source, plai
         memcpy(m->slope, slope, m->runs * PLACES * sizeof *slope);
     }
     PLAIT_TRY(fit_members(out, arena, err));
-    for (int iteration = 0; iteration < FORGET_ITERATIONS; iteration++) {
+    for (int iteration = 0; iteration < FIT_WITHOUT_ITERATIONS; iteration++) {
         for (int m = 0; m < out->members; m++)
             if (has_source(&out->member[m], source))
                 PLAIT_TRY(linearise_member(out, &out->member[m], arena, err));

@@ -53,21 +53,20 @@ typedef struct profile_set {
  * @param variant    month of a variant of it to include even if it has no file; 0: none
  * @param pipelines  used for all prices of the set; must outlive it
  */
-PLAIT_MUST_CHECK plait_status profile_set_learn(const plait_runs *runs, const char *name,
-                                                int variant, plait_pipelines *pipelines,
-                                                plait_arena *arena, profile_set *out,
-                                                plait_error *err);
+PLAIT_MUST_CHECK plait_status profile_set_fit(const plait_runs *runs, const char *name, int variant,
+                                              plait_pipelines *pipelines, plait_arena *arena,
+                                              profile_set *out, plait_error *err);
 
 /** Estimates the priors of `all` again without the runs of one source. *out lives in `arena`. */
-PLAIT_MUST_CHECK plait_status profile_set_forget(const profile_set *all, const char *source,
-                                                 plait_arena *arena, profile_set *out,
-                                                 plait_error *err);
+PLAIT_MUST_CHECK plait_status profile_set_fit_without(const profile_set *all, const char *source,
+                                                      plait_arena *arena, profile_set *out,
+                                                      plait_error *err);
 
 /** Returns the member of that name (without a month); NULL: none. */
 profile_member *profile_set_find(const profile_set *set, const char *name);
 
 /** Returns whether a run is fitted to: all it used is modelled, and its source is not left out. */
-bool profile_set_knows(const profile_set *set, const plait_run_price *run);
+bool profile_set_includes(const profile_set *set, const plait_run_price *run);
 
 /**
  * Returns the predicted seconds of a run; NaN if it has no price. The run keeps the switches of its

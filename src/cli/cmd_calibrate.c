@@ -191,7 +191,7 @@ static plait_status fit_runtime(const char *software, int variant, const char *r
     size_t length;
 
     PLAIT_TRY(plait_runs_load(runs_file, arena, &runs, err));
-    PLAIT_TRY(profile_set_learn(&runs, software, variant, pipelines, arena, &set, err));
+    PLAIT_TRY(profile_set_fit(&runs, software, variant, pipelines, arena, &set, err));
     PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
     PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));

@@ -178,13 +178,13 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
 
     PLAIT_TRY(check_regime(regime, err));
     const plait_arena_mark mark = plait_arena_save(scratch);
-    weighted *voice = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *voice);
+    weighted *group = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *group);
     weighted *room = plait_arena_alloc(scratch, evidence->memories + 1, sizeof *room);
-    size_t voices = 0;
+    size_t groups = 0;
 
     *out = (plait_band){0};
-    PLAIT_TRY(plait_check_allocated(voice && room, err));
-    // Each group has one voice: the deviation of its peaks from their predictions.
+    PLAIT_TRY(plait_check_allocated(group && room, err));
+    // Each group counts once, with the deviation of its peaks from their predictions.
     for (size_t begin = 0, end; begin < evidence->memories; begin = end) {
         const plait_evidence_row *const row = &evidence->memory[begin];
 
@@ -196,15 +196,15 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
         for (size_t i = 0; i < count; i++)
             room[i] = (weighted){fabs(log(row[i].left_out)), 1.0};
         qsort(room, count, sizeof *room, by_value);
-        voice[voices++] =
+        group[groups++] =
             (weighted){weighted_quantile(room, count, 0.75) / within75,
                        share * (strcmp(row->regime.runtime, regime->runtime) == 0 ? same_software
                                 : rules_are_kin(row->regime.rules, regime->rules) ? same_rules
                                                                                   : 1.0)};
     }
-    if (voices > 0) {
-        qsort(voice, voices, sizeof *voice, by_value);
-        out->high = exp(below90 * weighted_quantile(voice, voices, 0.5) + device);
+    if (groups > 0) {
+        qsort(group, groups, sizeof *group, by_value);
+        out->high = exp(below90 * weighted_quantile(group, groups, 0.5) + device);
         out->low = 1.0 / out->high;
     }
     plait_arena_rewind(scratch, mark);

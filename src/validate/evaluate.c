@@ -102,41 +102,34 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     return PLAIT_OK;
 }
 
-/* Computes the bands of a run without the evidence of its own source. */
-static plait_status find_band(const setup *at, plait_rules rules, plait_problem *problem,
-                              plait_error *err)
-{
-    library *const shelf = at->shelf;
-    plait_evidence *evidence = shelf->evidence;
-    plait_regime regime = plait_regime_of(problem);
-
-    if (evidence == NULL) {
-        evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
-        PLAIT_TRY(plait_check_allocated(evidence, err));
-        PLAIT_TRY(plait_evidence_find(shelf->arena, evidence, err));
-        shelf->evidence = evidence;
-    }
-    regime.rules = rules; // the software's own rules, even if make_legal() relaxed them
-    PLAIT_TRY(
-        plait_evidence_band(evidence, &regime, at->run->source, at->arena, &problem->band, err));
-    return plait_evidence_memory_band(evidence, &regime, at->run->source, at->arena,
-                                      &problem->memory_band, err);
-}
-
 static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
 {
+    library *const shelf = at->shelf;
+    plait_problem *const problem = &out->problem;
     plait_rules rules;
     plait_plan plan;
 
     PLAIT_TRY(runs_check_row(at->run, err));
-    PLAIT_TRY(setup_model(at, &out->problem.model, err));
-    PLAIT_TRY(setup_problem(at, &out->problem, err));
-    PLAIT_TRY(setup_degrees(at, &out->problem, &out->degrees, err));
-    rules = out->problem.runtime->rules;
+    PLAIT_TRY(setup_model(at, &problem->model, err));
+    PLAIT_TRY(setup_problem(at, problem, err));
+    PLAIT_TRY(setup_degrees(at, problem, &out->degrees, err));
+    rules = problem->runtime->rules;
     PLAIT_TRY(make_legal(at, out, err));
-    PLAIT_TRY(find_band(at, rules, &out->problem, err));
-    PLAIT_TRY(plait_plan_expand(&out->problem, &out->degrees, at->arena, &plan, err));
-    PLAIT_TRY(plait_plan_evaluate(&out->problem, &plan, NULL, at->arena, &out->cost, err));
+    // The bands are without the evidence of the run's own source.
+    if (shelf->evidence == NULL) {
+        plait_evidence *const evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
+        PLAIT_TRY(plait_check_allocated(evidence, err));
+        PLAIT_TRY(plait_evidence_find(shelf->arena, evidence, err));
+        shelf->evidence = evidence;
+    }
+    plait_regime regime = plait_regime_of(problem);
+    regime.rules = rules; // the software's own rules, even if make_legal() relaxed them
+    PLAIT_TRY(plait_evidence_band(shelf->evidence, &regime, at->run->source, at->arena,
+                                  &problem->band, err));
+    PLAIT_TRY(plait_evidence_memory_band(shelf->evidence, &regime, at->run->source, at->arena,
+                                         &problem->memory_band, err));
+    PLAIT_TRY(plait_plan_expand(problem, &out->degrees, at->arena, &plan, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, &plan, NULL, at->arena, &out->cost, err));
     if (out->cost.verdict == PLAIT_INVALID || !(out->cost.step_s > 0.0) ||
         !isfinite(out->cost.step_s))
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s",

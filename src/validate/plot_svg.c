@@ -33,21 +33,11 @@ static const char *const style =
 
 static void append_escaped(text_builder *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
-        switch (*text) {
-        case '<':
-            text_append(out, "&lt;");
-            break;
-        case '>':
-            text_append(out, "&gt;");
-            break;
-        case '&':
-            text_append(out, "&amp;");
-            break;
-        default:
-            text_append_char(out, *text);
-        }
-    }
+    for (; *text != '\0'; text++)
+        text_append(out, *text == '<'   ? "&lt;"
+                         : *text == '>' ? "&gt;"
+                         : *text == '&' ? "&amp;"
+                                        : (char[]){*text, '\0'});
 }
 
 static void append_line(text_builder *out, const char *class, double x1, double y1, double x2,
@@ -112,23 +102,18 @@ static void draw_frame(const panel *p, const plait_error_group *group)
     text_append_printf(p->out, "<text class=\"title\" x=\"%.1f\" y=\"%.1f\">", p->x,
                        p->y - PANEL - 22.0);
     append_escaped(p->out, group->name);
-    text_append_printf(p->out,
-                       "</text>\n<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%zu rows, mean error "
-                       "%.1f %%, median %.1f %%</text>\n",
-                       p->x, p->y - PANEL - 7.0, group->errors.rows, 100.0 * group->errors.mape,
-                       100.0 * group->errors.median);
-    text_append_printf(p->out,
-                       "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>\n",
-                       p->x, p->y - PANEL, PANEL, PANEL);
     text_append_printf(
         p->out,
+        "</text>\n<text class=\"small\" x=\"%.1f\" y=\"%.1f\">%zu rows, mean error "
+        "%.1f %%, median %.1f %%</text>\n"
+        "<rect class=\"frame\" x=\"%.1f\" y=\"%.1f\" width=\"%d\" height=\"%d\"/>\n"
         "<text class=\"small\" x=\"%.1f\" y=\"%.1f\" text-anchor=\"middle\">measured "
-        "step time, s</text>\n",
-        p->x + PANEL / 2.0, p->y + 32.0);
-    text_append_printf(p->out,
-                       "<text class=\"small\" transform=\"translate(%.1f %.1f) rotate(-90)\" "
-                       "text-anchor=\"middle\">predicted step time, s</text>\n",
-                       p->x - LEFT + 14.0, p->y - PANEL / 2.0);
+        "step time, s</text>\n"
+        "<text class=\"small\" transform=\"translate(%.1f %.1f) rotate(-90)\" "
+        "text-anchor=\"middle\">predicted step time, s</text>\n",
+        p->x, p->y - PANEL - 7.0, group->errors.rows, 100.0 * group->errors.mape,
+        100.0 * group->errors.median, p->x, p->y - PANEL, PANEL, PANEL, p->x + PANEL / 2.0,
+        p->y + 32.0, p->x - LEFT + 14.0, p->y - PANEL / 2.0);
 }
 
 static void draw_panel(const plait_validation *v, const row_groups *groups, size_t g, panel p)

@@ -7,6 +7,7 @@
 
 #include "io/csv/csv_table.h"
 #include "base/status.h"
+#include "base/text.h"
 #include "plait/data.h"
 #include "plait/units.h"
 #include "plan/model_queries.h"
@@ -155,7 +156,6 @@ static plait_status find_cluster(reader *r, const char *accelerator, int gpus_pe
     plait_error unknown;
 
     *out = NULL;
-
     if (gpus > gpus_per_node)
         gpus = (gpus + gpus_per_node - 1) / gpus_per_node * gpus_per_node;
     for (size_t i = 0; i < r->clusters; i++) {
@@ -280,10 +280,8 @@ static int weights_of(const char *said, bool published, const plait_accelerator 
         return PLAIT_WEIGHT_NVFP4;
     if (word[0] == '\0' && gpu->peak_flops_per_s[PLAIT_FP8] > 0.0)
         return PLAIT_WEIGHT_FP8;
-    for (int f = 0; plait_weight_name[f] != NULL; f++)
-        if (strcmp(plait_weight_name[f], word) == 0)
-            return f;
-    return PLAIT_WEIGHT_BF16;
+    const int format = text_index(word, plait_weight_name);
+    return format >= 0 ? format : (int)PLAIT_WEIGHT_BF16;
 }
 
 /*

@@ -55,26 +55,6 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
     return PLAIT_OK;
 }
 
-/*
- * Sets the attention kernel. The word fused-softmax makes `unfused` use the fused softmax kernel.
- */
-static plait_status set_attention(setup *at, const plait_runtime *runtime, plait_degrees *d,
-                                  plait_key_set *given, plait_error *err)
-{
-    int kernel = runtime->defaults.key[PLAIT_KEY_ATTENTION];
-
-    if (at->run->attention[0] == '\0')
-        setup_note(at, "attention kernel not published, assumed %s",
-                   plait_attention_kernel_name[kernel]);
-    else
-        PLAIT_TRY(
-            setup_word("attention", at->run->attention, plait_attention_kernel_name, &kernel, err));
-    if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(at->run, "fused-softmax"))
-        kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
-    set_key(PLAIT_KEY_ATTENTION, kernel, d, given);
-    return PLAIT_OK;
-}
-
 /* ---- layers to stages ---- */
 
 static bool split_works(const plait_model *model, plait_degrees *d, plait_split_kind kind)
@@ -121,10 +101,18 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     const plait_run *const run = at->run;
     plait_degrees d = plait_degrees_init();
     plait_key_set given = 0;
+    int kernel = problem->runtime->defaults.key[PLAIT_KEY_ATTENTION], etp;
     char text[24];
-    int etp;
 
-    PLAIT_TRY(set_attention(at, problem->runtime, &d, &given, err));
+    if (run->attention[0] == '\0')
+        setup_note(at, "attention kernel not published, assumed %s",
+                   plait_attention_kernel_name[kernel]);
+    else
+        PLAIT_TRY(
+            setup_word("attention", run->attention, plait_attention_kernel_name, &kernel, err));
+    if (kernel == PLAIT_ATTENTION_UNFUSED && setup_has_word(run, "fused-softmax"))
+        kernel = PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    set_key(PLAIT_KEY_ATTENTION, kernel, &d, &given);
     PLAIT_TRY(setup_need(run->tp, "tp", err));
     PLAIT_TRY(setup_need(run->pp, "pp", err));
     PLAIT_TRY(setup_need(run->mbs, "mbs", err));

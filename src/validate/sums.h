@@ -17,15 +17,12 @@ typedef struct row_groups {
  */
 typedef bool row_key(const plait_validation *v, size_t row, const char **name, const char **scope);
 
-row_key row_source; /* the source of a row that counts */
-row_key row_sweep;  /* the sweep of a row that counts */
+/* The source and the sweep of a row with a price and a trusted step time. */
+row_key row_source, row_sweep;
 
 /** Groups all rows by their key. *out lives in `arena`. */
 plait_status groups_of(const plait_validation *v, row_key *key, plait_arena *arena, row_groups *out,
                        plait_error *err) PLAIT_MUST_CHECK;
-
-/** Returns whether the row has a price and a trusted step time. */
-bool row_counts(const plait_validation *v, size_t row);
 
 /**
  * Sets the rank correlations of sweeps, the regret of following the predicted ranking, and the

@@ -10,7 +10,8 @@
 
 /* ---- one row ---- */
 
-bool row_counts(const plait_validation *v, size_t row)
+/* Returns whether the row has a price and a trusted step time. */
+static bool row_counts(const plait_validation *v, size_t row)
 {
     return v->price[row].priced && plait_run_timed(&v->runs->run[row]);
 }

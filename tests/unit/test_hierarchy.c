@@ -24,7 +24,7 @@ static void begin(void)
     for (int m = 0; m < MEMBERS; m++) {
         member[m].family = m / 3;
         for (int k = 0; k < 2; k++)
-            member[m].has[k] = member[m].teaches[k] = true;
+            member[m].has[k] = member[m].informs[k] = true;
     }
 }
 
@@ -121,7 +121,7 @@ static void test_what_does_not_teach__leaves_parents_alone(void **state)
     (void)state;
     begin();
     say(0, 0, 1.0, 0.01);
-    member[0].teaches[0] = false;
+    member[0].informs[0] = false;
     settle();
     assert_near(world.parent[0][0], 0.0, 1e-12);
     assert_near(member[0].mean[0], 1.0, 0.01);
@@ -134,7 +134,7 @@ static void test_doubt__lets_a_member_go_further(void **state)
     (void)state;
     begin();
     say(0, 0, 1.0, 0.3);
-    member[0].teaches[0] = false;
+    member[0].informs[0] = false;
     settle();
     held = member[0].mean[0];
     member[0].doubt[0] = 1.0;
