@@ -42,30 +42,22 @@ int name_index_find(const name_index *index, const char *name, size_t length)
     return slot->name != NULL ? slot->place : -1;
 }
 
-static bool ensure_capacity(name_index *index, plait_arena *arena)
-{
-    if (index->slots > 2 * index->names)
-        return true;
-    name_index larger = {.slots = index->slots > 0 ? 2 * index->slots : FEWEST_SLOTS,
-                         .names = index->names};
-
-    larger.slot = plait_arena_alloc(arena, (size_t)larger.slots, sizeof *larger.slot);
-    if (larger.slot == NULL)
-        return false;
-    memset(larger.slot, 0, (size_t)larger.slots * sizeof *larger.slot);
-    for (int i = 0; i < index->slots; i++)
-        if (index->slot[i].name != NULL)
-            *slot_of(&larger, index->slot[i].name, index->slot[i].length) = index->slot[i];
-    *index = larger;
-    return true;
-}
-
 bool name_index_put(name_index *index, plait_arena *arena, const char *name, int place)
 {
     const size_t length = strlen(name);
 
-    if (!ensure_capacity(index, arena))
-        return false;
+    if (index->slots <= 2 * index->names) {
+        name_index larger = {.slots = index->slots > 0 ? 2 * index->slots : FEWEST_SLOTS,
+                             .names = index->names};
+        larger.slot = plait_arena_alloc(arena, (size_t)larger.slots, sizeof *larger.slot);
+        if (larger.slot == NULL)
+            return false;
+        memset(larger.slot, 0, (size_t)larger.slots * sizeof *larger.slot);
+        for (int i = 0; i < index->slots; i++)
+            if (index->slot[i].name != NULL)
+                *slot_of(&larger, index->slot[i].name, index->slot[i].length) = index->slot[i];
+        *index = larger;
+    }
     name_slot *const slot = slot_of(index, name, length);
     index->names += slot->name == NULL;
     *slot = (name_slot){name, length, place};

@@ -154,17 +154,6 @@ static bool take_slice(plait_level *level, int units)
     return true;
 }
 
-static void take_grid(plait_cluster *cluster, int l, int gpus)
-{
-    plait_level *const level = &cluster->level[l];
-    const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;
-
-    if (!plait_level_is_grid(level) || gpus >= level->gpus || gpus % below != 0)
-        return;
-    if (take_slice(level, gpus / below))
-        level->gpus = gpus;
-}
-
 /*
  * Takes whole nodes in the order of the groups, or part of one node. A grid shrinks to the used
  * slice.
@@ -187,8 +176,14 @@ plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *e
                           "expected whole nodes of %d GPUs or part of one node, found %d", node,
                           gpus);
 
-    for (int l = 0; l < cluster->levels; l++)
-        take_grid(cluster, l, gpus);
+    for (int l = 0; l < cluster->levels; l++) {
+        plait_level *const level = &cluster->level[l];
+        const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;
+
+        if (plait_level_is_grid(level) && gpus < level->gpus && gpus % below == 0 &&
+            take_slice(level, gpus / below))
+            level->gpus = gpus;
+    }
     cluster->gpus = gpus;
     return PLAIT_OK;
 }
@@ -210,8 +205,15 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus)
     (memcmp((const char *)(a) + offsetof(type, from), (const char *)(b) + offsetof(type, from),    \
             offsetof(type, to) + sizeof((a)->to) - offsetof(type, from)) == 0)
 
-static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
+/* Are all numbers that a price reads equal? Names may differ. */
+static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
 {
+    if (a->confidence != b->confidence || a->missing_kernels != b->missing_kernels ||
+        a->fp16_only != b->fp16_only || a->sms != b->sms ||
+        !SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) ||
+        !SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) ||
+        !SAME_RUN(plait_accelerator, a, b, memory_bytes, speed_spread))
+        return false;
     for (int p = 0; p < PLAIT_PRECISIONS; p++)
         if (a->gemm[p].measured != b->gemm[p].measured ||
             !SAME_RUN(plait_gemm_fit, &a->gemm[p], &b->gemm[p], emax, cq) ||
@@ -227,18 +229,7 @@ static bool same_fits(const plait_accelerator *a, const plait_accelerator *b)
             !SAME_RUN(plait_collective_fit, &a->collective[op], &b->collective[op], a_s,
                       nvls_bytes_per_s))
             return false;
-    return true;
-}
-
-/* Are all numbers that a price reads equal? Names may differ. */
-static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
-{
-    return a->confidence == b->confidence && a->missing_kernels == b->missing_kernels && a->fp16_only == b->fp16_only &&
-           a->sms == b->sms &&
-           SAME_RUN(plait_accelerator, a, b, peak_flops_per_s, peak_flops_per_s) &&
-           SAME_RUN(plait_accelerator, a, b, vector_flops_per_s, vector_flops_per_s) &&
-           SAME_RUN(plait_accelerator, a, b, memory_bytes, speed_spread) && same_fits(a, b) &&
-           SAME_RUN(plait_accelerator, a, b, memory_op_fraction, memory_op_t0_s) &&
+    return SAME_RUN(plait_accelerator, a, b, memory_op_fraction, memory_op_t0_s) &&
            a->memory_op_measured == b->memory_op_measured &&
            SAME_RUN(plait_accelerator, a, b, p2p, p2p) && a->gpus_per_node == b->gpus_per_node &&
            a->scale_up_domain == b->scale_up_domain && a->scale_up_full == b->scale_up_full &&
@@ -278,19 +269,6 @@ static bool same_level(const plait_level *a, const plait_level *b)
            a->ports == b->ports && a->wrap_block == b->wrap_block;
 }
 
-static bool same_links(const plait_cluster *cluster, int g, int h)
-{
-    const plait_level *a, *b;
-    const int levels = links_of(cluster, g, &a);
-
-    if (levels != links_of(cluster, h, &b))
-        return false;
-    for (int l = 0; l < levels; l++)
-        if (!same_level(&a[l], &b[l]))
-            return false;
-    return true;
-}
-
 /* Are two groups at one site? Groups without a site are a site each if the cluster links sites. */
 static bool same_site(const plait_cluster *cluster, int g, int h)
 {
@@ -304,10 +282,18 @@ bool plait_cluster_equal(const plait_cluster *cluster, int g, int h)
 {
     const plait_node_group *const a = &cluster->group[g];
     const plait_node_group *const b = &cluster->group[h];
+    const plait_level *one, *other;
 
-    return a->gpus_per_node == b->gpus_per_node && same_site(cluster, g, h) &&
-           same_links(cluster, g, h) &&
-           (a->accelerator == b->accelerator || same_constants(a->accelerator, b->accelerator));
+    if (a->gpus_per_node != b->gpus_per_node || !same_site(cluster, g, h))
+        return false;
+
+    const int levels = links_of(cluster, g, &one);
+    if (levels != links_of(cluster, h, &other))
+        return false;
+    for (int l = 0; l < levels; l++)
+        if (!same_level(&one[l], &other[l]))
+            return false;
+    return a->accelerator == b->accelerator || same_constants(a->accelerator, b->accelerator);
 }
 
 plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gpus)
@@ -353,14 +339,12 @@ plait_cluster plait_cluster_of_pair(const plait_cluster *cluster, int g, int h)
     return pair;
 }
 
-/*
- * A price uses the nodes of the first group for all groups of a job, so their nodes must be equal.
- */
-static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t size)
+bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size)
 {
+    // A price uses the nodes of the first group for all groups of a job, so their nodes must be
+    // equal.
     const plait_node_group *const first = &cluster->group[0];
     const int groups = plait_cluster_groups(cluster, gpus);
-
     for (int g = 1; g < groups; g++) {
         const plait_node_group *const group = &cluster->group[g];
 
@@ -379,11 +363,6 @@ static bool same_nodes(const plait_cluster *cluster, int gpus, char *why, size_t
         return false;
     }
     return true;
-}
-
-bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size)
-{
-    return same_nodes(cluster, gpus, why, size);
 }
 
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank)

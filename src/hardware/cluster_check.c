@@ -114,21 +114,6 @@ static const number_range facility[] = {NUMBER_AMOUNT(node_overhead_w), NUMBER_R
 
 #define CHECK(of, table) numbers_check("cluster", (of), (table), LENGTH(table), err)
 
-static plait_status check_fits(const plait_accelerator *gpu, plait_error *err)
-{
-    for (int p = 0; p < PLAIT_PRECISIONS; p++) {
-        PLAIT_TRY(CHECK(&gpu->gemm[p], gemm));
-        PLAIT_TRY(CHECK(&gpu->grouped[p], grouped));
-    }
-    for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++)
-        PLAIT_TRY(CHECK(&gpu->attention[k], attention));
-    for (int f = 0; f < PLAIT_KV_FORMATS; f++)
-        PLAIT_TRY(CHECK(&gpu->decode[f], decode));
-    for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
-        PLAIT_TRY(CHECK(&gpu->collective[op], collective));
-    return PLAIT_OK;
-}
-
 // ---- links ---------------------------------------------------------------------------------
 
 static bool level_holds(const plait_level *level)
@@ -157,21 +142,6 @@ static plait_status check_levels(const plait_level *level, int levels, int least
 
 // ---- the whole -----------------------------------------------------------------------------
 
-static plait_status check_group(const plait_node_group *group, plait_error *err)
-{
-    if (!group->accelerator)
-        return fail_expected("an accelerator in each group of nodes", err);
-    PLAIT_TRY(parts_check_name("cluster", group->accelerator->name, err));
-    if ((unsigned)group->accelerator->confidence >= PLAIT_CONFIDENCES)
-        return fail_expected("a value of plait_confidence as the confidence", err);
-    if (group->accelerator->sms < 1 || group->gpus_per_node < 1 ||
-        group->gpus_per_node > PLAIT_MAX_GPUS || group->nodes < 0)
-        return fail_expected("at least 1 SM, at least 1 GPU per node and 0 or more nodes", err);
-    PLAIT_TRY(CHECK(group->accelerator, accelerator));
-    PLAIT_TRY(check_fits(group->accelerator, err));
-    return check_levels(group->level, group->levels, 0, err);
-}
-
 plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
 {
     if (!cluster)
@@ -183,7 +153,30 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
     if (cluster->between.link.bytes_per_s != 0.0) // 0: sites have no links of their own
         PLAIT_TRY(CHECK(&cluster->between, links));
     PLAIT_TRY(CHECK(cluster, facility));
-    for (int g = 0; g < cluster->groups; g++)
-        PLAIT_TRY(check_group(&cluster->group[g], err));
+    for (int g = 0; g < cluster->groups; g++) {
+        const plait_node_group *const group = &cluster->group[g];
+        const plait_accelerator *const gpu = group->accelerator;
+
+        if (!gpu)
+            return fail_expected("an accelerator in each group of nodes", err);
+        PLAIT_TRY(parts_check_name("cluster", gpu->name, err));
+        if ((unsigned)gpu->confidence >= PLAIT_CONFIDENCES)
+            return fail_expected("a value of plait_confidence as the confidence", err);
+        if (gpu->sms < 1 || group->gpus_per_node < 1 || group->gpus_per_node > PLAIT_MAX_GPUS ||
+            group->nodes < 0)
+            return fail_expected("at least 1 SM, at least 1 GPU per node and 0 or more nodes", err);
+        PLAIT_TRY(CHECK(gpu, accelerator));
+        for (int p = 0; p < PLAIT_PRECISIONS; p++) {
+            PLAIT_TRY(CHECK(&gpu->gemm[p], gemm));
+            PLAIT_TRY(CHECK(&gpu->grouped[p], grouped));
+        }
+        for (int k = PLAIT_ATTENTION_FLASH; k < PLAIT_ATTENTION_KERNELS; k++)
+            PLAIT_TRY(CHECK(&gpu->attention[k], attention));
+        for (int f = 0; f < PLAIT_KV_FORMATS; f++)
+            PLAIT_TRY(CHECK(&gpu->decode[f], decode));
+        for (int op = 0; op < PLAIT_FITTED_COLLECTIVES; op++)
+            PLAIT_TRY(CHECK(&gpu->collective[op], collective));
+        PLAIT_TRY(check_levels(group->level, group->levels, 0, err));
+    }
     return PLAIT_OK;
 }

@@ -120,16 +120,6 @@ static plait_status set_recompute(plait_recompute *out, const char *value, plait
     return PLAIT_OK;
 }
 
-static plait_status set_layout(plait_split *out, const char *text, plait_error *err)
-{
-    plait_chunk chunks[PLAIT_MAX_LAYERS];
-    int count;
-
-    PLAIT_TRY(layout_read(text, PLAIT_MAX_LAYERS, chunks, &count, err));
-    *out = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = text};
-    return PLAIT_OK;
-}
-
 /* Parses first-last:F,L, or first-last:F+L in texts whose keys are separated by commas. */
 static plait_status set_split(plait_split *out, const char *value, plait_error *err)
 {
@@ -149,8 +139,15 @@ static plait_status set_split(plait_split *out, const char *value, plait_error *
         }
         return fail_expected(err, "split", "first-last:F,L with layer counts", value);
     }
-    if (text_starts_with(value, "layout:"))
-        return set_layout(out, value + strlen("layout:"), err);
+    if (text_starts_with(value, "layout:")) {
+        plait_chunk chunks[PLAIT_MAX_LAYERS];
+        int count;
+
+        const char *text = value + strlen("layout:");
+        PLAIT_TRY(layout_read(text, PLAIT_MAX_LAYERS, chunks, &count, err));
+        *out = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = text};
+        return PLAIT_OK;
+    }
     unsigned char kind;
     PLAIT_TRY(set_word(&kind, "split", value, plait_split_name, err));
     if (kind == PLAIT_SPLIT_FIRST_LAST)

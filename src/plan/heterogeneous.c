@@ -53,23 +53,19 @@ plait_problem plait_problem_of_group(const plait_problem *p, int g, const plait_
     return of_group;
 }
 
-/*
- * Do all stages use one node group, with the plan's degrees? The plan is then a uniform plan of it.
- */
-static bool is_of_one_group(const plait_plan *plan)
-{
-    for (int s = 1; s < plan->stages; s++)
-        if (plan->stage[s].group != plan->stage[0].group)
-            return false;
-    return stages_alike(plan);
-}
-
 bool plan_of_group(const plait_problem *p, const plait_plan *plan, plait_problem *of_group,
                    plait_cluster *cluster)
 {
     const int g = plan->stages > 0 ? plan->stage[0].group : -1;
 
-    if (!is_of_one_group(plan) || g < 0 || g >= p->cluster->groups)
+    // Do all stages use one node group, with the plan's degrees? The plan is then a uniform plan of
+    // it.
+    for (int s = 1; s < plan->stages; s++)
+        if (plan->stage[s].group != plan->stage[0].group)
+            return false;
+    if (!stages_alike(plan))
+        return false;
+    if (g < 0 || g >= p->cluster->groups)
         return false;
     *of_group = plait_problem_of_group(p, g, &plan->degrees, cluster);
     return true;

@@ -173,14 +173,6 @@ static void put_letters(layout_writer *out, const char *letter, int count)
         put_piece(out, times);
 }
 
-static void put_chunk(layout_writer *out, const plait_chunk *chunk)
-{
-    put_piece(out, chunk->embedding ? "E" : "");
-    put_letters(out, "t", chunk->last - chunk->first);
-    put_letters(out, "m", chunk->mtp);
-    put_piece(out, chunk->loss ? "L" : "");
-}
-
 static bool same_letters(const plait_chunk *a, const plait_chunk *b)
 {
     return a->last - a->first == b->last - b->first && a->mtp == b->mtp &&
@@ -197,7 +189,10 @@ bool layout_write(const plait_chunk *chunks, int count, char *text)
         for (alike = 1; c + alike < count - 1 && same_letters(&chunks[c], &chunks[c + alike]);)
             alike++;
         put_piece(&out, alike > 1 ? "(" : "");
-        put_chunk(&out, &chunks[c]);
+        put_piece(&out, chunks[c].embedding ? "E" : "");
+        put_letters(&out, "t", chunks[c].last - chunks[c].first);
+        put_letters(&out, "m", chunks[c].mtp);
+        put_piece(&out, chunks[c].loss ? "L" : "");
         put_piece(&out, c == count - 1 ? "" : "|");
         snprintf(times, sizeof times, ")*%d", alike);
         put_piece(&out, alike > 1 ? times : "");

@@ -19,29 +19,6 @@ plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
     return recompute;
 }
 
-/* Fills a stage with the chunks of one rank, in the order of the schedule. */
-static plait_status fill_stage(const plait_degrees *d, int rank, const plait_chunk *all,
-                               plait_arena *arena, plait_stage *out, plait_error *err)
-{
-    plait_chunk *chunks = plait_arena_alloc(arena, (size_t)d->vpp, sizeof *chunks);
-    int layers = 0;
-
-    PLAIT_TRY(plait_check_allocated(chunks, err));
-    for (int v = 0; v < d->vpp; v++) {
-        chunks[v] = all[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, rank, v)];
-        layers += chunks[v].last - chunks[v].first;
-    }
-    plait_recompute *recompute =
-        plait_arena_alloc(arena, (size_t)(layers > 0 ? layers : 1), sizeof *recompute);
-    PLAIT_TRY(plait_check_allocated(recompute, err));
-    for (int v = 0, at = 0; v < d->vpp; v++)
-        for (int i = 0; i < chunks[v].last - chunks[v].first; i++)
-            recompute[at++] = plait_recompute_of(d, i);
-    *out = (plait_stage){
-        .chunks = d->vpp, .chunk = chunks, .degrees = *d, .recompute = recompute, .layers = layers};
-    return PLAIT_OK;
-}
-
 /*
  * Checks the number of chunks before lists are filled, since callers may pass an unchecked point.
  */
@@ -79,8 +56,28 @@ plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, p
     PLAIT_TRY(plait_check_allocated(stages, err));
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         PLAIT_TRY(spell_layout(chunks, d->pp * d->vpp, arena, &out->degrees.split, err));
-    for (int s = 0; s < d->pp; s++)
-        PLAIT_TRY(fill_stage(&out->degrees, s, chunks, arena, &stages[s], err));
+    for (int s = 0; s < d->pp; s++) {
+        // Fills a stage with the chunks of one rank, in the order of the schedule.
+        plait_chunk *own = plait_arena_alloc(arena, (size_t)out->degrees.vpp, sizeof *own);
+        int layers = 0;
+        PLAIT_TRY(plait_check_allocated(own, err));
+        for (int v = 0; v < out->degrees.vpp; v++) {
+            own[v] = chunks[plait_schedule_chunk((plait_schedule)out->degrees.schedule,
+                                                 out->degrees.pp, s, v)];
+            layers += own[v].last - own[v].first;
+        }
+        plait_recompute *recompute =
+            plait_arena_alloc(arena, (size_t)(layers > 0 ? layers : 1), sizeof *recompute);
+        PLAIT_TRY(plait_check_allocated(recompute, err));
+        for (int v = 0, at = 0; v < out->degrees.vpp; v++)
+            for (int i = 0; i < own[v].last - own[v].first; i++)
+                recompute[at++] = plait_recompute_of(&out->degrees, i);
+        stages[s] = (plait_stage){.chunks = out->degrees.vpp,
+                                  .chunk = own,
+                                  .degrees = out->degrees,
+                                  .recompute = recompute,
+                                  .layers = layers};
+    }
     memcpy(out->order, plait_order_axes((plait_order)d->order), sizeof out->order);
     return PLAIT_OK;
 }

@@ -19,44 +19,10 @@ static plait_status check_count(const char *where, int count, int most, plait_er
                       most, count);
 }
 
-static plait_status check_job(const plait_problem *problem, plait_error *err)
-{
-    const plait_job *const job = &problem->job;
-    const int taken = problem->cluster->gpus; // GPUs of the cluster; 0: unlimited
-
-    PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
-    PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
-    PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
-    if (taken > 0 && job->gpus > taken)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
-                          "expected at most the %d selected GPUs of %.80s, found %d", taken,
-                          problem->cluster->name, job->gpus);
-    if (job->group_gpus < 0 || job->group_gpus > PLAIT_MAX_GPUS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "group_gpus",
-                          "expected an integer from 0 to %d, found %d", PLAIT_MAX_GPUS,
-                          job->group_gpus);
-    if ((unsigned)job->precision >= PLAIT_PRECISIONS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "precision",
-                          "expected a value of plait_precision, found %d", (int)job->precision);
-    return PLAIT_OK;
-}
-
 static bool is_band(const plait_band *band)
 {
     return band->low >= 0.0 && band->low <= band->high && isfinite(band->high) &&
            band->tie >= 0.0 && isfinite(band->tie);
-}
-
-/* Checks both bands and the risk. The risk may be 0, for the default. */
-static plait_status check_trust(const plait_problem *problem, plait_error *err)
-{
-    if (!(problem->risk >= 0.0 && problem->risk < 1.0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "risk",
-                          "expected a probability from 0 to below 1, found %g", problem->risk);
-    if (!is_band(&problem->band) || !is_band(&problem->memory_band))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "band",
-                          "expected factors of 0 or more, the lower one first, found others");
-    return PLAIT_OK;
 }
 
 plait_status problem_check_model(const plait_problem *problem, plait_error *err)
@@ -71,6 +37,30 @@ plait_status problem_check(const plait_problem *problem, plait_error *err)
     PLAIT_TRY(problem_check_model(problem, err));
     PLAIT_TRY(cluster_check_parts(problem->cluster, err));
     PLAIT_TRY(runtime_check_parts(problem->runtime, err));
-    PLAIT_TRY(check_job(problem, err));
-    return check_trust(problem, err);
+
+    const plait_job *const job = &problem->job;
+    const int taken = problem->cluster->gpus; // GPUs of the cluster; 0: unlimited
+    PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
+    PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
+    PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
+    if (taken > 0 && job->gpus > taken)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "gpus",
+                          "expected at most the %d selected GPUs of %.80s, found %d", taken,
+                          problem->cluster->name, job->gpus);
+    if (job->group_gpus < 0 || job->group_gpus > PLAIT_MAX_GPUS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "group_gpus",
+                          "expected an integer from 0 to %d, found %d", PLAIT_MAX_GPUS,
+                          job->group_gpus);
+    if ((unsigned)job->precision >= PLAIT_PRECISIONS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "precision",
+                          "expected a value of plait_precision, found %d", (int)job->precision);
+
+    // Checks both bands and the risk. The risk may be 0, for the default.
+    if (!(problem->risk >= 0.0 && problem->risk < 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "risk",
+                          "expected a probability from 0 to below 1, found %g", problem->risk);
+    if (!is_band(&problem->band) || !is_band(&problem->memory_band))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "band",
+                          "expected factors of 0 or more, the lower one first, found others");
+    return PLAIT_OK;
 }

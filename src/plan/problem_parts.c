@@ -47,20 +47,6 @@ static bool ffn_holds(const plait_layer *layer)
     return false;
 }
 
-static plait_status check_kinds(const plait_model *model, plait_error *err)
-{
-    for (int k = 0; k < model->kinds; k++) {
-        const plait_layer *const layer = &model->kind[k];
-
-        if (!layer->opaque && (!mixer_holds(layer) || !ffn_holds(layer)))
-            return fail_with_part("model", "layers with heads, experts and a width", err);
-    }
-    for (int i = 0; i < model->layers; i++)
-        if (model->layer_kind[i] >= model->kinds)
-            return fail_with_part("model", "layers of listed kinds", err);
-    return PLAIT_OK;
-}
-
 plait_status model_check_parts(const plait_model *model, plait_error *err)
 {
     if (!model)
@@ -75,6 +61,14 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
     if (model->mtp_layers < 0 || model->mtp_layers > PLAIT_MAX_LAYERS ||
         (model->mtp_layers > 0 && (model->mtp_kind < 0 || model->mtp_kind >= model->kinds)))
         return fail_with_part("model", "multi-token prediction modules of a listed kind", err);
-    PLAIT_TRY(check_kinds(model, err));
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *const layer = &model->kind[k];
+
+        if (!layer->opaque && (!mixer_holds(layer) || !ffn_holds(layer)))
+            return fail_with_part("model", "layers with heads, experts and a width", err);
+    }
+    for (int i = 0; i < model->layers; i++)
+        if (model->layer_kind[i] >= model->kinds)
+            return fail_with_part("model", "layers of listed kinds", err);
     return model_check_unpriced(model, err);
 }

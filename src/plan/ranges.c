@@ -18,13 +18,6 @@ bool recompute_has_values(plait_recompute r)
            r.modules >> PLAIT_MODULES == 0 && (r.kind != PLAIT_RECOMPUTE_MODULES || r.modules > 0);
 }
 
-static bool split_has_values(const plait_split *s)
-{
-    return s->kind < PLAIT_SPLITS &&
-           (s->kind != PLAIT_SPLIT_FIRST_LAST || (s->first >= 1 && s->first <= PLAIT_MAX_LAYERS &&
-                                                  s->last >= 1 && s->last <= PLAIT_MAX_LAYERS));
-}
-
 /* Degrees that do not divide the GPUs leave dp and shard_group at 0. */
 static bool may_be_none(const plait_degrees *d, plait_key_id key)
 {
@@ -40,7 +33,10 @@ static bool key_has_value(const plait_degrees *d, plait_key_id key)
     case PLAIT_KEY_OF_RECOMPUTE:
         return recompute_has_values(d->recompute);
     case PLAIT_KEY_OF_SPLIT:
-        return split_has_values(&d->split);
+        return d->split.kind < PLAIT_SPLITS &&
+               (d->split.kind != PLAIT_SPLIT_FIRST_LAST ||
+                (d->split.first >= 1 && d->split.first <= PLAIT_MAX_LAYERS && d->split.last >= 1 &&
+                 d->split.last <= PLAIT_MAX_LAYERS));
     case PLAIT_KEY_WORD:
         return value < count_of(row->words);
     default:

@@ -59,42 +59,6 @@ static plait_status check_key(const plait_runtime *runtime, plait_key_id key, pl
     return PLAIT_OK;
 }
 
-static plait_status check_choosers(const plait_capabilities *can, plait_error *err)
-{
-    if (can->recompute_by >= PLAIT_CHOOSERS)
-        return fail_expected("a value of plait_granularity for recompute_by", "another value", err);
-    if (can->offload_by > PLAIT_BY_STAGE)
-        return fail_expected("plan or stage for offload_by", "another value", err);
-    if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||
-        (can->zero_by != PLAIT_BY_PLAN && can->zero_by != PLAIT_BY_LAYER))
-        return fail_expected("plan or layer for tp_by and zero_by", "another value", err);
-    return PLAIT_OK;
-}
-
-static plait_status check_module_sets(const plait_capabilities *can, plait_error *err)
-{
-    if (can->module_sets < 0 || can->module_sets > PLAIT_MAX_MODULE_SETS)
-        return fail_expected("at most 16 sets of modules", "another number", err);
-    for (int s = 0; s < can->module_sets; s++)
-        if (can->module_set[s] == 0 || (can->module_set[s] & ~bits_below(PLAIT_MODULES)))
-            return fail_expected("sets of existing modules", "another value", err);
-    return PLAIT_OK;
-}
-
-static plait_status check_capabilities(const plait_runtime *runtime, plait_error *err)
-{
-    const plait_capabilities *const can = &runtime->can;
-
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        PLAIT_TRY(check_key(runtime, (plait_key_id)key, err));
-    if (can->recompute_alike & ~plait_key_all(PLAIT_KEY_RECOMPUTE))
-        return fail_expected("existing kinds of recomputation in recompute_alike", "others", err);
-    if (can->precision & ~bits_below(PLAIT_PRECISIONS))
-        return fail_expected("formats of plait_precision", "others", err);
-    PLAIT_TRY(check_choosers(can, err));
-    return check_module_sets(can, err);
-}
-
 // ---- the whole -----------------------------------------------------------------------------
 
 plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
@@ -107,6 +71,25 @@ plait_status runtime_check_parts(const plait_runtime *runtime, plait_error *err)
         return fail_expected("rules of plait_rules", "another value", err);
     if (runtime->releases > 0 && !runtime->release)
         return fail_expected("a list of releases", "none", err);
-    PLAIT_TRY(check_capabilities(runtime, err));
+
+    const plait_capabilities *const can = &runtime->can;
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        PLAIT_TRY(check_key(runtime, (plait_key_id)key, err));
+    if (can->recompute_alike & ~plait_key_all(PLAIT_KEY_RECOMPUTE))
+        return fail_expected("existing kinds of recomputation in recompute_alike", "others", err);
+    if (can->precision & ~bits_below(PLAIT_PRECISIONS))
+        return fail_expected("formats of plait_precision", "others", err);
+    if (can->recompute_by >= PLAIT_CHOOSERS)
+        return fail_expected("a value of plait_granularity for recompute_by", "another value", err);
+    if (can->offload_by > PLAIT_BY_STAGE)
+        return fail_expected("plan or stage for offload_by", "another value", err);
+    if ((can->tp_by != PLAIT_BY_PLAN && can->tp_by != PLAIT_BY_LAYER) ||
+        (can->zero_by != PLAIT_BY_PLAN && can->zero_by != PLAIT_BY_LAYER))
+        return fail_expected("plan or layer for tp_by and zero_by", "another value", err);
+    if (can->module_sets < 0 || can->module_sets > PLAIT_MAX_MODULE_SETS)
+        return fail_expected("at most 16 sets of modules", "another number", err);
+    for (int s = 0; s < can->module_sets; s++)
+        if (can->module_set[s] == 0 || (can->module_set[s] & ~bits_below(PLAIT_MODULES)))
+            return fail_expected("sets of existing modules", "another value", err);
     return numbers_check("runtime", runtime, numbers, LENGTH(numbers), err);
 }

@@ -58,16 +58,6 @@ static plait_status check_engine(const plait_engine *engine, plait_error *err)
                          sizeof engine_numbers / sizeof *engine_numbers, err);
 }
 
-static plait_status check_engines(const plait_serve_options *q, plait_error *err)
-{
-    if (q->engines < 0 || q->engines > PLAIT_ENGINES)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "engine", "expected at most %d, found %d",
-                          PLAIT_ENGINES, q->engines);
-    for (int e = 0; e < q->engines; e++)
-        PLAIT_TRY(check_engine(q->engine[e], err));
-    return PLAIT_OK;
-}
-
 const char *const plait_serve_limit_flag[] = {
 #define X(flag, name) flag,
     PLAIT_SERVE_LIMIT_LIST(X)
@@ -92,7 +82,11 @@ plait_status serve_check_question(const plait_serve_options *q, plait_error *err
         return plait_fail(err, PLAIT_ERROR_RANGE, "question", "expected options, found NULL");
     PLAIT_TRY(model_check_parts(q->model, err));
     PLAIT_TRY(cluster_check_parts(q->cluster, err));
-    PLAIT_TRY(check_engines(q, err));
+    if (q->engines < 0 || q->engines > PLAIT_ENGINES)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "engine", "expected at most %d, found %d",
+                          PLAIT_ENGINES, q->engines);
+    for (int e = 0; e < q->engines; e++)
+        PLAIT_TRY(check_engine(q->engine[e], err));
     if (q->gpus > PLAIT_MAX_GPUS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "gpus", "expected at most %d, found %d",
                           PLAIT_MAX_GPUS, q->gpus);

@@ -68,21 +68,17 @@ static int default_chunks(const plait_problem *problem, const plait_degrees *d, 
     return plait_schedule_chunks((plait_schedule)d->schedule) == 2 ? 2 : 1;
 }
 
-static int first_that_takes(unsigned takes, int chunks)
-{
-    for (int s = 0; s < PLAIT_SCHEDULES; s++)
-        if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, chunks))
-            return s;
-    return PLAIT_INTERLEAVED; // the software has no such schedule; plan_check reports that
-}
-
 /* 1F1B for one stage or if the software has it; several chunks per rank need another schedule. */
 static int default_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     const unsigned takes = problem->runtime->can.takes[key];
 
-    if (d->vpp > 1)
-        return first_that_takes(takes, d->vpp);
+    if (d->vpp > 1) {
+        for (int s = 0; s < PLAIT_SCHEDULES; s++)
+            if ((takes >> s & 1u) && plait_schedule_takes((plait_schedule)s, d->vpp))
+                return s;
+        return PLAIT_INTERLEAVED; // the software has no such schedule; plan_check reports that
+    }
     return d->pp == 1 || (takes >> PLAIT_1F1B & 1u) ? PLAIT_1F1B
                                                     : problem->runtime->defaults.key[key];
 }
@@ -152,19 +148,14 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *d, pl
            plait_key_value(d, key) == plait_key_default(problem, d, key);
 }
 
-/*
- * Offloading the optimizer offloads gradients too if the software cannot separate them (DeepSpeed).
- */
-static void name_offload(const plait_runtime *runtime, plait_degrees *d)
-{
-    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(runtime))
-        d->offload = PLAIT_OFFLOAD_GRADIENTS;
-}
-
 void plait_degrees_fill(const plait_problem *problem, plait_key_set given, plait_degrees *d)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!(given & PLAIT_KEY_BIT(key)))
             plait_key_put(d, (plait_key_id)key, plait_key_default(problem, d, (plait_key_id)key));
-    name_offload(problem->runtime, d);
+
+    // Offloading the optimizer offloads gradients too if the software cannot separate them
+    // (DeepSpeed).
+    if (d->offload == PLAIT_OFFLOAD_OPTIMIZER && plait_optimizer_takes_gradients(problem->runtime))
+        d->offload = PLAIT_OFFLOAD_GRADIENTS;
 }

@@ -85,27 +85,6 @@ static bool is_cudnn(const plait_accelerator *gpu, plait_attention_kernel kernel
     return kernel == PLAIT_ATTENTION_FUSED && !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
 }
 
-static bool kernel_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
-                               const plan_reason *why)
-{
-    const plait_accelerator *const gpu = gpu_of(problem);
-    const int widest = is_cudnn(gpu, kernel) ? WIDE_HEAD : widest_taken[kernel];
-    const int head = widest_head(problem->model);
-
-    if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
-        !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
-        return because(why, "attention fused on %s supports head widths up to %d, found %d",
-                       gpu->name, USUAL_HEAD, head);
-    if (widest > 0 && head > widest)
-        return because(why, "attention %s supports head widths up to %d, found %d (rule P49)",
-                       plait_attention_kernel_name[kernel], widest, head);
-    return !is_cudnn(gpu, kernel) || widths_fit_cudnn(problem->model) ||
-           because(why,
-                   "attention fused supports heads wider than %d only with values of the same "
-                   "width, or width %d with values of %d (rule P50)",
-                   USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
-}
-
 static bool has_sinks(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -130,40 +109,6 @@ static bool wide_heads_fit_blackwell(const plait_model *model)
             return false;
     }
     return true;
-}
-
-static bool blackwell_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
-                                  const plan_reason *why)
-{
-    const plait_accelerator *const gpu = gpu_of(problem);
-
-    return !is_cudnn(gpu, kernel) || plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) ||
-           wide_heads_fit_blackwell(problem->model) ||
-           because(why,
-                   "attention fused on %s supports heads wider than %d only of width %d without "
-                   "dropout, ALiBi and sinks, or of width %d with values of %d (rule P58)",
-                   gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
-}
-
-/*
- * Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than 192.
- * The library itself trains them without dropout on other GPUs too (README of
- * Dao-AILab/flash-attention, since 2.5.5).
- */
-static bool flash2_takes_heads(const plait_problem *problem, plait_attention_kernel kernel,
-                               const plan_reason *why)
-{
-    const plait_accelerator *const gpu = gpu_of(problem);
-    const bool megatron = rules_are_kin(problem->runtime->rules, PLAIT_RULES_MEGATRON);
-    const int head = widest_head(problem->model);
-
-    return kernel != PLAIT_ATTENTION_FLASH2 || head <= USUAL_FLASH2_HEAD ||
-           plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) ||
-           (!megatron && !problem->model->dropout) ||
-           because(why,
-                   "attention flash2 on %s supports head widths up to %d %s, found %d (rule P59)",
-                   gpu->name, USUAL_FLASH2_HEAD,
-                   megatron ? "in Transformer Engine" : "with dropout", head);
 }
 
 /* The training scripts of these runtimes build models of Hugging Face's transformers. */
@@ -228,18 +173,6 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
 }
 
 /*
- * FlashAttention and cuDNN's attention do not shard ALiBi over context ranks
- * (dot_product_attention/utils.py). PyTorch's ring attention and DeepSpeed's sequence parallelism
- * have no bias.
- */
-static bool context_takes_alibi(const plait_problem *problem, const plait_degrees *d,
-                                const plan_reason *why)
-{
-    return d->cp == 1 || !problem->model->numerics.alibi ||
-           because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)");
-}
-
-/*
  * FlashAttention has a soft cap since version 2.6; cuDNN's attention in Transformer Engine and in
  * PyTorch, and Megatron's fused softmax, have none.
  */
@@ -270,10 +203,43 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_ATTENTION + (int)kernel))
         return because(why, "%s has no attention %s", gpu->name,
                        plait_attention_kernel_name[kernel]);
-    return kernel_takes_heads(problem, kernel, why) &&
-           blackwell_takes_heads(problem, kernel, why) &&
-           flash2_takes_heads(problem, kernel, why) && kernel_takes_scores(problem, kernel, why) &&
-           kernel_takes_model(problem, kernel, why) && context_takes_alibi(problem, d, why);
+
+    const int head = widest_head(problem->model);
+    const int widest = is_cudnn(gpu, kernel) ? WIDE_HEAD : widest_taken[kernel];
+    if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
+        !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
+        return because(why, "attention fused on %s supports head widths up to %d, found %d",
+                       gpu->name, USUAL_HEAD, head);
+    if (widest > 0 && head > widest)
+        return because(why, "attention %s supports head widths up to %d, found %d (rule P49)",
+                       plait_attention_kernel_name[kernel], widest, head);
+    if (is_cudnn(gpu, kernel) && !widths_fit_cudnn(problem->model))
+        return because(why,
+                       "attention fused supports heads wider than %d only with values of the same "
+                       "width, or width %d with values of %d (rule P50)",
+                       USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
+    if (is_cudnn(gpu, kernel) && !plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) &&
+        !wide_heads_fit_blackwell(problem->model))
+        return because(
+            why,
+            "attention fused on %s supports heads wider than %d only of width %d without "
+            "dropout, ALiBi and sinks, or of width %d with values of %d (rule P58)",
+            gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
+
+    // Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than
+    // 192. The library itself trains them without dropout on other GPUs too (README of Dao-
+    // AILab/flash-attention, since 2.5.5).
+    const bool megatron = rules_are_kin(problem->runtime->rules, PLAIT_RULES_MEGATRON);
+    if (kernel == PLAIT_ATTENTION_FLASH2 && head > USUAL_FLASH2_HEAD &&
+        !plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) &&
+        (megatron || problem->model->dropout))
+        return because(
+            why, "attention flash2 on %s supports head widths up to %d %s, found %d (rule P59)",
+            gpu->name, USUAL_FLASH2_HEAD, megatron ? "in Transformer Engine" : "with dropout",
+            head);
+    return kernel_takes_scores(problem, kernel, why) && kernel_takes_model(problem, kernel, why) &&
+           (d->cp == 1 || !problem->model->numerics.alibi ||
+            because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)"));
 }
 
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why)

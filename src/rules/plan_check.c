@@ -55,21 +55,6 @@ static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const 
     return true;
 }
 
-/*
- * cp_comm a2a+p2p needs an all-to-all among neighbours and a ring across their groups, each of at
- * least two ranks.
- */
-static bool context_has_sizes(const plait_problem *p, const plait_degrees *d,
-                              const plan_reason *why)
-{
-    return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
-           plait_context_inner(p, d->tp, d->cp) > 1 ||
-           because(why,
-                   "cp %d (a2a+p2p) has no divisor from 2 to cp / 2 that divides the heads per "
-                   "tensor rank and fits a scale-up domain together with tp %d (rule P25)",
-                   d->cp, d->tp);
-}
-
 static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
 {
     switch (layer->mixer) {
@@ -91,64 +76,7 @@ static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, cons
     return true;
 }
 
-static bool ffn_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
-{
-    if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
-        return because(why, "tp %d does not divide an MLP width of %d", d->tp, layer->mlp.width);
-    if (layer->ffn != PLAIT_FFN_MOE)
-        return true;
-    if (layer->moe.experts % d->ep != 0)
-        return because(why, "ep %d does not divide %d experts", d->ep, layer->moe.experts);
-    if (layer->moe.width % d->etp != 0)
-        return because(why, "etp %d does not divide an expert width of %d", d->etp,
-                       layer->moe.width);
-    if (layer->moe.shared_width % d->tp != 0)
-        return because(why, "tp %d does not divide a shared expert width of %d", d->tp,
-                       layer->moe.shared_width);
-    return true;
-}
-
-static bool layers_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    for (int k = 0; k < p->model->kinds; k++)
-        if (!mixer_divides(&p->model->kind[k], d, why) || !ffn_divides(&p->model->kind[k], d, why))
-            return false;
-    return true;
-}
-
-static bool sequence_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    if (d->sp && d->tp == 1)
-        return because(why, "sp needs tp > 1");
-    if (p->job.seq % d->cp != 0)
-        return because(why, "cp %d does not divide a sequence of %d tokens", d->cp, p->job.seq);
-    if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
-        return because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
-    return context_has_sizes(p, d, why);
-}
-
 // ---- experts, shards, pipeline -------------------------------------------------------------
-
-static bool experts_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    const int64_t stage = (int64_t)d->tp * d->cp * d->dp;
-
-    if (!model_has_experts(p->model)) {
-        if (d->ep > 1)
-            return because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
-        return d->etp == d->tp || d->etp == 1 ||
-               because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
-    }
-    if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
-        (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
-        return because(
-            why, "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
-            d->tp * d->cp, (long long)d->etp * d->ep);
-    if (stage % ((int64_t)d->etp * d->ep) != 0)
-        return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
-                       d->ep, (long long)stage);
-    return true;
-}
 
 static bool sizes_nest(int shard, int ranks)
 {
@@ -176,14 +104,6 @@ static const char *idle_traffic(const plait_degrees *d)
     return NULL;
 }
 
-static bool traffic_has_shards(const plait_degrees *d, const plan_reason *why)
-{
-    const char *const what = idle_traffic(d);
-
-    return what == NULL || because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)",
-                                   what, d->zero, plait_quantise_name[d->quantise]);
-}
-
 static bool shards_divide(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int replicas = d->dp * d->cp;
@@ -199,7 +119,9 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
             d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d", replicas);
-    return traffic_has_shards(d, why);
+    const char *const what = idle_traffic(d);
+    return what == NULL || because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)",
+                                   what, d->zero, plait_quantise_name[d->quantise]);
 }
 
 /* Number formats of state must be compatible with those of the products. */
@@ -233,29 +155,6 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
     return true;
 }
 
-static bool schedule_takes_chunks(const plait_degrees *d, const plan_reason *why)
-{
-    const plait_schedule schedule = (plait_schedule)d->schedule;
-
-    return plait_schedule_takes(schedule, d->vpp) ||
-           because(why, "schedule %s needs %s, found vpp %d", plait_schedule_name[schedule],
-                   plait_schedule_chunks(schedule) == 1   ? "vpp 1"
-                   : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
-                                                          : "vpp > 1",
-                   d->vpp);
-}
-
-static bool schedule_has_enough(const plait_problem *p, const plait_degrees *d,
-                                const plan_reason *why)
-{
-    const plait_schedule schedule = (plait_schedule)d->schedule;
-    const char *const needs =
-        plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
-
-    return needs == NULL ||
-           because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
-}
-
 /* Does the accelerator have the kernels of the dispatcher? */
 bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
@@ -274,64 +173,36 @@ bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const 
     return true;
 }
 
-/* Checks the pipeline and the experts against the requirements of paired microbatches. */
-static bool pairs_suit(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    const char *const name = plait_ep_overlap_name[d->ep_overlap];
-
-    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE)
-        return true;
-    if (d->ep == 1 || !model_has_experts(p->model))
-        return because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
-    if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
-        return because(why,
-                       "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or dualpipe, "
-                       "found %s with pp %d (rule P22)",
-                       name, plait_schedule_name[d->schedule], d->pp);
-    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
-        return because(why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)",
-                       name);
-    return true;
-}
-
-/* Recomputation runs in a backward and cannot be paired with a forward. */
-static bool recompute_suits_pairs(const plait_degrees *d, const plan_reason *why)
-{
-    const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
-                     (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
-
-    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE ||
-        (d->recompute.kind != PLAIT_RECOMPUTE_FULL && !moe))
-        return true;
-    return because(why,
-                   "ep_overlap %s does not allow recompute %s, which repeats dispatch and combine "
-                   "in backward (rule P24)",
-                   plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
-}
-
-/* The model must have the offloaded modules, and recomputation must keep their inputs. */
-static bool offload_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    const bool there = inputs_wait(p, d->offload_acts);
-    char recompute[96];
-
-    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
-           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
-                   plait_offload_acts_name[d->offload_acts],
-                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-                   there ? "recomputation keeps no such inputs"
-                         : "the model or the runtime has no such separate modules");
-}
-
 bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
+    char recompute[96];
+
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
         return because(why, "recompute full:%d exceeds the %d layers of the model",
                        d->recompute.layers, p->model->layers);
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
         return because(why, "recompute full:%d must be a multiple of vpp %d", d->recompute.layers,
                        d->vpp);
-    return recompute_suits_pairs(d, why) && offload_suits(p, d, why);
+
+    // Recomputation runs in a backward and cannot be paired with a forward.
+    const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
+                     (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
+    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE &&
+        (d->recompute.kind == PLAIT_RECOMPUTE_FULL || moe))
+        return because(
+            why,
+            "ep_overlap %s does not allow recompute %s, which repeats dispatch and combine "
+            "in backward (rule P24)",
+            plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
+
+    // The model must have the offloaded modules, and recomputation must keep their inputs.
+    const bool there = inputs_wait(p, d->offload_acts);
+    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
+           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
+                   plait_offload_acts_name[d->offload_acts],
+                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                   there ? "recomputation keeps no such inputs"
+                         : "the model or the runtime has no such separate modules");
 }
 
 /* A layout must have pp * vpp chunks and contain the whole model. */
@@ -382,18 +253,6 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 // ---- what the software can express ---------------------------------------------------------
 
-static bool number_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
-                          const plan_reason *why)
-{
-    const char *const name = plait_keys[key].name;
-    const int most = r->can.most[key];
-
-    if (plait_key_value(d, key) <= most)
-        return true;
-    return most == 1 ? because(why, "%s has no %s", r->name, name)
-                     : because(why, "%s supports %s up to %d", r->name, name, most);
-}
-
 /* Checks one key against the profile, except cp_comm without cp, where it has no effect. */
 static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
                        const plan_reason *why)
@@ -403,8 +262,14 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
 
     if (row->limit_name == NULL || (key == PLAIT_KEY_CP_COMM && d->cp == 1))
         return true;
-    if (row->kind == PLAIT_KEY_NUMBER)
-        return number_within(r, d, key, why);
+    if (row->kind == PLAIT_KEY_NUMBER) {
+        const char *const name = plait_keys[key].name;
+        const int most = r->can.most[key];
+        if (plait_key_value(d, key) <= most)
+            return true;
+        return most == 1 ? because(why, "%s has no %s", r->name, name)
+                         : because(why, "%s supports %s up to %d", r->name, name, most);
+    }
     if (r->can.takes[key] >> plait_key_value(d, key) & 1u)
         return true;
     return because(why, "%s has no %s %s%s", r->name,
@@ -413,21 +278,36 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
                    runtime_brought_text(r, (int)key, plait_key_value(d, key), brought));
 }
 
-static bool keys_within(const plait_runtime *r, const plait_degrees *d, const plan_reason *why)
+/* Checks combinations of keys against the profile. */
+static bool is_expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!key_within(r, d, (plait_key_id)key, why))
-            return false;
-    return true;
-}
-
-/* Checks each module of a set, since different releases of the software introduced them. */
-static bool modules_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
     const plait_runtime *const r = p->runtime;
+    const plait_capabilities *can = &r->can;
     char text[96], brought[RUNTIME_BROUGHT_SIZE];
 
+    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
+        return because(why, "%s has no recompute %s", r->name,
+                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+    if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
+        return because(why, "%s needs sp = %d with tp > 1", r->name, !d->sp);
+    if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
+        return because(why, "%s has no shard_group below dp x cp%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
+    if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
+        return because(why, "%s has no etp other than tp, found %d%s", r->name, d->etp,
+                       runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
+    if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
+        return because(why, "%s has no cp with multi-token prediction%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
+    if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
+        runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
+        return because(why, "%s has no vpp > 1 with split first-last%s", r->name,
+                       runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
+    if (!r->can.etp && d->etp != 1 && d->etp != d->tp)
+        return because(why, "%s has no etp other than 1 and tp", r->name);
+
+    // Checks each module of a set, since different releases of the software introduced them.
+    static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
     for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
         if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
             return because(why, "%s has no recompute modules:%s%s", r->name,
@@ -442,46 +322,24 @@ static bool modules_within(const plait_problem *p, const plait_degrees *d, const
     return true;
 }
 
-static bool cut_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
 {
-    const plait_runtime *const r = p->runtime;
-    char brought[RUNTIME_BROUGHT_SIZE];
-
-    if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
-        return because(why, "%s has no shard_group below dp x cp%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
-    if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
-        return because(why, "%s has no etp other than tp, found %d%s", r->name, d->etp,
-                       runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
-    if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
-        return because(why, "%s has no cp with multi-token prediction%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
-    if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
-        runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
-        return because(why, "%s has no vpp > 1 with split first-last%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
-    return r->can.etp || d->etp == 1 || d->etp == d->tp ||
-           because(why, "%s has no etp other than 1 and tp", r->name);
+    return !broken ||
+           because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
-/* Checks combinations of keys against the profile. */
-static bool is_expressible(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    const plait_runtime *r = p->runtime;
-    const plait_capabilities *can = &r->can;
-    char text[96];
+// ---- the steps -----------------------------------------------------------------------------
 
-    if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
-        return because(why, "%s has no recompute %s", r->name,
-                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
-    if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
-        return because(why, "%s needs sp = %d with tp > 1", r->name, !d->sp);
-    return cut_within(p, d, why) && modules_within(p, d, why);
+bool problem_is_valid(const plait_problem *p, const plan_reason *why)
+{
+    plait_error wrong;
+
+    return values_hold(problem_check(p, &wrong), &wrong, why);
 }
 
-/* The job's number format must be supported by the software and the accelerator. */
-static bool job_runs(const plait_problem *p, const plan_reason *why)
+bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
+    // The job's number format must be supported by the software and the accelerator.
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
     const plait_precision precision = p->job.precision;
     const char *format = plait_precision_name[precision];
@@ -495,51 +353,55 @@ static bool job_runs(const plait_problem *p, const plan_reason *why)
         return because(why, "%s has no %s", gpu->name, format);
     if (!plan_experts_run(p, why))
         return false;
-    return (p->runtime->can.precision >> precision & 1u) ||
-           because(
-               why, "%s has no precision %s%s", p->runtime->name, format,
-               runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
-}
+    if (!(p->runtime->can.precision >> precision & 1u))
+        return because(
+            why, "%s has no precision %s%s", p->runtime->name, format,
+            runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
 
-static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
-{
-    return !broken ||
-           because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
-}
+    if (!plan_attention_runs(p, d, why))
+        return false;
+    // The default placement is the only one if the cluster has no grid, or a grid of equal sides.
+    if (d->placement != PLAIT_PLACE_XYZ &&
+        !plait_placement_differs(p->cluster, (plait_placement)d->placement))
+        return because(
+            why,
+            "placement %s is redundant on %.80s: an earlier value places all ranks alike "
+            "(rule P15)",
+            plait_placement_name[d->placement], p->cluster->name);
+    for (int k = 0; k < p->model->kinds; k++) {
+        const plait_layer *const layer = &p->model->kind[k];
 
-/* The default placement is the only one if the cluster has no grid, or a grid of equal sides. */
-static bool placement_says(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    return d->placement == PLAIT_PLACE_XYZ ||
-           plait_placement_differs(p->cluster, (plait_placement)d->placement) ||
+        if (!mixer_divides(layer, d, why))
+            return false;
+        if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
+            return because(why, "tp %d does not divide an MLP width of %d", d->tp,
+                           layer->mlp.width);
+        if (layer->ffn == PLAIT_FFN_MOE) {
+            if (layer->moe.experts % d->ep != 0)
+                return because(why, "ep %d does not divide %d experts", d->ep, layer->moe.experts);
+            if (layer->moe.width % d->etp != 0)
+                return because(why, "etp %d does not divide an expert width of %d", d->etp,
+                               layer->moe.width);
+            if (layer->moe.shared_width % d->tp != 0)
+                return because(why, "tp %d does not divide a shared expert width of %d", d->tp,
+                               layer->moe.shared_width);
+        }
+    }
+    if (d->sp && d->tp == 1)
+        return because(why, "sp needs tp > 1");
+    if (p->job.seq % d->cp != 0)
+        return because(why, "cp %d does not divide a sequence of %d tokens", d->cp, p->job.seq);
+    if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
+        return because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
+
+    // cp_comm a2a+p2p needs an all-to-all among neighbours and a ring across their groups, each of
+    // at least two ranks.
+    return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
+           plait_context_inner(p, d->tp, d->cp) > 1 ||
            because(why,
-                   "placement %s is redundant on %.80s: an earlier value places all ranks alike "
-                   "(rule P15)",
-                   plait_placement_name[d->placement], p->cluster->name);
-}
-
-// ---- the steps -----------------------------------------------------------------------------
-
-bool problem_is_valid(const plait_problem *p, const plan_reason *why)
-{
-    plait_error wrong;
-
-    return values_hold(problem_check(p, &wrong), &wrong, why);
-}
-
-/* All values must be within their ranges, and the number of chunks within PLAIT_MAX_LAYERS. */
-static bool point_holds(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    plait_error wrong;
-
-    return values_hold(degrees_check_ranges(d, &wrong), &wrong, why) &&
-           (saturating_mul(d->pp, d->vpp) <= PLAIT_MAX_LAYERS || has_few_chunks(p, d, why));
-}
-
-bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
-{
-    return job_runs(p, why) && plan_attention_runs(p, d, why) && placement_says(p, d, why) &&
-           layers_divide(p, d, why) && sequence_divides(p, d, why);
+                   "cp %d (a2a+p2p) has no divisor from 2 to cp / 2 that divides the heads per "
+                   "tensor rank and fits a scale-up domain together with tp %d (rule P25)",
+                   d->cp, d->tp);
 }
 
 static bool software_takes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -554,16 +416,69 @@ bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return world_divides(p, d, why) && experts_divide(p, d, why) && shards_divide(p, d, why) &&
-           plan_formats_legal(p, d, why) && schedule_takes_chunks(d, why) &&
-           plan_dispatcher_runs(p, d, why) && pairs_suit(p, d, why) &&
-           keys_within(p->runtime, d, why) && software_takes(p, d, why);
+    if (!world_divides(p, d, why))
+        return false;
+    const int64_t stage = (int64_t)d->tp * d->cp * d->dp;
+    if (!model_has_experts(p->model)) {
+        if (d->ep > 1)
+            return because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
+        if (d->etp != d->tp && d->etp != 1)
+            return because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
+    } else {
+        if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
+            (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
+            return because(
+                why,
+                "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
+                d->tp * d->cp, (long long)d->etp * d->ep);
+        if (stage % ((int64_t)d->etp * d->ep) != 0)
+            return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
+                           d->ep, (long long)stage);
+    }
+    if (!shards_divide(p, d, why) || !plan_formats_legal(p, d, why))
+        return false;
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    if (!plait_schedule_takes(schedule, d->vpp))
+        return because(why, "schedule %s needs %s, found vpp %d", plait_schedule_name[schedule],
+                       plait_schedule_chunks(schedule) == 1   ? "vpp 1"
+                       : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
+                                                              : "vpp > 1",
+                       d->vpp);
+
+    if (!plan_dispatcher_runs(p, d, why))
+        return false;
+    // Checks the pipeline and the experts against the requirements of paired microbatches.
+    const char *const name = plait_ep_overlap_name[d->ep_overlap];
+    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE) {
+        if (d->ep == 1 || !model_has_experts(p->model))
+            return because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
+        if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
+            return because(
+                why,
+                "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or dualpipe, "
+                "found %s with pp %d (rule P22)",
+                name, plait_schedule_name[d->schedule], d->pp);
+        if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+            return because(why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)",
+                           name);
+    }
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!key_within(p->runtime, d, (plait_key_id)key, why))
+            return false;
+    return software_takes(p, d, why);
 }
 
 bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return batch_divides(p, d, why) && schedule_has_enough(p, d, why) &&
-           rule_holds(p, batch_rule_broken(p, d), why);
+    if (!batch_divides(p, d, why))
+        return false;
+
+    const plait_schedule schedule = (plait_schedule)d->schedule;
+    const char *const needs =
+        plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
+    if (needs != NULL)
+        return because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
+    return rule_holds(p, batch_rule_broken(p, d), why);
 }
 
 bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -575,7 +490,13 @@ bool plan_ranks_legal(const plait_problem *p, const plait_degrees *d, const plan
 
 bool plan_degrees_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    return point_holds(p, d, why) && plan_layers_legal(p, d, why) && plan_ranks_legal(p, d, why) &&
+    plait_error wrong;
+
+    // All values must be within their ranges, and the number of chunks within PLAIT_MAX_LAYERS.
+    if (!values_hold(degrees_check_ranges(d, &wrong), &wrong, why) ||
+        (saturating_mul(d->pp, d->vpp) > PLAIT_MAX_LAYERS && !has_few_chunks(p, d, why)))
+        return false;
+    return plan_layers_legal(p, d, why) && plan_ranks_legal(p, d, why) &&
            plan_stages_legal(p, d, why);
 }
 

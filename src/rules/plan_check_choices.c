@@ -62,28 +62,21 @@ static bool key_differs(const plait_plan *plan, int s, int key, const char *says
         plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
 }
 
-static bool degrees_agree(const plait_plan *plan, int s, const plan_reason *why)
-{
-    const plait_stage *const stage = &plan->stage[s];
-    const plait_stage *const mirrored = &plan->stage[plan->stages - 1 - s];
-    const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
-
-    if (other >= 0)
-        return key_differs(plan, s, other,
-                           "the runtime needs the same degrees in all stages (rule P6)", why);
-    if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
-        differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
-        return because(why,
-                       "stages %d and %d are on the same ranks but offload differently (rule P38)",
-                       s, plan->stages - 1 - s);
-    return true;
-}
-
 bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why)
 {
-    for (int s = 0; s < plan->stages; s++)
-        if (!degrees_agree(plan, s, why))
-            return false;
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        const plait_stage *const mirrored = &plan->stage[plan->stages - 1 - s];
+        const int other = differing_key(&stage->degrees, &plan->degrees, ~PLAN_OWN_KEYS);
+        if (other >= 0)
+            return key_differs(plan, s, other,
+                               "the runtime needs the same degrees in all stages (rule P6)", why);
+        if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
+            differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
+            return because(
+                why, "stages %d and %d are on the same ranks but offload differently (rule P38)", s,
+                plan->stages - 1 - s);
+    }
     return true;
 }
 
@@ -227,28 +220,21 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
     return true;
 }
 
-/* A stage may have its own offload only if the software allows it. */
-static bool stage_may_offload(const plait_problem *p, const plait_plan *plan, int s,
-                              const plan_reason *why)
-{
-    const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
-
-    if (own < 0)
-        return true;
-    if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
-        plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
-        return key_differs(plan, s, own,
-                           "offload params must be in all stages or in none (rule P54)", why);
-    return p->runtime->can.offload_by >= PLAIT_BY_STAGE ||
-           key_differs(plan, s, own, "the runtime needs the same value in all stages (rule P37)",
-                       why);
-}
-
 bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,
                        const plan_reason *why)
 {
-    return stage_may_offload(p, plan, s, why) && stage_choices_legal(p, plan, s, why) &&
-           is_alike(p, plan, s, why);
+    // A stage may have its own offload only if the software allows it.
+    const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
+    if (own >= 0) {
+        if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||
+            plan->stage[s].degrees.offload == PLAIT_OFFLOAD_PARAMS)
+            return key_differs(plan, s, own,
+                               "offload params must be in all stages or in none (rule P54)", why);
+        if (p->runtime->can.offload_by < PLAIT_BY_STAGE)
+            return key_differs(plan, s, own,
+                               "the runtime needs the same value in all stages (rule P37)", why);
+    }
+    return stage_choices_legal(p, plan, s, why) && is_alike(p, plan, s, why);
 }
 
 bool plan_choices_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)

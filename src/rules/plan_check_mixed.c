@@ -33,62 +33,6 @@ static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, c
     return wrong[0] == '\0';
 }
 
-/* Each group must exist, have enough GPUs, and serve one run of consecutive stages. */
-static bool groups_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
-{
-    bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
-    char wrong[200];
-
-    for (int s = 0; s < plan->stages; s++) {
-        if (!group_holds(p, plan, s, seen, wrong))
-            return because(why, "stage %d is in node group %d: %s (rule P32)", s,
-                           plan->stage[s].group, wrong);
-        seen[plan->stage[s].group] = true;
-    }
-    return true;
-}
-
-/*
- * A stage is priced as part of a pipeline whose stages all have its degrees (C.221). The first
- * stage of a run must therefore begin at the start of a node, or after whole stages of the same
- * size.
- */
-static bool runs_begin_well(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
-{
-    int before = 0; // GPUs of the same group in earlier stages
-
-    for (int s = 1; s < plan->stages; s++) {
-        const int g = plan->stage[s].group;
-        const int domain = plait_cluster_of_group(p->cluster, g, 2).level[0].gpus;
-        const int gpus = stage_gpus(&plan->stage[s]);
-
-        before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
-        if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
-            return because(why,
-                           "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
-                           "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
-                           s, gpus, before, domain);
-    }
-    return true;
-}
-
-/* All stages must have the same microbatches. */
-static bool microbatches_agree(const plait_plan *plan, const plan_reason *why)
-{
-    const plait_degrees *const first = &plan->stage[0].degrees;
-
-    for (int s = 1; s < plan->stages; s++) {
-        const plait_degrees *const d = &plan->stage[s].degrees;
-
-        if ((int64_t)d->dp * d->mbs != (int64_t)first->dp * first->mbs)
-            return because(why,
-                           "stage %d has microbatches of dp %d x mbs %d sequences, but stage 0 of "
-                           "%d x %d (rule P33)",
-                           s, d->dp, d->mbs, first->dp, first->mbs);
-    }
-    return true;
-}
-
 /* Heterogeneous plans fix the values of some keys, and their stages share the values of others. */
 static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
 {
@@ -127,21 +71,11 @@ static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *
     return true;
 }
 
-static bool stage_legal(const plait_problem *p, const plait_plan *plan, int s,
-                        const plan_reason *why)
-{
-    plait_degrees d = plan->stage[s].degrees;
-    plait_cluster cluster;
-
-    const plait_problem of_stage = plait_problem_of_group(p, plan->stage[s].group, &d, &cluster);
-    return plan_layers_legal(&of_stage, &d, why) && plan_ranks_legal(&of_stage, &d, why) &&
-           plan_recompute_legal(&of_stage, &d, why) && plan_choice_legal(&of_stage, plan, s, why);
-}
-
 bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     plait_problem of_group;
     plait_cluster cluster;
+    char wrong[200];
 
     if (plan->stages < 1)
         return because(why, "the plan has no stages");
@@ -152,15 +86,57 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     if (plait_plan_cuts(plan))
         return because(why,
                        "layers with their own tp or ZeRO stage cannot be priced if stages differ");
-    if (!groups_hold(p, plan, why))
-        return false;
+
+    // Each group must exist, have enough GPUs, and serve one run of consecutive stages.
+    bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
+    for (int s = 0; s < plan->stages; s++) {
+        if (!group_holds(p, plan, s, seen, wrong))
+            return because(why, "stage %d is in node group %d: %s (rule P32)", s,
+                           plan->stage[s].group, wrong);
+        seen[plan->stage[s].group] = true;
+    }
     if (plan_of_group(p, plan, &of_group, &cluster))
         return plait_plan_check(&of_group, plan, NULL, why->text, why->size) != PLAIT_INVALID;
-    if (!plan_stages_hold(p, plan, why) || !microbatches_agree(plan, why) ||
-        !runs_begin_well(p, plan, why))
+
+    if (!plan_stages_hold(p, plan, why))
         return false;
-    for (int s = 0; s < plan->stages; s++)
-        if (!schedule_is_plain(plan, s, why) || !stage_legal(p, plan, s, why))
+    // All stages must have the same microbatches.
+    const plait_degrees *const first = &plan->stage[0].degrees;
+    for (int s = 1; s < plan->stages; s++) {
+        const plait_degrees *const d = &plan->stage[s].degrees;
+
+        if ((int64_t)d->dp * d->mbs != (int64_t)first->dp * first->mbs)
+            return because(why,
+                           "stage %d has microbatches of dp %d x mbs %d sequences, but stage 0 of "
+                           "%d x %d (rule P33)",
+                           s, d->dp, d->mbs, first->dp, first->mbs);
+    }
+    // A stage is priced as part of a pipeline whose stages all have its degrees (C.221). The first
+    // stage of a run must therefore begin at the start of a node, or after whole stages of the same
+    // size.
+    int before = 0; // GPUs of the same group in earlier stages
+    for (int s = 1; s < plan->stages; s++) {
+        const int g = plan->stage[s].group;
+        const int domain = plait_cluster_of_group(p->cluster, g, 2).level[0].gpus;
+        const int gpus = stage_gpus(&plan->stage[s]);
+
+        before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
+        if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
+            return because(why,
+                           "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
+                           "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
+                           s, gpus, before, domain);
+    }
+    for (int s = 0; s < plan->stages; s++) {
+        if (!schedule_is_plain(plan, s, why))
             return false;
+        plait_degrees own = plan->stage[s].degrees;
+        const plait_problem of_stage =
+            plait_problem_of_group(p, plan->stage[s].group, &own, &cluster);
+        if (!plan_layers_legal(&of_stage, &own, why) || !plan_ranks_legal(&of_stage, &own, why) ||
+            !plan_recompute_legal(&of_stage, &own, why) ||
+            !plan_choice_legal(&of_stage, plan, s, why))
+            return false;
+    }
     return true;
 }

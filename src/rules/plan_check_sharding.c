@@ -11,21 +11,6 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* The software must allow the keys that the layer changes. */
-static bool may_cut(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
-                    const plan_reason *why)
-{
-    const plait_capabilities *const can = &p->runtime->can;
-    const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
-    const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
-
-    return (!tp && !zero) || because(why,
-                                     "layer %d of stage %d has %s %d, but the plan has %d: %s "
-                                     "needs the same in all layers (rule P44)",
-                                     at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero,
-                                     tp ? d->tp : d->zero, p->runtime->name);
-}
-
 /* All layers of a stage must process the same sequences, and each rank whole sequences. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
                             const plan_reason *why)
@@ -38,16 +23,6 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
                        "microbatch evenly among %lld GPUs (rule P45)",
                        at, s, cut.tp, (long long)sequences, (long long)gpus);
     return true;
-}
-
-/* The layer's ZeRO stage must be the plan's, or 3. */
-static bool shards_known(const plait_degrees *d, plait_cut cut, int s, int at,
-                         const plan_reason *why)
-{
-    return cut.zero == d->zero || cut.zero == 3 ||
-           because(why,
-                   "layer %d of stage %d has ZeRO %d: expected %d as in the plan, or 3 (rule P47)",
-                   at, s, cut.zero, d->zero);
 }
 
 /* The sharding must be legal for a whole plan. */
@@ -65,8 +40,22 @@ static bool own_degrees_legal(const plait_problem *p, const plait_degrees *d, pl
 bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
                const plan_reason *why)
 {
-    return may_cut(p, d, cut, s, at, why) && sequences_agree(d, cut, s, at, why) &&
-           shards_known(d, cut, s, at, why) && own_degrees_legal(p, d, cut, s, at, why);
+    // The software must allow the keys that the layer changes.
+    const plait_capabilities *const can = &p->runtime->can;
+    const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
+    const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
+    if (tp || zero)
+        return because(why,
+                       "layer %d of stage %d has %s %d, but the plan has %d: %s "
+                       "needs the same in all layers (rule P44)",
+                       at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
+                       p->runtime->name);
+    return sequences_agree(d, cut, s, at, why) &&
+           (cut.zero == d->zero || cut.zero == 3 ||
+            because(why,
+                    "layer %d of stage %d has ZeRO %d: expected %d as in the plan, or 3 (rule P47)",
+                    at, s, cut.zero, d->zero)) &&
+           own_degrees_legal(p, d, cut, s, at, why);
 }
 
 /* Returns a key whose value cannot be priced together with such layers; -1: none. */
@@ -107,23 +96,15 @@ bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
                plait_keys[key].name, plait_degrees_get(d, (plait_key_id)key, found, sizeof found));
 }
 
-static bool stage_cuts_legal(const plait_problem *p, const plait_plan *plan, int s,
-                             const plan_reason *why)
-{
-    const plait_stage *const stage = &plan->stage[s];
-
-    for (int i = 0; stage->cut && i < stage->layers; i++)
-        if ((i == 0 || !cut_same(stage->cut[i], stage->cut[i - 1])) &&
-            !cut_same(stage->cut[i], cut_of_degrees(&plan->degrees)) &&
-            !cut_legal(p, &plan->degrees, stage->cut[i], s, i, why))
-            return false;
-    return true;
-}
-
 bool plan_cuts_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
-    for (int s = 0; s < plan->stages; s++)
-        if (!stage_cuts_legal(p, plan, s, why))
-            return false;
+    for (int s = 0; s < plan->stages; s++) {
+        const plait_stage *const stage = &plan->stage[s];
+        for (int i = 0; stage->cut && i < stage->layers; i++)
+            if ((i == 0 || !cut_same(stage->cut[i], stage->cut[i - 1])) &&
+                !cut_same(stage->cut[i], cut_of_degrees(&plan->degrees)) &&
+                !cut_legal(p, &plan->degrees, stage->cut[i], s, i, why))
+                return false;
+    }
     return !plait_plan_cuts(plan) || cuts_have_price(&plan->degrees, why);
 }

@@ -96,16 +96,6 @@ static const model_rule *model_rule_broken(const rule_set *set, const plait_mode
     return NULL;
 }
 
-static bool release_builds(const plait_runtime *runtime, const plait_model *model,
-                           const plan_reason *why)
-{
-    const int part = runtime_part_missed(runtime, model);
-
-    return part < 0 || because(why, "%s cannot build %s: %s needs %s or later", runtime->name,
-                               model->name, plait_model_part_name[part],
-                               runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
-}
-
 bool plait_model_check(const plait_runtime *runtime, const plait_model *model, char *why,
                        size_t size)
 {
@@ -116,8 +106,11 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
     if (runtime_check_parts(runtime, &wrong) != PLAIT_OK ||
         model_check_parts(model, &wrong) != PLAIT_OK)
         return because(&(plan_reason){why, size}, "%s: %s", wrong.where, wrong.message);
-    if (!release_builds(runtime, model, &(plan_reason){why, size}))
-        return false;
+    const int part = runtime_part_missed(runtime, model);
+    if (part >= 0)
+        return because(&(plan_reason){why, size}, "%s cannot build %s: %s needs %s or later",
+                       runtime->name, model->name, plait_model_part_name[part],
+                       runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
     const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (broken != NULL && why != NULL)

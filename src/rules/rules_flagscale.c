@@ -8,19 +8,16 @@
 
 #include "rules/rules.h"
 
-static bool attention_is_older(const plait_layer *layer)
-{
-    return layer->mixer != PLAIT_MIXER_DELTA_NET &&
-           !(layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.gate) &&
-           !(layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0);
-}
-
 static bool layers_are_older(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *const layer = &model->kind[k];
 
-        if (!attention_is_older(layer) || (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_gate))
+        if (layer->mixer == PLAIT_MIXER_DELTA_NET ||
+            (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.gate) ||
+            (layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0))
+            return false;
+        if (layer->ffn == PLAIT_FFN_MOE && layer->moe.shared_gate)
             return false;
     }
     return true;

@@ -52,30 +52,20 @@ static const plan_rule plan_rules[] = {
 
 // ---- models --------------------------------------------------------------------------------
 
-static bool attention_is_older(const plait_layer *layer)
-{
-    const plait_attention *const attention = &layer->attention;
-
-    if (layer->mixer != PLAIT_MIXER_ATTENTION)
-        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads == 0;
-    return !attention->gate && !attention->sinks && attention->window == 0 && attention->chunk == 0;
-}
-
 static bool layers_are_older(const plait_model *model)
 {
-    for (int k = 0; k < model->kinds; k++)
-        if (!attention_is_older(&model->kind[k]))
-            return false;
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_attention *const attention = &model->kind[k].attention;
+        if (model->kind[k].mixer != PLAIT_MIXER_ATTENTION) {
+            if (model->kind[k].mixer != PLAIT_MIXER_MLA || model->kind[k].mla.index_heads != 0)
+                return false;
+        } else {
+            if (attention->gate || attention->sinks || attention->window != 0 ||
+                attention->chunk != 0)
+                return false;
+        }
+    }
     return model->numerics.activation != PLAIT_CLAMPED_SWIGLU && !model->numerics.qk_l2_norm;
-}
-
-static bool all_layers_turn(const plait_model *model)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
-            model->kind[k].attention.rotary != model->kind[0].attention.rotary)
-            return false;
-    return true;
 }
 
 /*
@@ -85,7 +75,11 @@ static bool positions_reach_the_model(const plait_model *model)
 {
     const plait_rope *const rope = &model->numerics.rope;
 
-    if (!all_layers_turn(model) || (rope->kind == PLAIT_ROPE_LINEAR && rope->factor > 1.0))
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_ATTENTION &&
+            model->kind[k].attention.rotary != model->kind[0].attention.rotary)
+            return false;
+    if (rope->kind == PLAIT_ROPE_LINEAR && rope->factor > 1.0)
         return false;
     for (int k = 0; k < model->kinds && rope->kind == PLAIT_ROPE_YARN; k++)
         if (model->kind[k].mixer != PLAIT_MIXER_MLA)
