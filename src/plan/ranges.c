@@ -105,5 +105,5 @@ plait_status plan_check_ranges(const plait_plan *plan, plait_error *err)
 
 bool values_hold(plait_status status, const plait_error *found, const plan_reason *why)
 {
-    return status == PLAIT_OK || because(why, "%s: %s", found->where, found->message);
+    return status == PLAIT_OK || fail_because(why, "%s: %s", found->where, found->message);
 }

@@ -7,7 +7,7 @@
 
 const plan_reason no_reason = {NULL, 0};
 
-bool because(const plan_reason *why, const char *fmt, ...)
+bool fail_because(const plan_reason *why, const char *fmt, ...)
 {
     va_list args;
 

@@ -15,4 +15,4 @@ typedef struct plan_reason {
 extern const plan_reason no_reason;
 
 /** Writes the reason. Always returns false, so that a check can return the result. */
-bool because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);
+bool fail_because(const plan_reason *why, const char *fmt, ...) PLAIT_PRINTF(2, 3);

@@ -156,20 +156,21 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
     const plait_accelerator *const gpu = gpu_of(problem);
 
     if (problem->model->dropout && kernel == PLAIT_ATTENTION_FLASH3)
-        return because(why, "the model is trained with dropout, which attention flash3 does not "
+        return fail_because(why,
+                            "the model is trained with dropout, which attention flash3 does not "
                             "support (rule P55)");
     if (!kernel_takes_sinks(problem, kernel))
-        return because(
+        return fail_because(
             why, "the model needs sinks, which attention %s under %s does not support (rule P56)",
             name, problem->runtime->name);
     if (!kernel_takes_alibi(problem, kernel))
-        return because(
+        return fail_because(
             why, "the model needs ALiBi, which attention %s under %s does not support (rule P57)",
             name, problem->runtime->name);
     return !problem->model->numerics.alibi || !is_cudnn(gpu, kernel) ||
            plait_accelerator_runs(gpu, PLAIT_KERNEL_ALIBI) ||
-           because(why, "the model needs ALiBi, which attention fused on %s does not support",
-                   gpu->name);
+           fail_because(why, "the model needs ALiBi, which attention fused on %s does not support",
+                        gpu->name);
 }
 
 /*
@@ -184,14 +185,14 @@ static bool kernel_takes_scores(const plait_problem *problem, plait_attention_ke
     if (capped &&
         (kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
          is_cudnn(gpu_of(problem), kernel)))
-        return because(
+        return fail_because(
             why,
             "the model needs a soft cap of scores, which attention %s does not support (rule P51)",
             plait_attention_kernel_name[kernel]);
     return kernel != PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
            problem->job.seq <= SOFTMAX_KERNEL_SEQ ||
-           because(why, "attention %s supports sequences up to %d tokens, found %d (rule P52)",
-                   plait_attention_kernel_name[kernel], SOFTMAX_KERNEL_SEQ, problem->job.seq);
+           fail_because(why, "attention %s supports sequences up to %d tokens, found %d (rule P52)",
+                        plait_attention_kernel_name[kernel], SOFTMAX_KERNEL_SEQ, problem->job.seq);
 }
 
 bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
@@ -201,26 +202,27 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
     const plait_attention_kernel kernel = (plait_attention_kernel)d->attention;
 
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_ATTENTION + (int)kernel))
-        return because(why, "%s has no attention %s", gpu->name,
-                       plait_attention_kernel_name[kernel]);
+        return fail_because(why, "%s has no attention %s", gpu->name,
+                            plait_attention_kernel_name[kernel]);
 
     const int head = widest_head(problem->model);
     const int widest = is_cudnn(gpu, kernel) ? WIDE_HEAD : widest_taken[kernel];
     if (kernel == PLAIT_ATTENTION_FUSED && head > USUAL_HEAD &&
         !plait_accelerator_runs(gpu, PLAIT_KERNEL_WIDE))
-        return because(why, "attention fused on %s supports head widths up to %d, found %d",
-                       gpu->name, USUAL_HEAD, head);
+        return fail_because(why, "attention fused on %s supports head widths up to %d, found %d",
+                            gpu->name, USUAL_HEAD, head);
     if (widest > 0 && head > widest)
-        return because(why, "attention %s supports head widths up to %d, found %d (rule P49)",
-                       plait_attention_kernel_name[kernel], widest, head);
+        return fail_because(why, "attention %s supports head widths up to %d, found %d (rule P49)",
+                            plait_attention_kernel_name[kernel], widest, head);
     if (is_cudnn(gpu, kernel) && !widths_fit_cudnn(problem->model))
-        return because(why,
-                       "attention fused supports heads wider than %d only with values of the same "
-                       "width, or width %d with values of %d (rule P50)",
-                       USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
+        return fail_because(
+            why,
+            "attention fused supports heads wider than %d only with values of the same "
+            "width, or width %d with values of %d (rule P50)",
+            USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
     if (is_cudnn(gpu, kernel) && !plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) &&
         !wide_heads_fit_blackwell(problem->model))
-        return because(
+        return fail_because(
             why,
             "attention fused on %s supports heads wider than %d only of width %d without "
             "dropout, ALiBi and sinks, or of width %d with values of %d (rule P58)",
@@ -233,13 +235,13 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
     if (kernel == PLAIT_ATTENTION_FLASH2 && head > USUAL_FLASH2_HEAD &&
         !plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) &&
         (megatron || problem->model->dropout))
-        return because(
+        return fail_because(
             why, "attention flash2 on %s supports head widths up to %d %s, found %d (rule P59)",
             gpu->name, USUAL_FLASH2_HEAD, megatron ? "in Transformer Engine" : "with dropout",
             head);
     return kernel_takes_scores(problem, kernel, why) && kernel_takes_model(problem, kernel, why) &&
            (d->cp == 1 || !problem->model->numerics.alibi ||
-            because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)"));
+            fail_because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)"));
 }
 
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why)
@@ -248,7 +250,7 @@ bool plan_experts_run(const plait_problem *problem, const plan_reason *why)
 
     return !model_has_experts(problem->model) ||
            plait_accelerator_runs(gpu, PLAIT_KERNEL_GROUPED_GEMM) ||
-           because(why, "%s has no grouped GEMM, which experts need", gpu->name);
+           fail_because(why, "%s has no grouped GEMM, which experts need", gpu->name);
 }
 
 bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)

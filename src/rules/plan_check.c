@@ -22,17 +22,18 @@ static bool world_divides(const plait_problem *p, const plait_degrees *d, const 
     const int64_t model = (int64_t)d->tp * d->pp * d->cp;
 
     if (model > p->job.gpus || p->job.gpus % model != 0)
-        return because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp, d->pp,
-                       d->cp, (long long)model, p->job.gpus);
-    return d->dp == p->job.gpus / model || because(why, "dp must be %d: %d GPUs / (tp x pp x cp)",
-                                                   (int)(p->job.gpus / model), p->job.gpus);
+        return fail_because(why, "tp %d x pp %d x cp %d = %lld does not divide %d GPUs", d->tp,
+                            d->pp, d->cp, (long long)model, p->job.gpus);
+    return d->dp == p->job.gpus / model ||
+           fail_because(why, "dp must be %d: %d GPUs / (tp x pp x cp)", (int)(p->job.gpus / model),
+                        p->job.gpus);
 }
 
 static bool batch_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     return plait_degrees_microbatches(d, p->job.gbs) > 0 ||
-           because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
-                   d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
+           fail_because(why, "dp %d x mbs %d = %lld does not divide a batch of %d sequences", d->dp,
+                        d->mbs, (long long)d->dp * d->mbs, p->job.gbs);
 }
 
 // ---- tensor and context parallelism --------------------------------------------------------
@@ -40,16 +41,16 @@ static bool batch_divides(const plait_problem *p, const plait_degrees *d, const 
 static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const plan_reason *why)
 {
     if (heads % d->tp != 0)
-        return because(why, "tp %d does not divide %d heads", d->tp, heads);
+        return fail_because(why, "tp %d does not divide %d heads", d->tp, heads);
     if (kv_heads % d->tp != 0 && d->tp % kv_heads != 0)
-        return because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
-                       kv_heads);
+        return fail_because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
+                            kv_heads);
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
-        return because(why, "cp %d (a2a) does not divide the %d heads per tensor rank", d->cp,
-                       heads / d->tp);
+        return fail_because(why, "cp %d (a2a) does not divide the %d heads per tensor rank", d->cp,
+                            heads / d->tp);
     if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
         (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
-        return because(
+        return fail_because(
             why, "cp %d (a2a) does not divide the %d key-value heads per tensor rank (rule P1)",
             d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
     return true;
@@ -66,8 +67,8 @@ static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, cons
         return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, why);
     case PLAIT_MIXER_MAMBA:
         if (layer->mamba.inner % d->tp != 0)
-            return because(why, "tp %d does not divide %d Mamba channels", d->tp,
-                           layer->mamba.inner);
+            return fail_because(why, "tp %d does not divide %d Mamba channels", d->tp,
+                                layer->mamba.inner);
         break;
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
@@ -109,19 +110,21 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
     const int replicas = d->dp * d->cp;
 
     if (d->shard_group > replicas || replicas % d->shard_group != 0)
-        return because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
-                       replicas);
+        return fail_because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
+                            replicas);
     if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(p, d))
-        return because(
+        return fail_because(
             why,
             "with order tp-cp-pp-dp, shard_group %d must be a multiple or a divisor of cp %d, and "
             "the expert shard group of the expert replicas within tp x cp (rule P3)",
             d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
-        return because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d", replicas);
+        return fail_because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d",
+                            replicas);
     const char *const what = idle_traffic(d);
-    return what == NULL || because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)",
-                                   what, d->zero, plait_quantise_name[d->quantise]);
+    return what == NULL ||
+           fail_because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)", what,
+                        d->zero, plait_quantise_name[d->quantise]);
 }
 
 /* Number formats of state must be compatible with those of the products. */
@@ -131,27 +134,27 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
 
     if ((d->grad_reduce == PLAIT_STATE_BF16 && half) ||
         (d->grad_reduce == PLAIT_STATE_FP16 && !half) || d->grad_reduce == PLAIT_STATE_FP8)
-        return because(
+        return fail_because(
             why, "grad_reduce is %s, but a job in %s reduces gradients in fp32 or %s (rule P8)",
             plait_state_format_name[d->grad_reduce], plait_precision_name[p->job.precision],
             half ? "fp16" : "bf16");
     if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_share != 0)
-        return because(why, "offload_share %s needs offload (rule P28)",
-                       plait_offload_share_name[d->offload_share]);
+        return fail_because(why, "offload_share %s needs offload (rule P28)",
+                            plait_offload_share_name[d->offload_share]);
     if (d->offload == PLAIT_OFFLOAD_PARAMS &&
         (d->zero < 3 || d->reshard == PLAIT_RESHARD_NODE || d->offload_share != 0))
-        return because(why,
-                       "offload params needs ZeRO 3 without reshard node and without "
-                       "offload_share, found %s (rule P53)",
-                       d->zero < 3                        ? "ZeRO below 3"
-                       : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
-                                                          : "offload_share");
+        return fail_because(why,
+                            "offload params needs ZeRO 3 without reshard node and without "
+                            "offload_share, found %s (rule P53)",
+                            d->zero < 3                        ? "ZeRO below 3"
+                            : d->reshard == PLAIT_RESHARD_NODE ? "reshard node"
+                                                               : "offload_share");
     if (d->optimizer_state == PLAIT_STATE_FP16)
-        return because(why, "optimizer_state must be fp32, bf16 or fp8, found fp16");
+        return fail_because(why, "optimizer_state must be fp32, bf16 or fp8, found fp16");
     if (d->fp8_params && p->job.precision < PLAIT_FP8)
-        return because(why,
-                       "fp8_params 1 needs matrix products in 8 bits or fewer, found %s (rule P9)",
-                       plait_precision_name[p->job.precision]);
+        return fail_because(
+            why, "fp8_params 1 needs matrix products in 8 bits or fewer, found %s (rule P9)",
+            plait_precision_name[p->job.precision]);
     return true;
 }
 
@@ -169,7 +172,7 @@ bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const 
     if (d->ep == 1 || !model_has_experts(p->model)) // nothing is sent
         return true;
     if (kernels[d->dispatcher] > 0 && !plait_accelerator_runs(gpu, kernels[d->dispatcher]))
-        return because(why, "%s has no dispatcher %s", gpu->name, name);
+        return fail_because(why, "%s has no dispatcher %s", gpu->name, name);
     return true;
 }
 
@@ -178,18 +181,18 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     char recompute[96];
 
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > p->model->layers)
-        return because(why, "recompute full:%d exceeds the %d layers of the model",
-                       d->recompute.layers, p->model->layers);
+        return fail_because(why, "recompute full:%d exceeds the %d layers of the model",
+                            d->recompute.layers, p->model->layers);
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers % d->vpp != 0)
-        return because(why, "recompute full:%d must be a multiple of vpp %d", d->recompute.layers,
-                       d->vpp);
+        return fail_because(why, "recompute full:%d must be a multiple of vpp %d",
+                            d->recompute.layers, d->vpp);
 
     // Recomputation runs in a backward and cannot be paired with a forward.
     const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
                      (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
     if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE &&
         (d->recompute.kind == PLAIT_RECOMPUTE_FULL || moe))
-        return because(
+        return fail_because(
             why,
             "ep_overlap %s does not allow recompute %s, which repeats dispatch and combine "
             "in backward (rule P24)",
@@ -198,11 +201,11 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     // The model must have the offloaded modules, and recomputation must keep their inputs.
     const bool there = inputs_wait(p, d->offload_acts);
     return (there && inputs_stay(d->offload_acts, d->recompute)) ||
-           because(why, "offload_acts %s with recompute %s: %s (rule P27)",
-                   plait_offload_acts_name[d->offload_acts],
-                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-                   there ? "recomputation keeps no such inputs"
-                         : "the model or the runtime has no such separate modules");
+           fail_because(why, "offload_acts %s with recompute %s: %s (rule P27)",
+                        plait_offload_acts_name[d->offload_acts],
+                        plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
+                        there ? "recomputation keeps no such inputs"
+                              : "the model or the runtime has no such separate modules");
 }
 
 /* A layout must have pp * vpp chunks and contain the whole model. */
@@ -214,14 +217,14 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
     int count;
 
     if (!d->split.layout)
-        return because(why, "split layout needs a text, such as layout:Et*3|(tt|)*29,m|L");
+        return fail_because(why, "split layout needs a text, such as layout:Et*3|(tt|)*29,m|L");
     if (layout_read(d->split.layout, PLAIT_MAX_LAYERS, chunks, &count, &wrong) != PLAIT_OK)
-        return because(why, "%s", wrong.message);
+        return fail_because(why, "%s", wrong.message);
     if (count != d->pp * d->vpp)
-        return because(why, "the layout has %d chunks, but pp %d x vpp %d = %d", count, d->pp,
-                       d->vpp, d->pp * d->vpp);
+        return fail_because(why, "the layout has %d chunks, but pp %d x vpp %d = %d", count, d->pp,
+                            d->vpp, d->pp * d->vpp);
     return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
-           because(why, "%s (rule P29)", lacks);
+           fail_because(why, "%s (rule P29)", lacks);
 }
 
 /* The split must fill all chunks, and there are at most PLAIT_MAX_LAYERS chunks. */
@@ -231,8 +234,8 @@ static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const
     const int chunks = saturating_mul(d->pp, d->vpp);
 
     return (chunks <= most && chunks <= PLAIT_MAX_LAYERS) ||
-           because(why, "pp %d x vpp %d chunks are too many for %d layers", d->pp, d->vpp,
-                   p->model->layers);
+           fail_because(why, "pp %d x vpp %d chunks are too many for %d layers", d->pp, d->vpp,
+                        p->model->layers);
 }
 
 bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -245,9 +248,9 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         return layout_suits(p, d, why) && plan_recompute_legal(p, d, why);
     if (!plait_split_layers(p->model, d, counts))
-        return because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
-                       p->model->layers, d->pp, d->vpp,
-                       plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
+        return fail_because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
+                            p->model->layers, d->pp, d->vpp,
+                            plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     return plan_recompute_legal(p, d, why);
 }
 
@@ -267,15 +270,15 @@ static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key
         const int most = r->can.most[key];
         if (plait_key_value(d, key) <= most)
             return true;
-        return most == 1 ? because(why, "%s has no %s", r->name, name)
-                         : because(why, "%s supports %s up to %d", r->name, name, most);
+        return most == 1 ? fail_because(why, "%s has no %s", r->name, name)
+                         : fail_because(why, "%s supports %s up to %d", r->name, name, most);
     }
     if (r->can.takes[key] >> plait_key_value(d, key) & 1u)
         return true;
-    return because(why, "%s has no %s %s%s", r->name,
-                   row->kind == PLAIT_KEY_SMALL_NUMBER ? row->title : row->name,
-                   plait_degrees_get(d, key, text, sizeof text),
-                   runtime_brought_text(r, (int)key, plait_key_value(d, key), brought));
+    return fail_because(why, "%s has no %s %s%s", r->name,
+                        row->kind == PLAIT_KEY_SMALL_NUMBER ? row->title : row->name,
+                        plait_degrees_get(d, key, text, sizeof text),
+                        runtime_brought_text(r, (int)key, plait_key_value(d, key), brought));
 }
 
 /* Checks combinations of keys against the profile. */
@@ -286,46 +289,46 @@ static bool is_expressible(const plait_problem *p, const plait_degrees *d, const
     char text[96], brought[RUNTIME_BROUGHT_SIZE];
 
     if (d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0 && !can->full_layers)
-        return because(why, "%s has no recompute %s", r->name,
-                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
+        return fail_because(why, "%s has no recompute %s", r->name,
+                            plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text));
     if (d->tp > 1 && !(can->takes[PLAIT_KEY_SP] >> d->sp & 1u))
-        return because(why, "%s needs sp = %d with tp > 1", r->name, !d->sp);
+        return fail_because(why, "%s needs sp = %d with tp > 1", r->name, !d->sp);
     if (!r->can.hsdp && d->shard_group != d->dp * d->cp)
-        return because(why, "%s has no shard_group below dp x cp%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
+        return fail_because(why, "%s has no shard_group below dp x cp%s", r->name,
+                            runtime_brought_text(r, PLAIT_FEATURE_HSDP, 0, brought));
     if (r->can.etp_is_tp && d->etp != d->tp && model_has_experts(p->model))
-        return because(why, "%s has no etp other than tp, found %d%s", r->name, d->etp,
-                       runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
+        return fail_because(why, "%s has no etp other than tp, found %d%s", r->name, d->etp,
+                            runtime_brought_text(r, PLAIT_FEATURE_ETP, 0, brought));
     if (p->model->mtp_layers > 0 && d->cp > 1 && runtime_brought(r, PLAIT_FEATURE_MTP_CP, 0))
-        return because(why, "%s has no cp with multi-token prediction%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
+        return fail_because(why, "%s has no cp with multi-token prediction%s", r->name,
+                            runtime_brought_text(r, PLAIT_FEATURE_MTP_CP, 0, brought));
     if (d->vpp > 1 && d->split.kind == PLAIT_SPLIT_FIRST_LAST &&
         runtime_brought(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0))
-        return because(why, "%s has no vpp > 1 with split first-last%s", r->name,
-                       runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
+        return fail_because(why, "%s has no vpp > 1 with split first-last%s", r->name,
+                            runtime_brought_text(r, PLAIT_FEATURE_UNEVEN_CHUNKS, 0, brought));
     if (!r->can.etp && d->etp != 1 && d->etp != d->tp)
-        return because(why, "%s has no etp other than 1 and tp", r->name);
+        return fail_because(why, "%s has no etp other than 1 and tp", r->name);
 
     // Checks each module of a set, since different releases of the software introduced them.
     static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
     for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
         if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
-            return because(why, "%s has no recompute modules:%s%s", r->name,
-                           plait_recompute_module_name[m],
-                           runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
+            return fail_because(why, "%s has no recompute modules:%s%s", r->name,
+                                plait_recompute_module_name[m],
+                                runtime_brought_text(r, PLAIT_FEATURE_MODULE, m, brought));
     if (d->recompute.kind == PLAIT_RECOMPUTE_MODULES && (d->recompute.modules & not_fp8) &&
         p->job.precision > PLAIT_FP16 && runtime_brought(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0))
-        return because(why, "%s has no recompute %s with %s%s", r->name,
-                       plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text),
-                       plait_precision_name[p->job.precision],
-                       runtime_brought_text(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0, brought));
+        return fail_because(why, "%s has no recompute %s with %s%s", r->name,
+                            plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, sizeof text),
+                            plait_precision_name[p->job.precision],
+                            runtime_brought_text(r, PLAIT_FEATURE_FP8_RECOMPUTE, 0, brought));
     return true;
 }
 
 static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
 {
     return !broken ||
-           because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
+           fail_because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
 }
 
 // ---- the steps -----------------------------------------------------------------------------
@@ -348,13 +351,13 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
     if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
         return false;
     if (gpu->fp16_only && precision == PLAIT_BF16)
-        return because(why, "%s has no bf16; use fp16", gpu->name);
+        return fail_because(why, "%s has no bf16; use fp16", gpu->name);
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))
-        return because(why, "%s has no %s", gpu->name, format);
+        return fail_because(why, "%s has no %s", gpu->name, format);
     if (!plan_experts_run(p, why))
         return false;
     if (!(p->runtime->can.precision >> precision & 1u))
-        return because(
+        return fail_because(
             why, "%s has no precision %s%s", p->runtime->name, format,
             runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
 
@@ -363,7 +366,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
     // The default placement is the only one if the cluster has no grid, or a grid of equal sides.
     if (d->placement != PLAIT_PLACE_XYZ &&
         !plait_placement_differs(p->cluster, (plait_placement)d->placement))
-        return because(
+        return fail_because(
             why,
             "placement %s is redundant on %.80s: an earlier value places all ranks alike "
             "(rule P15)",
@@ -374,34 +377,37 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
         if (!mixer_divides(layer, d, why))
             return false;
         if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
-            return because(why, "tp %d does not divide an MLP width of %d", d->tp,
-                           layer->mlp.width);
+            return fail_because(why, "tp %d does not divide an MLP width of %d", d->tp,
+                                layer->mlp.width);
         if (layer->ffn == PLAIT_FFN_MOE) {
             if (layer->moe.experts % d->ep != 0)
-                return because(why, "ep %d does not divide %d experts", d->ep, layer->moe.experts);
+                return fail_because(why, "ep %d does not divide %d experts", d->ep,
+                                    layer->moe.experts);
             if (layer->moe.width % d->etp != 0)
-                return because(why, "etp %d does not divide an expert width of %d", d->etp,
-                               layer->moe.width);
+                return fail_because(why, "etp %d does not divide an expert width of %d", d->etp,
+                                    layer->moe.width);
             if (layer->moe.shared_width % d->tp != 0)
-                return because(why, "tp %d does not divide a shared expert width of %d", d->tp,
-                               layer->moe.shared_width);
+                return fail_because(why, "tp %d does not divide a shared expert width of %d", d->tp,
+                                    layer->moe.shared_width);
         }
     }
     if (d->sp && d->tp == 1)
-        return because(why, "sp needs tp > 1");
+        return fail_because(why, "sp needs tp > 1");
     if (p->job.seq % d->cp != 0)
-        return because(why, "cp %d does not divide a sequence of %d tokens", d->cp, p->job.seq);
+        return fail_because(why, "cp %d does not divide a sequence of %d tokens", d->cp,
+                            p->job.seq);
     if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
-        return because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
+        return fail_because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
 
     // cp_comm a2a+p2p needs an all-to-all among neighbours and a ring across their groups, each of
     // at least two ranks.
     return d->cp == 1 || d->cp_comm != PLAIT_CP_A2A_P2P ||
            plait_context_inner(p, d->tp, d->cp) > 1 ||
-           because(why,
-                   "cp %d (a2a+p2p) has no divisor from 2 to cp / 2 that divides the heads per "
-                   "tensor rank and fits a scale-up domain together with tp %d (rule P25)",
-                   d->cp, d->tp);
+           fail_because(
+               why,
+               "cp %d (a2a+p2p) has no divisor from 2 to cp / 2 that divides the heads per "
+               "tensor rank and fits a scale-up domain together with tp %d (rule P25)",
+               d->cp, d->tp);
 }
 
 static bool software_takes(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -421,29 +427,30 @@ bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_
     const int64_t stage = (int64_t)d->tp * d->cp * d->dp;
     if (!model_has_experts(p->model)) {
         if (d->ep > 1)
-            return because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
+            return fail_because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
         if (d->etp != d->tp && d->etp != 1)
-            return because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
+            return fail_because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
     } else {
         if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
             (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
-            return because(
+            return fail_because(
                 why,
                 "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
                 d->tp * d->cp, (long long)d->etp * d->ep);
         if (stage % ((int64_t)d->etp * d->ep) != 0)
-            return because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
-                           d->ep, (long long)stage);
+            return fail_because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage",
+                                d->etp, d->ep, (long long)stage);
     }
     if (!shards_divide(p, d, why) || !plan_formats_legal(p, d, why))
         return false;
     const plait_schedule schedule = (plait_schedule)d->schedule;
     if (!plait_schedule_takes(schedule, d->vpp))
-        return because(why, "schedule %s needs %s, found vpp %d", plait_schedule_name[schedule],
-                       plait_schedule_chunks(schedule) == 1   ? "vpp 1"
-                       : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
-                                                              : "vpp > 1",
-                       d->vpp);
+        return fail_because(why, "schedule %s needs %s, found vpp %d",
+                            plait_schedule_name[schedule],
+                            plait_schedule_chunks(schedule) == 1   ? "vpp 1"
+                            : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
+                                                                   : "vpp > 1",
+                            d->vpp);
 
     if (!plan_dispatcher_runs(p, d, why))
         return false;
@@ -451,16 +458,16 @@ bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_
     const char *const name = plait_ep_overlap_name[d->ep_overlap];
     if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE) {
         if (d->ep == 1 || !model_has_experts(p->model))
-            return because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
+            return fail_because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
         if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
-            return because(
+            return fail_because(
                 why,
                 "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or dualpipe, "
                 "found %s with pp %d (rule P22)",
                 name, plait_schedule_name[d->schedule], d->pp);
         if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
-            return because(why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)",
-                           name);
+            return fail_because(
+                why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)", name);
     }
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (!key_within(p->runtime, d, (plait_key_id)key, why))
@@ -477,7 +484,7 @@ bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan
     const char *const needs =
         plait_schedule_needs(schedule, d->pp, plait_degrees_microbatches(d, p->job.gbs));
     if (needs != NULL)
-        return because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
+        return fail_because(why, "schedule %s needs %s", plait_schedule_name[schedule], needs);
     return rule_holds(p, batch_rule_broken(p, d), why);
 }
 

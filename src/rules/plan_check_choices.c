@@ -56,7 +56,7 @@ static bool key_differs(const plait_plan *plan, int s, int key, const char *says
 {
     char of_stage[96], of_plan[96];
 
-    return because(
+    return fail_because(
         why, "stage %d has %s %s, but the plan has %s: %s", s, plait_keys[key].name,
         plait_degrees_get(&plan->stage[s].degrees, (plait_key_id)key, of_stage, sizeof of_stage),
         plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
@@ -73,7 +73,7 @@ bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why)
                                "the runtime needs the same degrees in all stages (rule P6)", why);
         if (plait_schedule_replicas((plait_schedule)plan->degrees.schedule) > 1 &&
             differing_key(&stage->degrees, &mirrored->degrees, PLAN_OWN_KEYS) >= 0)
-            return because(
+            return fail_because(
                 why, "stages %d and %d are on the same ranks but offload differently (rule P38)", s,
                 plan->stages - 1 - s);
     }
@@ -135,12 +135,13 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
     char of_all[96], of_layer[96];
 
     return recompute_same(expected, found) ||
-           because(why,
-                   "layer %d of stage %d has recompute %s, but its %s has %s: %s has one choice "
-                   "per %s (rule %s)",
-                   at, s, recompute_text(found, of_layer, sizeof of_layer),
-                   by_plan ? "plan" : "stage", recompute_text(expected, of_all, sizeof of_all),
-                   p->runtime->name, by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
+           fail_because(
+               why,
+               "layer %d of stage %d has recompute %s, but its %s has %s: %s has one choice "
+               "per %s (rule %s)",
+               at, s, recompute_text(found, of_layer, sizeof of_layer), by_plan ? "plan" : "stage",
+               recompute_text(expected, of_all, sizeof of_all), p->runtime->name,
+               by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
 }
 
 /* Are the stage's degrees legal with this choice? A fully recomputed layer offloads nothing. */
@@ -211,11 +212,12 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
                 : NULL;
 
         if (other != NULL)
-            return because(why,
-                           "layer %d of stage %d has recompute %s and another layer %s: %s allows "
-                           "the former in all layers or in none (rule P40)",
-                           at, s, recompute_text(one, of_layer, sizeof of_layer),
-                           recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
+            return fail_because(
+                why,
+                "layer %d of stage %d has recompute %s and another layer %s: %s allows "
+                "the former in all layers or in none (rule P40)",
+                at, s, recompute_text(one, of_layer, sizeof of_layer),
+                recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
     }
     return true;
 }

@@ -61,12 +61,13 @@ static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *
         if (common[i].value >= 0)
             plait_key_put(&as, key, common[i].value);
         if (!plait_key_same(&plan->stage[s].degrees, &as, key))
-            return because(why,
-                           "stage %d has %s %s, but plans with different stages need %s in every "
-                           "stage (rule P34)",
-                           s, plait_keys[key].name,
-                           plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
-                           plait_degrees_get(&as, key, expected, sizeof expected));
+            return fail_because(
+                why,
+                "stage %d has %s %s, but plans with different stages need %s in every "
+                "stage (rule P34)",
+                s, plait_keys[key].name,
+                plait_degrees_get(&plan->stage[s].degrees, key, found, sizeof found),
+                plait_degrees_get(&as, key, expected, sizeof expected));
     }
     return true;
 }
@@ -78,21 +79,21 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     char wrong[200];
 
     if (plan->stages < 1)
-        return because(why, "the plan has no stages");
+        return fail_because(why, "the plan has no stages");
     if (!p->runtime->can.stages_differ)
-        return because(why,
-                       "%s runs all stages with the same degrees on one kind of node (rule P31)",
-                       p->runtime->name);
+        return fail_because(
+            why, "%s runs all stages with the same degrees on one kind of node (rule P31)",
+            p->runtime->name);
     if (plait_plan_cuts(plan))
-        return because(why,
-                       "layers with their own tp or ZeRO stage cannot be priced if stages differ");
+        return fail_because(
+            why, "layers with their own tp or ZeRO stage cannot be priced if stages differ");
 
     // Each group must exist, have enough GPUs, and serve one run of consecutive stages.
     bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
     for (int s = 0; s < plan->stages; s++) {
         if (!group_holds(p, plan, s, seen, wrong))
-            return because(why, "stage %d is in node group %d: %s (rule P32)", s,
-                           plan->stage[s].group, wrong);
+            return fail_because(why, "stage %d is in node group %d: %s (rule P32)", s,
+                                plan->stage[s].group, wrong);
         seen[plan->stage[s].group] = true;
     }
     if (plan_of_group(p, plan, &of_group, &cluster))
@@ -106,10 +107,11 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
         const plait_degrees *const d = &plan->stage[s].degrees;
 
         if ((int64_t)d->dp * d->mbs != (int64_t)first->dp * first->mbs)
-            return because(why,
-                           "stage %d has microbatches of dp %d x mbs %d sequences, but stage 0 of "
-                           "%d x %d (rule P33)",
-                           s, d->dp, d->mbs, first->dp, first->mbs);
+            return fail_because(
+                why,
+                "stage %d has microbatches of dp %d x mbs %d sequences, but stage 0 of "
+                "%d x %d (rule P33)",
+                s, d->dp, d->mbs, first->dp, first->mbs);
     }
     // A stage is priced as part of a pipeline whose stages all have its degrees (C.221). The first
     // stage of a run must therefore begin at the start of a node, or after whole stages of the same
@@ -122,10 +124,11 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
 
         before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
         if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
-            return because(why,
-                           "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
-                           "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
-                           s, gpus, before, domain);
+            return fail_because(
+                why,
+                "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
+                "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
+                s, gpus, before, domain);
     }
     for (int s = 0; s < plan->stages; s++) {
         if (!schedule_is_plain(plan, s, why))

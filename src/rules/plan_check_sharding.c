@@ -18,10 +18,11 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
     const int64_t gpus = (int64_t)d->tp * d->dp, sequences = (int64_t)d->dp * d->mbs;
 
     if (cut.tp < 1 || gpus % cut.tp != 0 || sequences % (gpus / cut.tp) != 0)
-        return because(why,
-                       "layer %d of stage %d has tp %d, which cannot divide %lld sequences per "
-                       "microbatch evenly among %lld GPUs (rule P45)",
-                       at, s, cut.tp, (long long)sequences, (long long)gpus);
+        return fail_because(
+            why,
+            "layer %d of stage %d has tp %d, which cannot divide %lld sequences per "
+            "microbatch evenly among %lld GPUs (rule P45)",
+            at, s, cut.tp, (long long)sequences, (long long)gpus);
     return true;
 }
 
@@ -34,7 +35,7 @@ static bool own_degrees_legal(const plait_problem *p, const plait_degrees *d, pl
     const plan_reason own_why = {inner, sizeof inner};
 
     return (plan_layers_legal(p, &own, &own_why) && plan_ranks_legal(p, &own, &own_why)) ||
-           because(why, "layer %d of stage %d: %s", at, s, inner);
+           fail_because(why, "layer %d of stage %d: %s", at, s, inner);
 }
 
 bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s, int at,
@@ -45,16 +46,17 @@ bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, in
     const bool tp = cut.tp != d->tp && can->tp_by < PLAIT_BY_LAYER;
     const bool zero = cut.zero != d->zero && can->zero_by < PLAIT_BY_LAYER;
     if (tp || zero)
-        return because(why,
-                       "layer %d of stage %d has %s %d, but the plan has %d: %s "
-                       "needs the same in all layers (rule P44)",
-                       at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
-                       p->runtime->name);
+        return fail_because(why,
+                            "layer %d of stage %d has %s %d, but the plan has %d: %s "
+                            "needs the same in all layers (rule P44)",
+                            at, s, tp ? "tp" : "ZeRO", tp ? cut.tp : cut.zero, tp ? d->tp : d->zero,
+                            p->runtime->name);
     return sequences_agree(d, cut, s, at, why) &&
            (cut.zero == d->zero || cut.zero == 3 ||
-            because(why,
-                    "layer %d of stage %d has ZeRO %d: expected %d as in the plan, or 3 (rule P47)",
-                    at, s, cut.zero, d->zero)) &&
+            fail_because(
+                why,
+                "layer %d of stage %d has ZeRO %d: expected %d as in the plan, or 3 (rule P47)", at,
+                s, cut.zero, d->zero)) &&
            own_degrees_legal(p, d, cut, s, at, why);
 }
 
@@ -90,7 +92,7 @@ bool cuts_have_price(const plait_degrees *d, const plan_reason *why)
     char found[96];
 
     return key < 0 ||
-           because(
+           fail_because(
                why,
                "%s %s cannot be priced with layers that have their own tp or ZeRO stage (rule P46)",
                plait_keys[key].name, plait_degrees_get(d, (plait_key_id)key, found, sizeof found));

@@ -15,11 +15,11 @@ static bool same_order(const plait_plan *plan, const plan_reason *why)
 
     for (int i = 0; i < PLAIT_AXES; i++)
         if (plan->order[i] != order[i])
-            return because(why, "axis %d of the rank order is %s, but order %s has %s", i,
-                           plan->order[i] >= 0 && plan->order[i] < PLAIT_GROUPS
-                               ? plait_axis_name[plan->order[i]]
-                               : "none",
-                           plait_order_name[plan->degrees.order], plait_axis_name[order[i]]);
+            return fail_because(why, "axis %d of the rank order is %s, but order %s has %s", i,
+                                plan->order[i] >= 0 && plan->order[i] < PLAIT_GROUPS
+                                    ? plait_axis_name[plan->order[i]]
+                                    : "none",
+                                plait_order_name[plan->degrees.order], plait_axis_name[order[i]]);
     return true;
 }
 
@@ -30,21 +30,22 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
     const plait_degrees *const d = &plan->degrees;
 
     if (plan->stages != d->pp)
-        return because(why, "the plan has %d stages, but pp is %d", plan->stages, d->pp);
+        return fail_because(why, "the plan has %d stages, but pp is %d", plan->stages, d->pp);
     if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS)
-        return because(why, "pp %d x vpp %d: expected at most %d chunks", d->pp, d->vpp,
-                       PLAIT_MAX_LAYERS);
+        return fail_because(why, "pp %d x vpp %d: expected at most %d chunks", d->pp, d->vpp,
+                            PLAIT_MAX_LAYERS);
     for (int s = 0; s < plan->stages; s++) {
         const plait_stage *const stage = &plan->stage[s];
         int layers = 0;
 
         if (stage->chunks != d->vpp)
-            return because(why, "stage %d has %d chunks, but vpp is %d", s, stage->chunks, d->vpp);
+            return fail_because(why, "stage %d has %d chunks, but vpp is %d", s, stage->chunks,
+                                d->vpp);
         for (int v = 0; v < stage->chunks; v++)
             layers += stage->chunk[v].last - stage->chunk[v].first;
         if (stage->layers != layers)
-            return because(why, "stage %d has %d layers, but its chunks have %d", s, stage->layers,
-                           layers);
+            return fail_because(why, "stage %d has %d layers, but its chunks have %d", s,
+                                stage->layers, layers);
     }
     return true;
 }
@@ -59,20 +60,21 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
     for (int s = 0; s < plan->stages; s++)
         layers += plan->stage[s].layers;
     if (layers != p->model->layers)
-        return because(why, "the stages have %d layers, but %s has %d", layers, p->model->name,
-                       p->model->layers);
+        return fail_because(why, "the stages have %d layers, but %s has %d", layers, p->model->name,
+                            p->model->layers);
     if (!plait_chunks_of(p->model, &plan->degrees, dealt))
         return false;
     for (int c = 0; c < plan->degrees.pp * plan->degrees.vpp; c++) {
         const plait_chunk *const chunk = plait_plan_chunk(plan, c);
 
         if (!chunk_same(chunk, &dealt[c]))
-            return because(why,
-                           "chunk %d has layers %d to %d, but split %s assigns %d to %d: omit "
-                           "`split` to choose the stages yourself",
-                           c, chunk->first, chunk->last,
-                           plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
-                           dealt[c].first, dealt[c].last);
+            return fail_because(
+                why,
+                "chunk %d has layers %d to %d, but split %s assigns %d to %d: omit "
+                "`split` to choose the stages yourself",
+                c, chunk->first, chunk->last,
+                plait_degrees_get(&plan->degrees, PLAIT_KEY_SPLIT, split, sizeof split),
+                dealt[c].first, dealt[c].last);
     }
     return true;
 }

@@ -105,12 +105,12 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
         why[0] = '\0';
     if (runtime_check_parts(runtime, &wrong) != PLAIT_OK ||
         model_check_parts(model, &wrong) != PLAIT_OK)
-        return because(&(plan_reason){why, size}, "%s: %s", wrong.where, wrong.message);
+        return fail_because(&(plan_reason){why, size}, "%s: %s", wrong.where, wrong.message);
     const int part = runtime_part_missed(runtime, model);
     if (part >= 0)
-        return because(&(plan_reason){why, size}, "%s cannot build %s: %s needs %s or later",
-                       runtime->name, model->name, plait_model_part_name[part],
-                       runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
+        return fail_because(&(plan_reason){why, size}, "%s cannot build %s: %s needs %s or later",
+                            runtime->name, model->name, plait_model_part_name[part],
+                            runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
     const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (broken != NULL && why != NULL)
