@@ -183,7 +183,7 @@ static void set_attention_kernel(const hetero_problem *q, const plait_problem *o
         other.attention = (unsigned char)kernel;
         if (limits_allow_text(q->options, PLAIT_KEY_ATTENTION,
                               plait_attention_kernel_name[kernel]) &&
-            plan_attention_suits(of_group, &other))
+            plan_attention_is_legal(of_group, &other))
             *d = other;
     }
 }

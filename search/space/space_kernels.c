@@ -50,7 +50,7 @@ unsigned space_running_kernels(const plan_space *space, const plait_degrees *row
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
         d.attention = (unsigned char)kernel;
         if (limits_allow_value(space->options, PLAIT_KEY_ATTENTION, kernel) &&
-            plan_attention_suits(space->problem, &d))
+            plan_attention_is_legal(space->problem, &d))
             runs |= 1u << kernel;
     }
     return runs;

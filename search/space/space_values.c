@@ -137,7 +137,8 @@ static void add_recompute(const plait_problem *problem, const plait_search_optio
             (plait_offload_searched((unsigned char)set) ||
              is_limited(options, PLAIT_KEY_OFFLOAD_ACTS)) &&
             limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, set) &&
-            inputs_wait(problem, (unsigned char)set) && inputs_stay((unsigned char)set, choice))
+            offload_inputs_exist(problem, (unsigned char)set) &&
+            recompute_keeps_inputs((unsigned char)set, choice))
             list[(*count)++] = (space_choice){choice, (unsigned char)set};
 }
 

@@ -116,7 +116,7 @@ static const number_range facility[] = {NUMBER_AMOUNT(node_overhead_w), NUMBER_R
 
 // ---- links ---------------------------------------------------------------------------------
 
-static bool level_holds(const plait_level *level)
+static bool level_is_valid(const plait_level *level)
 {
     if (level->gpus < 1 || (unsigned)level->kind >= PLAIT_LEVEL_KINDS)
         return false;
@@ -133,7 +133,7 @@ static plait_status check_levels(const plait_level *level, int levels, int least
     if (levels < least || levels > PLAIT_MAX_LEVELS || (levels > 0 && !level))
         return fail_expected("1 to 6 levels of links", err);
     for (int l = 0; l < levels; l++) {
-        if (!level_holds(&level[l]))
+        if (!level_is_valid(&level[l]))
             return fail_expected("levels of a valid kind and shape with at least 1 GPU", err);
         PLAIT_TRY(CHECK(&level[l], links));
     }

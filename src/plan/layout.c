@@ -202,8 +202,8 @@ bool layout_write(const plait_chunk *chunks, int count, char *text)
 
 // ---- against a model -----------------------------------------------------------------------
 
-bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
-                  size_t size)
+bool layout_covers_model(const plait_model *model, const plait_chunk *chunks, int count, char *why,
+                         size_t size)
 {
     int mtp = 0;
 

@@ -37,5 +37,5 @@ static inline bool chunk_same(const plait_chunk *a, const plait_chunk *b)
  * Do these chunks contain the whole model: its layers, its modules and both ends? If not, fills
  * `why` with a sentence.
  */
-bool layout_holds(const plait_model *model, const plait_chunk *chunks, int count, char *why,
-                  size_t size);
+bool layout_covers_model(const plait_model *model, const plait_chunk *chunks, int count, char *why,
+                         size_t size);

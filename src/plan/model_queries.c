@@ -112,7 +112,7 @@ static bool has_attention(const plait_model *model)
     return false;
 }
 
-bool inputs_wait(const plait_problem *problem, unsigned char set)
+bool offload_inputs_exist(const plait_problem *problem, unsigned char set)
 {
     const unsigned modules = plait_offload_modules(set);
     const unsigned norms = 1u << PLAIT_OFFLOAD_attn_norm | 1u << PLAIT_OFFLOAD_mlp_norm;
@@ -124,7 +124,7 @@ bool inputs_wait(const plait_problem *problem, unsigned char set)
            (!(modules & core) || has_attention(problem->model));
 }
 
-bool inputs_stay(unsigned char set, plait_recompute recompute)
+bool recompute_keeps_inputs(unsigned char set, plait_recompute recompute)
 {
     const unsigned experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
 

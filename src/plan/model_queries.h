@@ -31,10 +31,10 @@ bool model_has_modules(const plait_model *model, unsigned modules);
 bool modules_save(const plait_problem *problem, unsigned modules);
 
 /** Does each module of a set of PLAIT_OFFLOAD_SETS have an input of its own that can be offloaded? */
-bool inputs_wait(const plait_problem *problem, unsigned char set);
+bool offload_inputs_exist(const plait_problem *problem, unsigned char set);
 
 /** Does a recompute choice keep the inputs of a set? */
-bool inputs_stay(unsigned char set, plait_recompute recompute);
+bool recompute_keeps_inputs(unsigned char set, plait_recompute recompute);
 
 /**
  * Are scores, logits and embeddings neither scaled, capped nor biased by distance, and do norms of

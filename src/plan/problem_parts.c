@@ -11,7 +11,7 @@ static plait_status fail_with_part(const char *whole, const char *what, plait_er
 
 // ---- a model -------------------------------------------------------------------------------
 
-static bool mixer_holds(const plait_layer *layer)
+static bool mixer_is_valid(const plait_layer *layer)
 {
     switch (layer->mixer) {
     case PLAIT_MIXER_ATTENTION:
@@ -31,7 +31,7 @@ static bool mixer_holds(const plait_layer *layer)
     return false;
 }
 
-static bool ffn_holds(const plait_layer *layer)
+static bool ffn_is_valid(const plait_layer *layer)
 {
     switch (layer->ffn) {
     case PLAIT_FFN_MOE:
@@ -64,7 +64,7 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *const layer = &model->kind[k];
 
-        if (!layer->opaque && (!mixer_holds(layer) || !ffn_holds(layer)))
+        if (!layer->opaque && (!mixer_is_valid(layer) || !ffn_is_valid(layer)))
             return fail_with_part("model", "layers with heads, experts and a width", err);
     }
     for (int i = 0; i < model->layers; i++)

@@ -103,7 +103,7 @@ plait_status plan_check_ranges(const plait_plan *plan, plait_error *err)
     return PLAIT_OK;
 }
 
-bool values_hold(plait_status status, const plait_error *found, const plan_reason *why)
+bool range_check_passed(plait_status status, const plait_error *found, const plan_reason *why)
 {
     return status == PLAIT_OK || fail_because(why, "%s: %s", found->where, found->message);
 }

@@ -20,4 +20,4 @@ bool recompute_has_values(plait_recompute recompute);
 PLAIT_MUST_CHECK plait_status plan_check_ranges(const plait_plan *plan, plait_error *err);
 
 /** Converts the error of such a check to a reason. Returns whether the check succeeded. */
-bool values_hold(plait_status status, const plait_error *found, const plan_reason *why);
+bool range_check_passed(plait_status status, const plait_error *found, const plan_reason *why);

@@ -14,7 +14,7 @@ static bool is_amount(double number)
 
 // ---- a serving problem ---------------------------------------------------------------------
 
-static bool load_holds(const plait_load *load)
+static bool load_is_valid(const plait_load *load)
 {
     return (unsigned)load->kind < PLAIT_LOAD_KINDS && is_amount(load->input) &&
            is_amount(load->output) && is_amount(load->cached) &&
@@ -99,7 +99,7 @@ plait_status serve_check_question(const plait_serve_options *q, plait_error *err
     plait_serve_limits_asked(q, asked);
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
         amounts = amounts && is_amount(asked[l]);
-    if (!load_holds(&q->load) || !amounts)
+    if (!load_is_valid(&q->load) || !amounts)
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load and limits of 0 or more, found others");
     return PLAIT_OK;
@@ -113,16 +113,16 @@ static bool is_degree(int degree)
 }
 
 /* The bounds also keep products of degrees from overflowing. */
-static bool worker_holds(plait_worker w)
+static bool worker_is_valid(plait_worker w)
 {
     return is_degree(w.tp) && is_degree(w.pp) && is_degree(w.dp_attention) && is_degree(w.ep) &&
            (double)w.tp * w.pp * w.dp_attention <= PLAIT_MAX_GPUS;
 }
 
-static bool roles_hold(const plait_serve_plan *plan)
+static bool workers_are_valid(const plait_serve_plan *plan)
 {
     for (int r = 0; r <= plan->disaggregated; r++)
-        if (!worker_holds(plan->worker[r]) || plan->count[r] < 1 ||
+        if (!worker_is_valid(plan->worker[r]) || plan->count[r] < 1 ||
             plan->count[r] > PLAIT_MAX_GPUS / plan->replicas)
             return false;
     return true;
@@ -136,7 +136,7 @@ plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
     if ((unsigned)plan->weights >= PLAIT_WEIGHT_FORMATS || (unsigned)plan->kv >= PLAIT_KV_FORMATS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "weights",
                           "expected formats of serve.h, found others");
-    if (plan->replicas < 1 || plan->replicas > PLAIT_MAX_GPUS || !roles_hold(plan))
+    if (plan->replicas < 1 || plan->replicas > PLAIT_MAX_GPUS || !workers_are_valid(plan))
         return plait_fail(err, PLAIT_ERROR_RANGE, "workers",
                           "expected replicas, workers and degrees of 1 or more, found others");
     return is_amount(plan->chunk_tokens) && is_amount(plan->batch_cap)
@@ -147,7 +147,7 @@ plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err)
 
 // ---- a simulation --------------------------------------------------------------------------
 
-static bool pool_holds(const plait_pool *pool)
+static bool pool_is_valid(const plait_pool *pool)
 {
     return pool->table && pool->workers >= 1 && pool->workers <= PLAIT_MAX_GPUS &&
            is_amount(pool->chunk_tokens) && is_amount(pool->max_sequences) &&
@@ -155,10 +155,10 @@ static bool pool_holds(const plait_pool *pool)
            is_amount(pool->gather_steps);
 }
 
-static bool pools_hold(const plait_deployment *d)
+static bool pools_are_valid(const plait_deployment *d)
 {
-    return d->replicas >= 1 && pool_holds(&d->pool[0]) &&
-           (!d->disaggregated || pool_holds(&d->pool[1])) &&
+    return d->replicas >= 1 && pool_is_valid(&d->pool[0]) &&
+           (!d->disaggregated || pool_is_valid(&d->pool[1])) &&
            (double)d->replicas *
                    (d->pool[0].workers + (d->disaggregated ? d->pool[1].workers : 0)) <=
                PLAIT_MAX_GPUS;
@@ -167,11 +167,11 @@ static bool pools_hold(const plait_deployment *d)
 plait_status serve_check_simulation(const plait_deployment *d, const plait_load *load,
                                     const plait_serve_sim_options *draws, plait_error *err)
 {
-    if (!d || !pools_hold(d))
+    if (!d || !pools_are_valid(d))
         return plait_fail(err, PLAIT_ERROR_RANGE, "deployment",
                           "expected valid workers with a step table, found others");
     PLAIT_TRY(check_engine(d->engine, err));
-    if (!load_holds(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
+    if (!load_is_valid(load) || !(load->spread >= 0.0 && load->spread <= 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load of 0 or more, found another");
     return draws->requests >= 1 && draws->warmup_requests >= 0 && is_amount(draws->burst)

@@ -152,7 +152,7 @@ static bool lay_out(const plait_model *model, const plait_degrees *d, plait_chun
 
     return d->split.layout && most >= 1 && most <= PLAIT_MAX_LAYERS &&
            layout_read(d->split.layout, most, chunks, &count, NULL) == PLAIT_OK && count == most &&
-           layout_holds(model, chunks, count, NULL, 0);
+           layout_covers_model(model, chunks, count, NULL, 0);
 }
 
 bool plait_chunks_of(const plait_model *model, const plait_degrees *d, plait_chunk *chunks)

@@ -253,25 +253,25 @@ bool plan_experts_run(const plait_problem *problem, const plan_reason *why)
            fail_because(why, "%s has no grouped GEMM, which experts need", gpu->name);
 }
 
-bool plan_attention_suits(const plait_problem *problem, const plait_degrees *d)
+bool plan_attention_is_legal(const plait_problem *problem, const plait_degrees *d)
 {
     plait_degrees plain = *d;
 
     plain.attention = PLAIT_ATTENTION_FUSED; // no rule rejects it
     return (problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> d->attention & 1u) &&
-           plan_attention_runs(problem, d, &no_reason) && !plan_rule_parts(problem, d, &plain);
+           plan_attention_runs(problem, d, &no_reason) && !plan_rule_separates(problem, d, &plain);
 }
 
 /*
  * Is a kernel legal for the model in some plan? Checks a plan of one rank, which breaks no other
  * rule.
  */
-static bool kernel_suits(const plait_problem *problem, plait_attention_kernel kernel)
+static bool kernel_is_legal(const plait_problem *problem, plait_attention_kernel kernel)
 {
     plait_degrees one = plait_degrees_init();
 
     one.attention = (unsigned char)kernel;
-    return plan_attention_suits(problem, &one);
+    return plan_attention_is_legal(problem, &one);
 }
 
 plait_attention_kernel plait_attention_usual(const plait_problem *problem)
@@ -279,10 +279,10 @@ plait_attention_kernel plait_attention_usual(const plait_problem *problem)
     const plait_attention_kernel usual =
         (plait_attention_kernel)problem->runtime->defaults.key[PLAIT_KEY_ATTENTION];
 
-    if (kernel_suits(problem, usual))
+    if (kernel_is_legal(problem, usual))
         return usual;
     for (int kernel = PLAIT_ATTENTION_KERNELS - 1; kernel >= 0; kernel--)
-        if (kernel_suits(problem, (plait_attention_kernel)kernel))
+        if (kernel_is_legal(problem, (plait_attention_kernel)kernel))
             return (plait_attention_kernel)kernel;
     return usual;
 }

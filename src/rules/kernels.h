@@ -16,4 +16,4 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *degr
  * Do accelerator, software and rules allow the attention kernel with these degrees? Rules that the
  * degrees break with any kernel do not count.
  */
-bool plan_attention_suits(const plait_problem *problem, const plait_degrees *degrees);
+bool plan_attention_is_legal(const plait_problem *problem, const plait_degrees *degrees);

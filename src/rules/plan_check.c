@@ -199,8 +199,8 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
             plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 
     // The model must have the offloaded modules, and recomputation must keep their inputs.
-    const bool there = inputs_wait(p, d->offload_acts);
-    return (there && inputs_stay(d->offload_acts, d->recompute)) ||
+    const bool there = offload_inputs_exist(p, d->offload_acts);
+    return (there && recompute_keeps_inputs(d->offload_acts, d->recompute)) ||
            fail_because(why, "offload_acts %s with recompute %s: %s (rule P27)",
                         plait_offload_acts_name[d->offload_acts],
                         plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
@@ -209,7 +209,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
 }
 
 /* A layout must have pp * vpp chunks and contain the whole model. */
-static bool layout_suits(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool layout_is_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     plait_error wrong;
@@ -223,7 +223,7 @@ static bool layout_suits(const plait_problem *p, const plait_degrees *d, const p
     if (count != d->pp * d->vpp)
         return fail_because(why, "the layout has %d chunks, but pp %d x vpp %d = %d", count, d->pp,
                             d->vpp, d->pp * d->vpp);
-    return layout_holds(p->model, chunks, count, lacks, sizeof lacks) ||
+    return layout_covers_model(p->model, chunks, count, lacks, sizeof lacks) ||
            fail_because(why, "%s (rule P29)", lacks);
 }
 
@@ -246,7 +246,7 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
     if (!has_few_chunks(p, d, why))
         return false;
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
-        return layout_suits(p, d, why) && plan_recompute_legal(p, d, why);
+        return layout_is_legal(p, d, why) && plan_recompute_legal(p, d, why);
     if (!plait_split_layers(p->model, d, counts))
         return fail_because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
                             p->model->layers, d->pp, d->vpp,
@@ -337,7 +337,7 @@ bool problem_is_valid(const plait_problem *p, const plan_reason *why)
 {
     plait_error wrong;
 
-    return values_hold(problem_check(p, &wrong), &wrong, why);
+    return range_check_passed(problem_check(p, &wrong), &wrong, why);
 }
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
@@ -500,7 +500,7 @@ bool plan_degrees_legal(const plait_problem *p, const plait_degrees *d, const pl
     plait_error wrong;
 
     // All values must be within their ranges, and the number of chunks within PLAIT_MAX_LAYERS.
-    if (!values_hold(degrees_check_ranges(d, &wrong), &wrong, why) ||
+    if (!range_check_passed(degrees_check_ranges(d, &wrong), &wrong, why) ||
         (saturating_mul(d->pp, d->vpp) > PLAIT_MAX_LAYERS && !has_few_chunks(p, d, why)))
         return false;
     return plan_layers_legal(p, d, why) && plan_ranks_legal(p, d, why) &&

@@ -75,7 +75,8 @@ bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 
 /** Do the stages contain each layer once and in order, for any degrees? */
-bool plan_stages_hold(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
+bool plan_stages_cover_model(const plait_problem *problem, const plait_plan *plan,
+                             const plan_reason *why);
 
 /** Is a heterogeneous plan legal: each stage on its own nodes, and all stages together? */
 bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);

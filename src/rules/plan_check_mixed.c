@@ -13,8 +13,8 @@
 // ---- which are legal -----------------------------------------------------------------------
 
 /* Is the node group of stage s valid? If not, writes an error to `wrong`. */
-static bool group_holds(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
-                        char wrong[200])
+static bool group_is_valid(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
+                           char wrong[200])
 {
     const plait_cluster *const cluster = p->cluster;
     const int g = plan->stage[s].group;
@@ -91,7 +91,7 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     // Each group must exist, have enough GPUs, and serve one run of consecutive stages.
     bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
     for (int s = 0; s < plan->stages; s++) {
-        if (!group_holds(p, plan, s, seen, wrong))
+        if (!group_is_valid(p, plan, s, seen, wrong))
             return fail_because(why, "stage %d is in node group %d: %s (rule P32)", s,
                                 plan->stage[s].group, wrong);
         seen[plan->stage[s].group] = true;
@@ -99,7 +99,7 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
     if (plan_of_group(p, plan, &of_group, &cluster))
         return plait_plan_check(&of_group, plan, NULL, why->text, why->size) != PLAIT_INVALID;
 
-    if (!plan_stages_hold(p, plan, why))
+    if (!plan_stages_cover_model(p, plan, why))
         return false;
     // All stages must have the same microbatches.
     const plait_degrees *const first = &plan->stage[0].degrees;

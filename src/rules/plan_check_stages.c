@@ -79,7 +79,7 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
     return true;
 }
 
-bool plan_stages_hold(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+bool plan_stages_cover_model(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     return same_order(plan, why) && has_chunks(plan, why) &&
            plan_stages_legal(p, &plan->degrees, why) && dealt_as_said(p, plan, why);
@@ -97,7 +97,8 @@ static bool plan_legal(const plait_problem *p, const plait_plan *plan, const pla
 {
     plait_error wrong;
 
-    if (!problem_is_valid(p, why) || !values_hold(plan_check_ranges(plan, &wrong), &wrong, why))
+    if (!problem_is_valid(p, why) ||
+        !range_check_passed(plan_check_ranges(plan, &wrong), &wrong, why))
         return false;
     if (plait_plan_mixed(p, plan))
         return plan_mixed_legal(p, plan, why);

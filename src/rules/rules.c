@@ -64,8 +64,8 @@ static const plan_rule *broken_of(const rule_set *set, bool batch, const plait_p
     return rule != NULL && rule->number ? rule : NULL;
 }
 
-bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
-                     const plait_degrees *other)
+bool plan_rule_separates(const plait_problem *problem, const plait_degrees *one,
+                         const plait_degrees *other)
 {
     for (const rule_set *set = sets[problem->runtime->rules]; set != NULL; set = set->base)
         for (const plan_rule *rule = set->plan; rule != NULL && rule->number; rule++)

@@ -49,8 +49,8 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
 const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
 /** Is there a rule, independent of the microbatch, that `one` breaks and `other` does not? */
-bool plan_rule_parts(const plait_problem *problem, const plait_degrees *one,
-                     const plait_degrees *other);
+bool plan_rule_separates(const plait_problem *problem, const plait_degrees *one,
+                         const plait_degrees *other);
 
 // rules_torchtitan_model.c
 extern const model_rule torchtitan_model_rules[];

@@ -817,7 +817,7 @@ static bool is_beaten(const brute_force *b, plait_degrees d, int other)
 static bool kernel_runs(const brute_force *b, plait_degrees d, int kernel)
 {
     d.attention = (unsigned char)kernel;
-    return obeys_on(&b->w->options, &d, "attention") && plan_attention_suits(&b->w->problem, &d);
+    return obeys_on(&b->w->options, &d, "attention") && plan_attention_is_legal(&b->w->problem, &d);
 }
 
 /* Kernels that a search leaves out are tried on one microbatch size, and must not be better. */

@@ -326,7 +326,7 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
                               "stages, found \"%.80s\"",
                               d->pp, layout);
         take_chunks(in, count / d->pp);
-        if (model != NULL && layout_holds(model, chunks, count, why, sizeof why)) {
+        if (model != NULL && layout_covers_model(model, chunks, count, why, sizeof why)) {
             import_mark_known(in, "split");
             d->split = split_of_chunks(model, d, chunks, layout, own);
             return PLAIT_OK;
