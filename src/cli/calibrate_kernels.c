@@ -17,24 +17,6 @@
 
 /* ---- an accelerator ---- */
 
-/* List the numbers that the measurements do not determine, "k0, p". */
-static const char *undetermined_numbers(const calibrate_block *block, plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    for (int i = 0; i < block->numbers; i++) {
-        const fit_number *n = &block->number[i];
-
-        if (n->key == NULL || n->determined)
-            continue;
-        text_append_printf(&out, "%s%s", out.length > 0 ? ", " : "", n->key);
-        if (n->element >= 0)
-            text_append_printf(&out, "[%d]", n->element);
-    }
-    return text_builder_finish(&out, NULL);
-}
-
 static void error_cell(table *rows, double error)
 {
     if (error < 0.0)
@@ -51,7 +33,19 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
 
     for (int b = 0; b < result->blocks; b++) {
         const calibrate_block *block = &result->block[b];
-        const char *missing = undetermined_numbers(block, arena);
+        text_builder list;
+
+        text_builder_init(&list, arena);
+        for (int i = 0; i < block->numbers; i++) {
+            const fit_number *n = &block->number[i];
+
+            if (n->key == NULL || n->determined)
+                continue;
+            text_append_printf(&list, "%s%s", list.length > 0 ? ", " : "", n->key);
+            if (n->element >= 0)
+                text_append_printf(&list, "[%d]", n->element);
+        }
+        const char *missing = text_builder_finish(&list, NULL);
 
         if (missing == NULL) {
             table_free(rows);
@@ -132,27 +126,6 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
     return network_fit(&cluster, points, arena, out, err);
 }
 
-static void print_network(const network_result *network, FILE *out)
-{
-    const fit_errors *const errors = &network->errors;
-
-    if (errors->points == 0)
-        return;
-    fprintf(out,
-            "\nlinks between nodes: %d collectives and sends, error %.1f %% on %d held out%s\n",
-            errors->points, 100.0 * errors->held, errors->held_out,
-            network->used ? "" : ", not used, error too large");
-    for (int i = 0; i < NETWORK_NUMBERS; i++)
-        fprintf(out, "  %s %.3g%s\n", network->number[i].key,
-                network->value[i] / network->number[i].unit,
-                network->number[i].determined ? "" : ", not determined");
-    if (network->at_wire)
-        fprintf(out,
-                "the measured rate reaches the network rate of %s; if the network is faster, give "
-                "--cluster ACCELERATOR:NODESxGPUS,nic=GBPS\n",
-                network->cluster->name);
-}
-
 /* Write the cluster; its source states the measurements. */
 static plait_status deliver_cluster(const network_result *network, const calibrate_sink *sink,
                                     plait_arena *arena, plait_error *err)
@@ -175,8 +148,6 @@ static plait_status deliver_cluster(const network_result *network, const calibra
     PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }
-
-/* ---- both ---- */
 
 plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_operands *operands,
                                plait_arena *arena, bool *no, plait_error *err)
@@ -205,7 +176,23 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
         return PLAIT_OK;
     }
     PLAIT_TRY(print_fits(&result, out, arena, err));
-    print_network(&network, out);
+    const fit_errors *const errors = &network.errors;
+    if (errors->points != 0) {
+        fprintf(out,
+                "\nlinks between nodes: %d collectives and sends, error %.1f %% on %d held out%s\n",
+                errors->points, 100.0 * errors->held, errors->held_out,
+                network.used ? "" : ", not used, error too large");
+        for (int i = 0; i < NETWORK_NUMBERS; i++)
+            fprintf(out, "  %s %.3g%s\n", network.number[i].key,
+                    network.value[i] / network.number[i].unit,
+                    network.number[i].determined ? "" : ", not determined");
+        if (network.at_wire)
+            fprintf(
+                out,
+                "the measured rate reaches the network rate of %s; if the network is faster, give "
+                "--cluster ACCELERATOR:NODESxGPUS,nic=GBPS\n",
+                network.cluster->name);
+    }
     PLAIT_TRY(command_deliver(result.text, result.length, task->accelerator_sink.path,
                               task->accelerator_sink.print, err));
     return wants_cluster(task) ? deliver_cluster(&network, &task->cluster_sink, arena, err)

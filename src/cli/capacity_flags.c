@@ -188,45 +188,9 @@ static plait_status add_number(const number_reader *r, int value, number_list *o
     return PLAIT_OK;
 }
 
-/* Read "A..B" or "A..B:STEP" from a copy of the text; `dots` points between A and B. */
-static plait_status read_range(const number_reader *r, char *low, char *dots, number_list *out)
-{
-    char *const high = dots + 2, *const colon = strchr(high, ':');
-
-    *dots = '\0';
-    if (colon != NULL)
-        *colon = '\0';
-    PLAIT_TRY(read_one(r, low, &out->from));
-    PLAIT_TRY(read_one(r, high, &out->to));
-    if (out->from > out->to)
-        return refuse_numbers(r);
-    out->range = colon == NULL && out->from < out->to;
-    if (colon != NULL)
-        PLAIT_TRY(read_one(r, colon + 1, &out->step));
-    if (out->range)
-        return PLAIT_OK;
-    for (long value = out->from; value <= out->to; value += out->step > 0 ? out->step : 1)
-        PLAIT_TRY(add_number(r, (int)value, out));
-    return PLAIT_OK;
-}
-
 static int compare_ints(const void *left, const void *right)
 {
     return *(const int *)left - *(const int *)right;
-}
-
-/* Sort the numbers and drop repeated ones. */
-static void sort_numbers(number_list *list)
-{
-    int kept = 0;
-
-    qsort(list->value, (size_t)list->count, sizeof *list->value, compare_ints);
-    for (int i = 0; i < list->count; i++)
-        if (kept == 0 || list->value[kept - 1] != list->value[i])
-            list->value[kept++] = list->value[i];
-    list->count = kept;
-    list->from = list->value[0];
-    list->to = list->value[kept - 1];
 }
 
 plait_status number_list_read(const char *where, const char *text, const char *what, int most,
@@ -242,8 +206,25 @@ plait_status number_list_read(const char *where, const char *text, const char *w
         return refuse_numbers(&reader);
     memcpy(copy, text, strlen(text) + 1);
     dots = strstr(copy, "..");
-    if (dots != NULL)
-        return read_range(&reader, copy, dots, out);
+    if (dots != NULL) {
+        char *const high = dots + 2, *const colon = strchr(high, ':');
+
+        *dots = '\0';
+        if (colon != NULL)
+            *colon = '\0';
+        PLAIT_TRY(read_one(&reader, copy, &out->from));
+        PLAIT_TRY(read_one(&reader, high, &out->to));
+        if (out->from > out->to)
+            return refuse_numbers(&reader);
+        out->range = colon == NULL && out->from < out->to;
+        if (colon != NULL)
+            PLAIT_TRY(read_one(&reader, colon + 1, &out->step));
+        if (out->range)
+            return PLAIT_OK;
+        for (long value = out->from; value <= out->to; value += out->step > 0 ? out->step : 1)
+            PLAIT_TRY(add_number(&reader, (int)value, out));
+        return PLAIT_OK;
+    }
     for (char *at = copy, *next; at != NULL; at = next) {
         int value;
 
@@ -253,6 +234,13 @@ plait_status number_list_read(const char *where, const char *text, const char *w
         PLAIT_TRY(read_one(&reader, at, &value));
         PLAIT_TRY(add_number(&reader, value, out));
     }
-    sort_numbers(out);
+    int kept = 0;
+    qsort(out->value, (size_t)out->count, sizeof *out->value, compare_ints);
+    for (int i = 0; i < out->count; i++)
+        if (kept == 0 || out->value[kept - 1] != out->value[i])
+            out->value[kept++] = out->value[i];
+    out->count = kept;
+    out->from = out->value[0];
+    out->to = out->value[kept - 1];
     return PLAIT_OK;
 }

@@ -16,8 +16,6 @@
 /* Default of --gpus for a cluster without a size. */
 static const char most_gpus[] = "65536";
 
-/* ---- the load ---- */
-
 static const double most_rate = 1e9; // requests/s
 
 /* Read a list of 24 numbers, "1,2,5,...", one per hour. */
@@ -48,23 +46,6 @@ static plait_status read_list(const char *text, plait_arena *arena, double rate[
     return PLAIT_OK;
 }
 
-static plait_status read_row(const csv_table *table, size_t row, double rate[PLAIT_FLEET_HOURS],
-                             bool seen[PLAIT_FLEET_HOURS], plait_error *err)
-{
-    const int hours = csv_table_column(table, "hour"), rates = csv_table_column(table, "rate");
-    int hour = -1;
-
-    if (csv_table_text(table, row, hours)[0] == '\0')
-        return csv_table_fail(table, row, hours, err, "an hour from 0 to 23");
-    if (csv_table_text(table, row, rates)[0] == '\0')
-        return csv_table_fail(table, row, rates, err, "requests a second");
-    PLAIT_TRY(csv_table_int(table, row, hours, 0, PLAIT_FLEET_HOURS - 1, &hour, err));
-    if (seen[hour])
-        return csv_table_fail(table, row, hours, err, "each hour once");
-    seen[hour] = true;
-    return csv_table_number(table, row, rates, 0.0, most_rate, &rate[hour], err);
-}
-
 static plait_status read_file(const char *path, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
                               plait_error *err)
 {
@@ -78,8 +59,21 @@ static plait_status read_file(const char *path, plait_arena *arena, double rate[
         if (csv_table_column(&table, known[c]) < 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
                               "expected the columns hour and rate, found no %s", known[c]);
-    for (size_t row = 0; row < table.rows; row++)
-        PLAIT_TRY(read_row(&table, row, rate, seen, err));
+    for (size_t row = 0; row < table.rows; row++) {
+        const int hours = csv_table_column(&table, "hour"),
+                  rates = csv_table_column(&table, "rate");
+        int hour = -1;
+
+        if (csv_table_text(&table, row, hours)[0] == '\0')
+            return csv_table_fail(&table, row, hours, err, "an hour from 0 to 23");
+        if (csv_table_text(&table, row, rates)[0] == '\0')
+            return csv_table_fail(&table, row, rates, err, "requests a second");
+        PLAIT_TRY(csv_table_int(&table, row, hours, 0, PLAIT_FLEET_HOURS - 1, &hour, err));
+        if (seen[hour])
+            return csv_table_fail(&table, row, hours, err, "each hour once");
+        seen[hour] = true;
+        PLAIT_TRY(csv_table_number(&table, row, rates, 0.0, most_rate, &rate[hour], err));
+    }
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
         if (!seen[h])
             return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
@@ -107,53 +101,11 @@ static plait_status read_rates(const capacity_serve *flags, plait_arena *arena,
     return PLAIT_OK;
 }
 
-/* ---- other options ---- */
-
-static plait_status read_ask(const capacity_serve *flags, const capacity_flags *run,
-                             plait_arena *arena, plait_fleet_options *ask, plait_error *err)
-{
-    plait_fleet_options_init(ask);
-    PLAIT_TRY(read_rates(flags, arena, ask->rate, err));
-    PLAIT_TRY(capacity_flags_read_fleet(run, &ask->failures, &ask->usd_per_gpu_hour, err));
-    if (flags->availability != NULL && (!magnitude_parse(flags->availability, &ask->available) ||
-                                        ask->available <= 0.0 || ask->available >= 1.0))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--availability",
-                          "expected a share above 0 and below 1, found '%.40s'",
-                          flags->availability);
-    if (flags->availability != NULL && ask->failures.spares >= 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--availability",
-                          "expected --availability or --spares, found both");
-    if (flags->elastic)
-        ask->mode = PLAIT_FLEET_ELASTIC;
-    return PLAIT_OK;
-}
-
 const char *const capacity_serve_options[] = {
     "rates",    "availability",  "elastic", "input",    "output-tokens", "isl",  "osl",
     "rate",     "prefix-cached", "ttft",    "ttft-p95", "ttft-p99",      "tpot", "tpot-p95",
     "tpot-p99", "engine",        "weights", "kv",       "speculate",     "tp",   "pp",
     "ep",       "dp-attention",  NULL};
-
-/* ---- the answer ---- */
-
-static plait_status write_fleet(const report_fleet *report, capacity_serve_output output,
-                                const char *line, plait_arena *arena, plait_error *err)
-{
-    const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
-    json_writer json;
-    page *made;
-
-    if (paged) {
-        PLAIT_TRY(page_of_fleet(report, line, arena, &made, err));
-        PLAIT_TRY(command_page_write(made, output.file, err));
-    }
-    if (output.json || (output.file != NULL && !paged)) {
-        command_begin_json(&json, arena);
-        json_fleet(&json, report);
-        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : output.file, output.json, err));
-    }
-    return output.json ? PLAIT_OK : report_fleet_print(report, lines_out(), err);
-}
 
 plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flags *run,
                                 const opt_operands *operands, capacity_serve_output output,
@@ -164,13 +116,37 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
     plait_fleet_options ask;
     serve_flags load = flags->load;
     const report_fleet report = {.question = question, .ask = &ask, .answer = answer};
+    json_writer json;
+    page *made;
 
     PLAIT_TRY(plait_check_allocated(question && answer, err));
     plait_serve_options_init(question);
-    PLAIT_TRY(read_ask(flags, run, arena, &ask, err));
+    plait_fleet_options_init(&ask);
+    PLAIT_TRY(read_rates(flags, arena, ask.rate, err));
+    PLAIT_TRY(capacity_flags_read_fleet(run, &ask.failures, &ask.usd_per_gpu_hour, err));
+    if (flags->availability != NULL && (!magnitude_parse(flags->availability, &ask.available) ||
+                                        ask.available <= 0.0 || ask.available >= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--availability",
+                          "expected a share above 0 and below 1, found '%.40s'",
+                          flags->availability);
+    if (flags->availability != NULL && ask.failures.spares >= 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--availability",
+                          "expected --availability or --spares, found both");
+    if (flags->elastic)
+        ask.mode = PLAIT_FLEET_ELASTIC;
     load.gpus_else = most_gpus;
     PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));
     PLAIT_TRY(plait_fleet_find(question, &ask, arena, answer, err));
     *no = answer->fleets == 0;
-    return write_fleet(&report, output, operands->line, arena, err);
+    const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
+    if (paged) {
+        PLAIT_TRY(page_of_fleet(&report, operands->line, arena, &made, err));
+        PLAIT_TRY(command_page_write(made, output.file, err));
+    }
+    if (output.json || (output.file != NULL && !paged)) {
+        command_begin_json(&json, arena);
+        json_fleet(&json, &report);
+        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : output.file, output.json, err));
+    }
+    return output.json ? PLAIT_OK : report_fleet_print(&report, lines_out(), err);
 }

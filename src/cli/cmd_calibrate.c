@@ -67,8 +67,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* ---- --kit: benchmarks to run on a site ---- */
-
 /* The files are in the data folder, where they can be read and tested as they are written. */
 static const struct kit_file {
     const char *name;
@@ -127,33 +125,6 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
 
 /* ---- --runtime: the profile of a runtime ---- */
 
-static plait_status print_runtime_fit(const profile_result *result, FILE *out, plait_error *err)
-{
-    table *rows =
-        table_new(result->variant > 0 ? "number|>before|>after|>software|>spread|determined by runs"
-                                      : "number|>before|>after|>family|>spread|determined by runs");
-
-    if (result->runs == 0)
-        fprintf(out, "%s: no runs\n", result->runtime.name);
-    else
-        fprintf(out, "%s: %zu runs, mean error %.1f %%, before the fit %.1f %%\n",
-                result->runtime.name, result->runs, 100.0 * result->after, 100.0 * result->before);
-    for (int i = 0; i < result->numbers; i++) {
-        const fit_number *n = &result->number[i];
-
-        table_cell(rows, "%s", n->key);
-        table_cell(rows, "%.3g", result->was[i] / n->unit);
-        table_cell(rows, "%.3g", profile_number(result, i) / n->unit);
-        table_cell(rows, "%.3g", result->parent[i] / n->unit);
-        table_cell(rows, "%.0f %%", 100.0 * expm1(n->spread));
-        table_cell(rows, "%s",
-                   result->runs > 0 && n->determined ? "yes"
-                   : result->variant > 0             ? "no, value of the software"
-                                                     : "no, value of the family");
-    }
-    return table_print(rows, 0, out, err);
-}
-
 /* Reads the profile that a fit changes; a variant without a file gets an empty one. The caller frees it. */
 static plait_status read_profile(const char *name, const char *software, bool variant,
                                  plait_arena *arena, json_document *out, plait_error *err)
@@ -193,7 +164,29 @@ static plait_status fit_runtime(const char *software, int variant, const char *r
     PLAIT_TRY(plait_runs_load(runs_file, arena, &runs, err));
     PLAIT_TRY(profile_set_fit(&runs, software, variant, pipelines, arena, &set, err));
     PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
-    PLAIT_TRY(print_runtime_fit(&result, sink->print ? stderr : lines_out(), err));
+    FILE *const out = sink->print ? stderr : lines_out();
+    table *rows =
+        table_new(result.variant > 0 ? "number|>before|>after|>software|>spread|determined by runs"
+                                     : "number|>before|>after|>family|>spread|determined by runs");
+    if (result.runs == 0)
+        fprintf(out, "%s: no runs\n", result.runtime.name);
+    else
+        fprintf(out, "%s: %zu runs, mean error %.1f %%, before the fit %.1f %%\n",
+                result.runtime.name, result.runs, 100.0 * result.after, 100.0 * result.before);
+    for (int i = 0; i < result.numbers; i++) {
+        const fit_number *n = &result.number[i];
+
+        table_cell(rows, "%s", n->key);
+        table_cell(rows, "%.3g", result.was[i] / n->unit);
+        table_cell(rows, "%.3g", profile_number(&result, i) / n->unit);
+        table_cell(rows, "%.3g", result.parent[i] / n->unit);
+        table_cell(rows, "%.0f %%", 100.0 * expm1(n->spread));
+        table_cell(rows, "%s",
+                   result.runs > 0 && n->determined ? "yes"
+                   : result.variant > 0             ? "no, value of the software"
+                                                    : "no, value of the family");
+    }
+    PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));
     text = json_tree_print(tree, arena, &length);
     PLAIT_TRY(plait_check_allocated(text, err));
@@ -228,25 +221,6 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
     return status;
 }
 
-/* ---- --engine: the profile of a serving engine ---- */
-
-static plait_status print_engine_fit(const plait_engine *was, const plait_engine *is, FILE *out,
-                                     plait_error *err)
-{
-    table *rows = table_new("number|>before|>after|determined by runs");
-    int n = 0;
-
-    fprintf(out, "%s: %d runs\n", is->name, is->rows);
-#define X(field, word, unit, least, most, assumed)                                                 \
-    table_cell(rows, "%s", word);                                                                  \
-    table_cell(rows, "%.3g", was->field / (unit));                                                 \
-    table_cell(rows, "%.3g", is->field / (unit));                                                  \
-    table_cell(rows, "%s", is->determined[n++] ? "yes" : "no");
-    PLAIT_ENGINE_NUMBERS(X)
-#undef X
-    return table_print(rows, 0, out, err);
-}
-
 static plait_status calibrate_engine(const char *name, const opt_operands *operands,
                                      const calibrate_sink *sink, plait_arena *arena, bool *no,
                                      plait_error *err)
@@ -270,7 +244,18 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
                           "expected the name of an engine profile, found '%.40s'", name);
     PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
     *no = fitted.rows == 0;
-    PLAIT_TRY(print_engine_fit(profile, &fitted, sink->print ? stderr : lines_out(), err));
+    FILE *const out = sink->print ? stderr : lines_out();
+    table *rows = table_new("number|>before|>after|determined by runs");
+    int n = 0;
+    fprintf(out, "%s: %d runs\n", fitted.name, fitted.rows);
+#define X(field, word, unit, least, most, assumed)                                                 \
+    table_cell(rows, "%s", word);                                                                  \
+    table_cell(rows, "%.3g", profile->field / (unit));                                             \
+    table_cell(rows, "%.3g", fitted.field / (unit));                                               \
+    table_cell(rows, "%s", fitted.determined[n++] ? "yes" : "no");
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(engine_write(&fitted, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }
@@ -302,16 +287,16 @@ static plait_status calibrate_evidence(const char *runs, const opt_operands *ope
     return command_deliver(text, length, sink->path, sink->print, err);
 }
 
-/* ---- the command ---- */
-
-/* Reject options that belong to different tasks. */
-static plait_status check_task(const calibrate_values *flags, plait_error *err)
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
 {
+    const calibrate_values *const flags = values;
+    calibrate_sink sink = {flags->output, false}, site = {flags->site, false};
+
     const char *const task[] = {flags->runtime, flags->evidence, flags->log, flags->kit,
                                 flags->engine};
     static const char *const name[] = {"--runtime", "--evidence", "--log", "--kit", "--engine"};
     int first = -1;
-
     for (int i = 0; i < 5; i++) {
         if (task[i] == NULL)
             continue;
@@ -335,16 +320,6 @@ static plait_status check_task(const calibrate_values *flags, plait_error *err)
     if (flags->cluster != NULL && flags->log == NULL && flags->site == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
                           "expected --log or --site, which --cluster applies to, found neither");
-    return PLAIT_OK;
-}
-
-static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                        bool *no, plait_error *err)
-{
-    const calibrate_values *const flags = values;
-    calibrate_sink sink = {flags->output, false}, site = {flags->site, false};
-
-    PLAIT_TRY(check_task(flags, err));
     if (flags->kit != NULL)
         return write_kit(flags->kit, operands, flags->force, arena, err);
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));

@@ -143,24 +143,6 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
     return problem_resolve(&one, &operands, NULL, arena, out, err);
 }
 
-static plait_status add_question(capacity_sweep *sweep, sweep_cluster *of, int gpus, int gbs,
-                                 plait_arena *arena, plait_error *err)
-{
-    const int from = sweep->gpus.from > 0 ? sweep->gpus.from : gpus, most = sweep->flags->max_gbs;
-
-    if (sweep->rows == MOST_ROWS)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected at most %d combinations of GPUs and batches, found more",
-                          MOST_ROWS);
-    if (most > 0) // the batch grows with the GPUs
-        gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
-    plait_problem *const problem = &sweep->problem[sweep->rows];
-    PLAIT_TRY(resolve_point(sweep, of->text, gpus, gbs, arena, problem, err));
-    sweep->row[sweep->rows++].problem = problem;
-    of->rows++;
-    return capacity_check_money(&of->ask, problem, err);
-}
-
 /*
  * Add a row for each listed batch; of a range only the first, whose others are searched between
  * rows.
@@ -170,8 +152,23 @@ static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gp
 {
     const int batches = sweep->gbs.range ? 1 : sweep->gbs.count;
 
-    for (int b = 0; b < batches || b == 0; b++)
-        PLAIT_TRY(add_question(sweep, of, gpus, batches > 0 ? sweep->gbs.value[b] : 0, arena, err));
+    for (int b = 0; b < batches || b == 0; b++) {
+        int gbs = batches > 0 ? sweep->gbs.value[b] : 0;
+        const int from = sweep->gpus.from > 0 ? sweep->gpus.from : gpus,
+                  most = sweep->flags->max_gbs;
+
+        if (sweep->rows == MOST_ROWS)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                              "expected at most %d combinations of GPUs and batches, found more",
+                              MOST_ROWS);
+        if (most > 0) // the batch grows with the GPUs
+            gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
+        plait_problem *const problem = &sweep->problem[sweep->rows];
+        PLAIT_TRY(resolve_point(sweep, of->text, gpus, gbs, arena, problem, err));
+        sweep->row[sweep->rows++].problem = problem;
+        of->rows++;
+        PLAIT_TRY(capacity_check_money(&of->ask, problem, err));
+    }
     return PLAIT_OK;
 }
 
@@ -269,29 +266,6 @@ static plait_status ask_between(void *context, int gpus, int gbs, plait_arena *a
     return problem_for_size(of->largest, gpus, gbs, arena, out, err);
 }
 
-/* Resolve the problem with the most GPUs of the range in whole nodes. */
-static plait_status find_largest(const capacity_sweep *sweep, sweep_cluster *of, plait_arena *arena,
-                                 plait_error *err)
-{
-    const plait_problem *const last = sweep->row[of->first + of->rows - 1].problem;
-    const int node = last->cluster->group[0].gpus_per_node;
-    int gpus = sweep->gpus.to;
-    plait_status status = PLAIT_ERROR_RANGE;
-
-    of->largest = plait_arena_alloc(arena, 1, sizeof *of->largest);
-    PLAIT_TRY(plait_check_allocated(of->largest, err));
-    gpus -= gpus > node ? gpus % node : 0;
-    for (; status == PLAIT_ERROR_RANGE && gpus > last->job.gpus; gpus -= node)
-        status =
-            resolve_point(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
-    if (status == PLAIT_ERROR_RANGE)
-        *of->largest = *last;
-    return status == PLAIT_OK || status == PLAIT_ERROR_RANGE
-               ? PLAIT_OK
-               : resolve_point(sweep, of->text, gpus + node, sweep->gbs.value[0], arena,
-                               of->largest, err);
-}
-
 /* The reason to search only the rows of a range; NULL if numbers between them are searched. */
 static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_cluster *of)
 {
@@ -308,30 +282,28 @@ static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_clust
                : NULL;
 }
 
-/* Insert a row of cluster c, ordered by GPUs and then by batch. */
-static void insert_row(capacity_sweep *sweep, int c, const plait_capacity_row *row)
-{
-    int at = sweep->cluster[c].first;
-    const int end = at + sweep->cluster[c].rows;
-
-    while (at < end && (sweep->row[at].problem->job.gpus < row->problem->job.gpus ||
-                        (sweep->row[at].problem->job.gpus == row->problem->job.gpus &&
-                         sweep->row[at].problem->job.gbs < row->problem->job.gbs)))
-        at++;
-    memmove(&sweep->row[at + 1], &sweep->row[at], (size_t)(sweep->rows - at) * sizeof *sweep->row);
-    sweep->row[at] = *row;
-    sweep->rows++;
-    sweep->cluster[c].rows++;
-    for (int later = c + 1; later < sweep->clusters; later++)
-        sweep->cluster[later].first++;
-}
-
 static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *arena, plait_error *err)
 {
     sweep_cluster *const of = &sweep->cluster[c];
     const int from = sweep->row[of->first].problem->job.gpus;
 
-    PLAIT_TRY(find_largest(sweep, of, arena, err));
+    // Resolve the problem with the most GPUs of the range in whole nodes.
+    const plait_problem *const last = sweep->row[of->first + of->rows - 1].problem;
+    const int each = last->cluster->group[0].gpus_per_node;
+    int gpus = sweep->gpus.to;
+    plait_status status = PLAIT_ERROR_RANGE;
+    of->largest = plait_arena_alloc(arena, 1, sizeof *of->largest);
+    PLAIT_TRY(plait_check_allocated(of->largest, err));
+    gpus -= gpus > each ? gpus % each : 0;
+    for (; status == PLAIT_ERROR_RANGE && gpus > last->job.gpus; gpus -= each)
+        status =
+            resolve_point(sweep, of->text, gpus, sweep->gbs.value[0], arena, of->largest, NULL);
+    if (status == PLAIT_ERROR_RANGE)
+        *of->largest = *last;
+    PLAIT_TRY(status == PLAIT_OK || status == PLAIT_ERROR_RANGE
+                  ? PLAIT_OK
+                  : resolve_point(sweep, of->text, gpus + each, sweep->gbs.value[0], arena,
+                                  of->largest, err));
     of->range = (plait_capacity_range){
         .from = from,
         .to = of->largest->job.gpus,
@@ -346,8 +318,24 @@ static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *aren
         of->range.step = node;
     PLAIT_TRY(plait_capacity_search_range(&of->ask, &of->range, sweep->row, sweep->rows, arena,
                                           &of->between, err));
-    for (int i = 0; i < of->between.rows; i++)
-        insert_row(sweep, c, &of->between.row[i]);
+    for (int i = 0; i < of->between.rows; i++) {
+        // Insert a row of cluster c, ordered by GPUs and then by batch.
+        const plait_capacity_row *const row = &of->between.row[i];
+        int at = sweep->cluster[c].first;
+        const int end = at + sweep->cluster[c].rows;
+
+        while (at < end && (sweep->row[at].problem->job.gpus < row->problem->job.gpus ||
+                            (sweep->row[at].problem->job.gpus == row->problem->job.gpus &&
+                             sweep->row[at].problem->job.gbs < row->problem->job.gbs)))
+            at++;
+        memmove(&sweep->row[at + 1], &sweep->row[at],
+                (size_t)(sweep->rows - at) * sizeof *sweep->row);
+        sweep->row[at] = *row;
+        sweep->rows++;
+        sweep->cluster[c].rows++;
+        for (int later = c + 1; later < sweep->clusters; later++)
+            sweep->cluster[later].first++;
+    }
     return PLAIT_OK;
 }
 
@@ -379,25 +367,6 @@ static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *a
 
 /* ---- the answer ---- */
 
-static plait_status write_report(const capacity_values *flags, const report_capacity *report,
-                                 const char *line, plait_arena *arena, plait_error *err)
-{
-    const bool paged = flags->output != NULL && page_form_of(flags->output) < PAGE_JSON;
-    json_writer json;
-    page *made;
-
-    if (paged) {
-        PLAIT_TRY(page_of_capacity(report, line, arena, &made, err));
-        PLAIT_TRY(command_page_write(made, flags->output, err));
-    }
-    if (flags->json || (flags->output != NULL && !paged)) {
-        command_begin_json(&json, arena);
-        json_capacity(&json, report);
-        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : flags->output, flags->json, err));
-    }
-    return flags->json ? PLAIT_OK : report_capacity_print(report, lines_out(), err);
-}
-
 static plait_status answer_capacity(const capacity_values *flags, capacity_sweep *sweep,
                                     const char *line, progress *shown, plait_arena *arena, bool *no,
                                     plait_error *err)
@@ -407,6 +376,8 @@ static plait_status answer_capacity(const capacity_values *flags, capacity_sweep
                               .clusters = sweep->clusters,
                               .cluster = sweep->searched,
                               .row = sweep->row};
+    json_writer json;
+    page *made;
 
     for (int c = 0; c < sweep->clusters; c++)
         for (int i = 0; i < sweep->cluster[c].rows; i++) {
@@ -437,7 +408,17 @@ static plait_status answer_capacity(const capacity_values *flags, capacity_sweep
         report.swing = swing;
     }
     progress_clear(shown);
-    return write_report(flags, &report, line, arena, err);
+    const bool paged = flags->output != NULL && page_form_of(flags->output) < PAGE_JSON;
+    if (paged) {
+        PLAIT_TRY(page_of_capacity(&report, line, arena, &made, err));
+        PLAIT_TRY(command_page_write(made, flags->output, err));
+    }
+    if (flags->json || (flags->output != NULL && !paged)) {
+        command_begin_json(&json, arena);
+        json_capacity(&json, &report);
+        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : flags->output, flags->json, err));
+    }
+    return flags->json ? PLAIT_OK : report_capacity_print(&report, lines_out(), err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -26,8 +26,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* ---- kinds ---- */
-
 typedef enum diff_kind {
     DIFF_SERVE,
     DIFF_PLANS,
@@ -215,29 +213,6 @@ static plait_status match_plans(const side pair[2], plait_arena *arena, report_d
 
 /* ---- the answer ---- */
 
-static plait_status compare_documents(const side pair[2], plait_arena *arena, report_diff *out,
-                                      plait_error *err)
-{
-    static const char *const names[] = {"=id",     "=name",    "=what",     "source",
-                                        "runtime", "software", "mem_scope", "cluster",
-                                        "gpus",    "sweep",    NULL};
-    const json_cursor a = json_document_root(&pair[0].doc), b = json_document_root(&pair[1].doc);
-
-    if (pair[0].kind != pair[1].kind)
-        return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name,
-                          "expected %s, the kind of %.80s, found %s", kinds[pair[0].kind].name,
-                          pair[0].name, kinds[pair[1].kind].name);
-    for (int i = 0; i < 2; i++) {
-        out->name[i] = text_plain(arena, pair[i].name);
-        PLAIT_TRY(plait_check_allocated(out->name[i], err));
-        out->params[i] = pair[i].params;
-        out->active[i] = pair[i].active;
-    }
-    out->kind = kinds[pair[0].kind].name;
-    PLAIT_TRY(json_diff(&a, &b, names, arena, &out->changes, err));
-    return out->changes.count > 0 ? match_plans(pair, arena, out, err) : PLAIT_OK;
-}
-
 static plait_status compare_sides(const diff_values *flags, const opt_operands *operands,
                                   side pair[2], plait_arena *arena, bool *no, plait_error *err)
 {
@@ -246,7 +221,23 @@ static plait_status compare_sides(const diff_values *flags, const opt_operands *
 
     for (int i = 0; i < 2; i++)
         PLAIT_TRY(load_side(operands->text[i], arena, &pair[i], err));
-    PLAIT_TRY(compare_documents(pair, arena, &diff, err));
+    static const char *const names[] = {"=id",     "=name",    "=what",     "source",
+                                        "runtime", "software", "mem_scope", "cluster",
+                                        "gpus",    "sweep",    NULL};
+    const json_cursor a = json_document_root(&pair[0].doc), b = json_document_root(&pair[1].doc);
+    if (pair[0].kind != pair[1].kind)
+        return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name,
+                          "expected %s, the kind of %.80s, found %s", kinds[pair[0].kind].name,
+                          pair[0].name, kinds[pair[1].kind].name);
+    for (int i = 0; i < 2; i++) {
+        diff.name[i] = text_plain(arena, pair[i].name);
+        PLAIT_TRY(plait_check_allocated(diff.name[i], err));
+        diff.params[i] = pair[i].params;
+        diff.active[i] = pair[i].active;
+    }
+    diff.kind = kinds[pair[0].kind].name;
+    PLAIT_TRY(json_diff(&a, &b, names, arena, &diff.changes, err));
+    PLAIT_TRY(diff.changes.count > 0 ? match_plans(pair, arena, &diff, err) : PLAIT_OK);
     *no = flags->exit_code && diff.changes.count > 0;
     if (!flags->json)
         return report_diff_print(&diff, lines_out(), err);

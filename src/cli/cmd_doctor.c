@@ -38,28 +38,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Fail with the option for a value that neither the file nor the command line gives. */
-static plait_status check_known(const doctor_values *flags, const plans_entry *file,
-                                const char *name, plait_error *err)
-{
-    const struct {
-        const char *option, *what;
-        bool missing;
-    } facts[] = {{"--model", "a model", file->model == NULL},
-                 {"--cluster", "a cluster", file->cluster == NULL},
-                 {"--seq", "the tokens of a sequence", file->seq == 0 && flags->problem.seq == 0},
-                 {"--gbs", "the sequences of a step", file->gbs == 0 && flags->problem.gbs == 0}};
-
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].missing)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
-                              "expected %s, since %.120s does not state it, found nothing",
-                              facts[i].what, name);
-    return PLAIT_OK;
-}
-
-/* ---- what to change ---- */
-
 /* Chosen: the share of the step time that a change must save to be worth a restart. */
 static const double worth = 0.01;
 
@@ -86,8 +64,6 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
     return status == PLAIT_OK ? PLAIT_OK
                               : plait_fail(err, status, inner.where, "%s", inner.message);
 }
-
-/* ---- edits of the file ---- */
 
 /*
  * Render the files of a plan as plait launch does; none if the plan does not fit or the target
@@ -139,28 +115,6 @@ static plait_status price_change(const doctor_answer *answer, const plait_change
                : PLAIT_OK;
 }
 
-/* Import and price a config; *read is false if it gives no valid plan. */
-static plait_status read_again(const launch_config *file, const char *text,
-                               const plans_entry *today, const plan_request_flags *question,
-                               plait_arena *arena, plan_request *out, bool *read, plait_error *err)
-{
-    plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
-    const char *warning;
-    plait_error inner;
-
-    PLAIT_TRY(plait_check_allocated(entry, err));
-    plait_status status = launch_import(file->target, text, strlen(text), file->name, &file->call,
-                                        arena, entry, &warning, &inner);
-    if (status == PLAIT_OK) {
-        entry->model = today->model;
-        entry->cluster = today->cluster;
-        entry->gpus = entry->gpus > 0 ? entry->gpus : today->gpus;
-        status = plan_request_from_entry(question, entry, arena, out, &inner);
-    }
-    *read = status == PLAIT_OK && out->plan.verdict != PLAIT_INVALID;
-    return faults_only(status, &inner, err);
-}
-
 /* The keys of a set in which two plans differ. */
 static plait_key_set keys_missed(const report_plan *wanted, const report_plan *got,
                                  plait_key_set keys)
@@ -194,8 +148,24 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
     bool read = false;
 
     PLAIT_TRY(plait_check_allocated(after, err));
-    if (applied != NULL)
-        PLAIT_TRY(read_again(file, applied, today, question, arena, after, &read, err));
+    if (applied != NULL) {
+        // Import and price a config; *read is false if it gives no valid plan.
+        plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
+        const char *warning;
+        plait_error inner;
+
+        PLAIT_TRY(plait_check_allocated(entry, err));
+        plait_status status = launch_import(file->target, applied, strlen(applied), file->name,
+                                            &file->call, arena, entry, &warning, &inner);
+        if (status == PLAIT_OK) {
+            entry->model = today->model;
+            entry->cluster = today->cluster;
+            entry->gpus = entry->gpus > 0 ? entry->gpus : today->gpus;
+            status = plan_request_from_entry(question, entry, arena, after, &inner);
+        }
+        read = status == PLAIT_OK && after->plan.verdict != PLAIT_INVALID;
+        PLAIT_TRY(faults_only(status, &inner, err));
+    }
     const plait_key_set missed =
         read ? keys_missed(answer->plan[i], &after->plan, changed) : changed;
     if (read && missed == attention && keys_missed(answer->now, &after->plan, attention) == 0) {
@@ -207,43 +177,6 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
         !(fabs(is->memory.peak_bytes - wanted->memory.peak_bytes) <=
           1e-9 * wanted->memory.peak_bytes))
         *edits = by_hand;
-    return PLAIT_OK;
-}
-
-/*
- * Find the edits of each change. launch.json has none: it lists ranks and actions, which are not
- * edited by hand.
- */
-static plait_status find_edits(doctor_answer *answer, const launch_config *file,
-                               const plans_entry *today, const plan_request_flags *question,
-                               plait_arena *arena, plait_error *err)
-{
-    const char *applied;
-    plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
-
-    PLAIT_TRY(plait_check_allocated(folder, err));
-    PLAIT_TRY(render_command(answer, file->target, answer->now, arena, &folder[0], err));
-    for (int i = 0; i < answer->changes; i++) {
-        report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
-
-        PLAIT_TRY(plait_check_allocated(plan, err));
-        PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
-        answer->plan[i] = plan;
-        answer->edits[i] = "";
-        if (file->target == PLAIT_LAUNCH_COMPANION)
-            continue;
-        PLAIT_TRY(render_command(answer, file->target, plan, arena, &folder[1], err));
-        PLAIT_TRY(launch_edits_make(file, &folder[0], &folder[1], answer->change[i].changed, arena,
-                                    &answer->edits[i], &applied, err));
-        PLAIT_TRY(
-            check_edits(answer, i, file, applied, today, question, arena, &answer->edits[i], err));
-        if (strstr(answer->edits[i], "+ --flash-attention-version") != NULL) {
-            answer->edits[i] = plait_arena_printf(
-                arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
-                answer->edits[i]);
-            PLAIT_TRY(plait_check_allocated(answer->edits[i], err));
-        }
-    }
     return PLAIT_OK;
 }
 
@@ -265,7 +198,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     PLAIT_TRY(plait_check_allocated(answer && today, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
-    PLAIT_TRY(check_known(flags, &entry, operands->text[0], err));
+    const struct {
+        const char *option, *what;
+        bool missing;
+    } facts[] = {{"--model", "a model", entry.model == NULL},
+                 {"--cluster", "a cluster", entry.cluster == NULL},
+                 {"--seq", "the tokens of a sequence", entry.seq == 0 && flags->problem.seq == 0},
+                 {"--gbs", "the sequences of a step", entry.gbs == 0 && flags->problem.gbs == 0}};
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].missing)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
+                              "expected %s, since %.120s does not state it, found nothing",
+                              facts[i].what, operands->text[0]);
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
     question.problem.gpus = 0; // set in the entry; as an option it would count as a change
@@ -285,7 +229,34 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));
-        PLAIT_TRY(find_edits(answer, &read, &entry, &question, arena, err));
+        // * Find the edits of each change. launch.json has none: it lists ranks and actions,
+        // which are not edited by hand.
+        const char *applied;
+        plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
+
+        PLAIT_TRY(plait_check_allocated(folder, err));
+        PLAIT_TRY(render_command(answer, read.target, answer->now, arena, &folder[0], err));
+        for (int i = 0; i < answer->changes; i++) {
+            report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
+
+            PLAIT_TRY(plait_check_allocated(plan, err));
+            PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
+            answer->plan[i] = plan;
+            answer->edits[i] = "";
+            if (read.target == PLAIT_LAUNCH_COMPANION)
+                continue;
+            PLAIT_TRY(render_command(answer, read.target, plan, arena, &folder[1], err));
+            PLAIT_TRY(launch_edits_make(&read, &folder[0], &folder[1], answer->change[i].changed,
+                                        arena, &answer->edits[i], &applied, err));
+            PLAIT_TRY(check_edits(answer, i, &read, applied, &entry, &question, arena,
+                                  &answer->edits[i], err));
+            if (strstr(answer->edits[i], "+ --flash-attention-version") != NULL) {
+                answer->edits[i] = plait_arena_printf(
+                    arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
+                    answer->edits[i]);
+                PLAIT_TRY(plait_check_allocated(answer->edits[i], err));
+            }
+        }
     }
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)

@@ -28,36 +28,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status deliver_timeline(const eval_values *flags, const plan_request *question,
-                                     plait_arena *arena, plait_error *err)
-{
-    const plait_plan *const plan = &question->plan.plan;
-    plait_timeline line;
-    plait_error inner;
-    const char *text;
-    size_t length;
-
-    if (flags->timeline == NULL)
-        return PLAIT_OK;
-    if (question->plan.verdict == PLAIT_INVALID)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--timeline",
-                          "expected a plan that can run, found: %s", question->plan.why);
-    if (plait_plan_simulate(&question->problem, plan, &question->plan.cost, arena, &line, &inner) !=
-        PLAIT_OK)
-        return plait_fail(err, inner.status, "--timeline", "%s", inner.message);
-    const plait_status written = text_ends_with(flags->timeline, ".svg")
-                                     ? timeline_svg(&line, arena, &text, &length, &inner)
-                                     : timeline_trace(&line, arena, &text, &length, &inner);
-    if (written != PLAIT_OK)
-        return plait_fail(err, written, "--timeline", "%s", inner.message);
-    PLAIT_TRY(command_deliver(text, length, flags->timeline, false, err));
-    if (flags->json)
-        return PLAIT_OK;
-    print_message("\ntimeline: %s, %d actions; ", flags->timeline, line.pipeline.events);
-    timeline_against(&line, &question->plan.cost, lines_out());
-    return PLAIT_OK;
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -66,6 +36,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_relaxation *remedy = plait_arena_alloc(arena, PLAN_REQUEST_REMEDIES, sizeof *remedy);
     json_writer json;
     int remedies;
+    plait_timeline line;
+    plait_error inner;
+    const char *text;
+    size_t length;
 
     PLAIT_TRY(plait_check_allocated(question && remedy, err));
     PLAIT_TRY(command_output(&flags.output, &flags.json, err));
@@ -88,7 +62,26 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (!flags.json)
         PLAIT_TRY(
             report_eval(&question->problem, &question->plan, remedy, remedies, lines_out(), err));
-    return deliver_timeline(&flags, question, arena, err);
+    const plait_plan *const plan = &question->plan.plan;
+    if (flags.timeline == NULL)
+        return PLAIT_OK;
+    if (question->plan.verdict == PLAIT_INVALID)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--timeline",
+                          "expected a plan that can run, found: %s", question->plan.why);
+    if (plait_plan_simulate(&question->problem, plan, &question->plan.cost, arena, &line, &inner) !=
+        PLAIT_OK)
+        return plait_fail(err, inner.status, "--timeline", "%s", inner.message);
+    const plait_status written = text_ends_with(flags.timeline, ".svg")
+                                     ? timeline_svg(&line, arena, &text, &length, &inner)
+                                     : timeline_trace(&line, arena, &text, &length, &inner);
+    if (written != PLAIT_OK)
+        return plait_fail(err, written, "--timeline", "%s", inner.message);
+    PLAIT_TRY(command_deliver(text, length, flags.timeline, false, err));
+    if (flags.json)
+        return PLAIT_OK;
+    print_message("\ntimeline: %s, %d actions; ", flags.timeline, line.pipeline.events);
+    timeline_against(&line, &question->plan.cost, lines_out());
+    return PLAIT_OK;
 }
 
 const command command_eval = {

@@ -147,8 +147,6 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
     return report_price(problem, &e->why.best.plan, 0, e->arena, &e->why_not_plan, err);
 }
 
-/* ---- the pipeline ---- */
-
 enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
 /* Simulate the pipeline for its drawing. A failure is reported in place of the drawing. */

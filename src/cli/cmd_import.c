@@ -42,8 +42,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* ---- the report ---- */
-
 /* Print what was read. Keys at their plainest value (1, none, 1f1b) are left out. */
 static void print_read(const char *file, const plans_entry *entry)
 {
@@ -73,29 +71,6 @@ static void print_read(const char *file, const plans_entry *entry)
     }
     print_message("%s\n", any ? "" : "default values only");
 }
-
-/* Print the next command, with the options for what the file does not give. */
-static plait_status print_next(const char *output, const plans_entry *entry, plait_arena *arena,
-                               plait_error *err)
-{
-    const bool whole = entry->model != NULL && entry->cluster != NULL && entry->gpus > 0;
-    char *const quoted = shell_quoted(output != NULL ? output : "FILE", arena);
-
-    PLAIT_TRY(plait_check_allocated(quoted, err));
-    if (output == NULL || !whole)
-        print_message(
-            "next: the same command with%s%s%s", entry->model != NULL ? "" : " --model MODEL",
-            entry->cluster != NULL ? "" : " --cluster CLUSTER", entry->gpus > 0 ? "" : " --gpus N");
-    if (output != NULL && !whole)
-        print_message(", which the file does not state\n");
-    else
-        print_message(
-            "%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
-            entry->seq > 0 ? "" : " --seq TOKENS", entry->gbs > 0 ? "" : " --gbs SEQUENCES");
-    return PLAIT_OK;
-}
-
-/* ---- servers ---- */
 
 enum { MOST_BYTES = 64 << 20 };
 
@@ -146,52 +121,6 @@ static void append_degree(text_builder *out, const char *option, int value, int 
         text_append_printf(out, " --%s %d", option, value);
 }
 
-static const char *command_of(const serving_import *in, const char *model, const char *cluster,
-                              plait_arena *arena)
-{
-    text_builder out;
-
-    text_builder_init(&out, arena);
-    text_append(&out, "plait serve ");
-    shell_append_word(&out, model != NULL ? model : "MODEL");
-    text_append(&out, " ");
-    shell_append_word(&out, cluster != NULL ? cluster : "CLUSTER");
-    text_append_printf(&out, " --eval --engine %s", plait_engine_name[in->kind]);
-    append_degree(&out, "gpus", plait_worker_gpus(in->worker) * in->replicas, 0);
-    append_degree(&out, "tp", in->worker.tp, 1);
-    append_degree(&out, "pp", in->worker.pp, 1);
-    append_degree(&out, "dp-attention", in->worker.dp_attention, 1);
-    append_degree(&out, "ep", in->worker.ep, 1);
-    append_degree(&out, "replicas", in->replicas, 1);
-    append_degree(&out, "chunk", in->chunk, 0);
-    if (in->weights >= 0)
-        text_append_printf(&out, " --weights %s", plait_weight_name[in->weights]);
-    if (in->kv >= 0)
-        text_append_printf(&out, " --kv %s", plait_kv_name[in->kv]);
-    if (in->drafted > 0)
-        text_append_printf(&out, " --speculate mtp:%d,accept=A", in->drafted);
-    text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
-    return text_builder_finish(&out, NULL);
-}
-
-static void print_worker(const char *file, const serving_import *in)
-{
-    const plait_worker w = in->worker;
-
-    print_message("%s: a worker of %s", file, plait_engine_name[in->kind]);
-    if (in->checkpoint != NULL)
-        print_message(", checkpoint %.120s", in->checkpoint);
-    print_message("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp,
-                  w.dp_attention, w.ep, plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
-    if (in->replicas > 1)
-        print_message(", %d replicas", in->replicas);
-    if (in->batch > 0)
-        print_message("; at most %d requests in flight", in->batch);
-    if (in->context > 0)
-        print_message("; at most %d tokens per request", in->context);
-    print_message("\n");
-}
-
 static plait_status import_serving(const char *from, const opt_operands *operands,
                                    const char *model, const char *cluster, bool verbose,
                                    plait_arena *arena, plait_error *err)
@@ -202,6 +131,7 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     const char *text, *warning;
     serving_import in;
     size_t length;
+    text_builder out;
 
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
@@ -211,11 +141,43 @@ static plait_status import_serving(const char *from, const opt_operands *operand
                                   &warning, err));
     if (model == NULL && in.checkpoint != NULL)
         PLAIT_TRY(model_of(in.checkpoint, arena, &model, err));
-    const char *next = command_of(&in, model, cluster, arena);
+    text_builder_init(&out, arena);
+    text_append(&out, "plait serve ");
+    shell_append_word(&out, model != NULL ? model : "MODEL");
+    text_append(&out, " ");
+    shell_append_word(&out, cluster != NULL ? cluster : "CLUSTER");
+    text_append_printf(&out, " --eval --engine %s", plait_engine_name[in.kind]);
+    append_degree(&out, "gpus", plait_worker_gpus(in.worker) * in.replicas, 0);
+    append_degree(&out, "tp", in.worker.tp, 1);
+    append_degree(&out, "pp", in.worker.pp, 1);
+    append_degree(&out, "dp-attention", in.worker.dp_attention, 1);
+    append_degree(&out, "ep", in.worker.ep, 1);
+    append_degree(&out, "replicas", in.replicas, 1);
+    append_degree(&out, "chunk", in.chunk, 0);
+    if (in.weights >= 0)
+        text_append_printf(&out, " --weights %s", plait_weight_name[in.weights]);
+    if (in.kv >= 0)
+        text_append_printf(&out, " --kv %s", plait_kv_name[in.kv]);
+    if (in.drafted > 0)
+        text_append_printf(&out, " --speculate mtp:%d,accept=A", in.drafted);
+    text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
+    const char *next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));
     imported_warn(operands->text[0], warning);
     imported_warn_not_read(operands->text[0], in.not_read, verbose);
-    print_worker(operands->text[0], &in);
+    const plait_worker w = in.worker;
+    print_message("%s: a worker of %s", operands->text[0], plait_engine_name[in.kind]);
+    if (in.checkpoint != NULL)
+        print_message(", checkpoint %.120s", in.checkpoint);
+    print_message("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp,
+                  w.dp_attention, w.ep, plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
+    if (in.replicas > 1)
+        print_message(", %d replicas", in.replicas);
+    if (in.batch > 0)
+        print_message("; at most %d requests in flight", in.batch);
+    if (in.context > 0)
+        print_message("; at most %d tokens per request", in.context);
+    print_message("\n");
     if (model == NULL)
         print_message("\nMODEL is one that `plait models` lists, or the path of a config.json.");
     print_message("\nnext: %s\n", next);
@@ -253,7 +215,20 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (json)
         return PLAIT_OK;
     print_read(operands->text[0], &entry);
-    return print_next(output, &entry, arena, err);
+    const bool whole = entry.model != NULL && entry.cluster != NULL && entry.gpus > 0;
+    char *const quoted = shell_quoted(output != NULL ? output : "FILE", arena);
+    PLAIT_TRY(plait_check_allocated(quoted, err));
+    if (output == NULL || !whole)
+        print_message(
+            "next: the same command with%s%s%s", entry.model != NULL ? "" : " --model MODEL",
+            entry.cluster != NULL ? "" : " --cluster CLUSTER", entry.gpus > 0 ? "" : " --gpus N");
+    if (output != NULL && !whole)
+        print_message(", which the file does not state\n");
+    else
+        print_message(
+            "%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
+            entry.seq > 0 ? "" : " --seq TOKENS", entry.gbs > 0 ? "" : " --gbs SEQUENCES");
+    return PLAIT_OK;
 }
 
 const command command_import = {

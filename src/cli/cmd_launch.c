@@ -101,8 +101,6 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     return PLAIT_OK;
 }
 
-/* ---- deployments ---- */
-
 /*
  * Length of the name on the Hub that a source cites, "... and meta-llama/Meta-Llama-3.1-70B
  * config"; 0 if none.

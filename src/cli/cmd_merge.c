@@ -155,57 +155,13 @@ static plait_status check_same(const merging *m, const merge_line *a, const merg
     return status;
 }
 
-/* Print the scenarios that no part has, "12, 15 to 20, ...". */
-static void print_missing(const merging *m)
-{
-    enum { MOST_RANGES = 8 };
-    int64_t next = 0;
-    int ranges = 0;
-
-    print_message("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines),
-                  (long long)m->of);
-    for (int i = 0; i <= m->lines && ranges <= MOST_RANGES; i++) {
-        const int64_t index = i < m->lines ? m->line[i].index : m->of;
-
-        if (index > next && ranges++ < MOST_RANGES) {
-            print_message("%s%lld", ranges > 1 ? ", " : "", (long long)next);
-            if (index > next + 1)
-                print_message(" to %lld", (long long)index - 1);
-        }
-        next = index + 1;
-    }
-    print_message("%s\nnext: run their shards again, with the same -o\n",
-                  ranges > MOST_RANGES ? ", ..." : "");
-}
-
 /* ---- writing ---- */
-
-static plait_status write_lines(const merging *m, const char *path, plait_error *err)
-{
-    text_builder out;
-    size_t length;
-
-    text_builder_init(&out, m->arena);
-    for (int i = 0; i < m->lines; i++) {
-        char *const text = load_line(m, &m->line[i]);
-
-        if (text == NULL)
-            return file_fail_read(m->parts->text[m->line[i].part], errno, err);
-        if (path == NULL)
-            fwrite(text, 1, m->line[i].length, stdout);
-        else
-            text_append_bytes(&out, text, m->line[i].length);
-        free(text);
-    }
-    if (path == NULL)
-        return PLAIT_OK;
-    const char *const text = text_builder_finish(&out, &length);
-    return text == NULL ? plait_fail_nomem(err) : file_write_atomically(path, text, length, err);
-}
 
 static plait_status merge_file(merging *m, const char *path, bool *no, plait_error *err)
 {
     int kept = 0;
+    text_builder out;
+    size_t length;
 
     for (int part = 0; part < m->parts->count; part++)
         PLAIT_TRY(read_part(m, part, err));
@@ -222,10 +178,42 @@ static plait_status merge_file(merging *m, const char *path, bool *no, plait_err
     m->lines = kept;
     *no = m->lines < m->of;
     if (*no) {
-        print_missing(m);
+        enum { MOST_RANGES = 8 };
+        int64_t next = 0;
+        int ranges = 0;
+
+        print_message("%lld of %lld scenarios are missing: ", (long long)(m->of - m->lines),
+                      (long long)m->of);
+        for (int i = 0; i <= m->lines && ranges <= MOST_RANGES; i++) {
+            const int64_t index = i < m->lines ? m->line[i].index : m->of;
+
+            if (index > next && ranges++ < MOST_RANGES) {
+                print_message("%s%lld", ranges > 1 ? ", " : "", (long long)next);
+                if (index > next + 1)
+                    print_message(" to %lld", (long long)index - 1);
+            }
+            next = index + 1;
+        }
+        print_message("%s\nnext: run their shards again, with the same -o\n",
+                      ranges > MOST_RANGES ? ", ..." : "");
         return PLAIT_OK;
     }
-    return write_lines(m, path, err);
+    text_builder_init(&out, m->arena);
+    for (int i = 0; i < m->lines; i++) {
+        char *const text = load_line(m, &m->line[i]);
+
+        if (text == NULL)
+            return file_fail_read(m->parts->text[m->line[i].part], errno, err);
+        if (path == NULL)
+            fwrite(text, 1, m->line[i].length, stdout);
+        else
+            text_append_bytes(&out, text, m->line[i].length);
+        free(text);
+    }
+    if (path == NULL)
+        return PLAIT_OK;
+    const char *const text = text_builder_finish(&out, &length);
+    return text == NULL ? plait_fail_nomem(err) : file_write_atomically(path, text, length, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

@@ -30,8 +30,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* ---- the plans ---- */
-
 static plait_status load_plans(const char *path, plait_arena *arena, next_answer *out,
                                plait_error *err)
 {
@@ -61,24 +59,6 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     out->plans = count;
     return PLAIT_OK;
 }
-
-static plait_status make_posterior(plait_arena *arena, next_answer *out, plait_error *err)
-{
-    const size_t plans = (size_t)out->plans;
-    const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
-    double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
-    plait_error_parts parts;
-
-    PLAIT_TRY(plait_check_allocated(degrees && step_s, err));
-    for (int i = 0; i < out->plans; i++) {
-        degrees[i] = &out->plan[i].degrees;
-        step_s[i] = out->plan[i].predicted_s;
-    }
-    PLAIT_TRY(problem_error_parts(&out->problem, arena, &parts, err));
-    return plait_posterior_make(degrees, step_s, out->plans, &parts, arena, &out->belief, err);
-}
-
-/* ---- what was measured ---- */
 
 /* Add a measurement. The geometric mean of several counts, because errors are relative. */
 static void add_measurement(next_answer *out, int at, double step_s)
@@ -254,8 +234,6 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-/* ---- the cluster scaled to the measurements ---- */
-
 /* Scale the cluster to these plans, as calibrate --log does. @param path  NULL: standard output */
 static plait_status keep_site(const next_answer *answer, const char *path, bool quiet,
                               plait_arena *arena, plait_error *err)
@@ -286,21 +264,6 @@ static plait_status keep_site(const next_answer *answer, const char *path, bool 
     return calibrate_print_site(&result, lines_out(), err);
 }
 
-/* ---- the answer ---- */
-
-/* Sort by posterior step time; ties keep the order of ranks. */
-static void sort_plans(const next_answer *answer, int *by)
-{
-    for (int i = 0; i < answer->plans; i++) {
-        int at = i;
-        for (;
-             at > 0 && answer->plan[by[at - 1]].posterior.step_s > answer->plan[i].posterior.step_s;
-             at--)
-            by[at] = by[at - 1];
-        by[at] = i;
-    }
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -309,6 +272,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error lost = {PLAIT_OK, "", ""};
     json_writer json;
     const bool alone = flags->output != NULL && text_equal(flags->output, "-");
+    plait_error_parts parts;
 
     (void)no;
     if (operands->count < 2)
@@ -318,7 +282,17 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
-    PLAIT_TRY(make_posterior(arena, &answer, err));
+    const size_t plans = (size_t)answer.plans;
+    const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
+    double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
+    PLAIT_TRY(plait_check_allocated(degrees && step_s, err));
+    for (int i = 0; i < answer.plans; i++) {
+        degrees[i] = &answer.plan[i].degrees;
+        step_s[i] = answer.plan[i].predicted_s;
+    }
+    PLAIT_TRY(problem_error_parts(&answer.problem, arena, &parts, err));
+    PLAIT_TRY(
+        plait_posterior_make(degrees, step_s, answer.plans, &parts, arena, &answer.belief, err));
     for (int i = 1; i < operands->count; i++)
         PLAIT_TRY(text_equal(operands->text[i], "-") || text_ends_with(operands->text[i], ".csv")
                       ? take_table(operands->text[i], arena, &answer, err)
@@ -335,7 +309,14 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(plait_check_allocated(answer.order, err));
     for (int i = 0; i < answer.plans; i++)
         answer.plan[i].posterior = plait_posterior_of_plan(&answer.belief, i);
-    sort_plans(&answer, answer.order);
+    for (int i = 0; i < answer.plans; i++) {
+        int at = i;
+        for (; at > 0 &&
+               answer.plan[answer.order[at - 1]].posterior.step_s > answer.plan[i].posterior.step_s;
+             at--)
+            answer.order[at] = answer.order[at - 1];
+        answer.order[at] = i;
+    }
     PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
     if (alone) // standard output gets only the cluster
         return keep_site(&answer, NULL, true, arena, err);

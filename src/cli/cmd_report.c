@@ -31,8 +31,6 @@ typedef struct reporting {
     page_plans page;
 } reporting;
 
-/* ---- the plans ---- */
-
 /* Price the plans of a list. The problem of the first one is that of the page. */
 static plait_status price_all(const plans_entry *entry, int count, reporting *r,
                               const report_plan **out, plait_error *err)
@@ -53,45 +51,6 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
     return PLAIT_OK;
 }
 
-static plait_status load_report(const char *path, reporting *r, plait_error *err)
-{
-    const plans_entry *entry;
-    int count;
-
-    PLAIT_TRY(plans_load_front(path, r->arena, &entry, &count, err));
-    PLAIT_TRY(price_all(entry, count, r, &r->page.front_plan, err));
-    r->page.front = count;
-    PLAIT_TRY(plans_load_all(path, r->arena, &entry, &count, err));
-    if (count == 0)
-        return plait_fail(
-            err, PLAIT_ERROR_RANGE, path,
-            "expected a plan that fits, found none: `plait search` prints the reason");
-    PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
-    for (int i = 0; i < count; i++)
-        if (r->page.plan[i].verdict == PLAIT_INVALID)
-            print_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
-    r->page.plans = count;
-    r->page.problem = &r->problem;
-    return plans_load_command(path, r->arena, &r->page.command, err);
-}
-
-/* ---- the page ---- */
-
-static plait_status report_serving(const char *path, const char *output, plait_arena *arena,
-                                   plait_error *err)
-{
-    page_serve *const of = plait_arena_alloc(arena, 1, sizeof *of);
-    page *made;
-
-    PLAIT_TRY(plait_check_allocated(of, err));
-    PLAIT_TRY(page_serve_read(path, arena, of, err));
-    PLAIT_TRY(page_of_serve(of, arena, &made, err));
-    PLAIT_TRY(command_page_write(made, output, err));
-    print_message("%s: %d deployment%s, %d on the front\n", output, of->plans,
-                  of->plans == 1 ? "" : "s", of->front);
-    return PLAIT_OK;
-}
-
 /* Whether a document is of plait capacity, which writes its page itself. */
 static plait_status find_capacity(const json_cursor *root, plait_arena *arena, void *to,
                                   plait_error *err)
@@ -109,6 +68,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     reporting *r = plait_arena_alloc(arena, 1, sizeof *r);
     bool serving, capacity = false;
     plait_error inner;
+    const plans_entry *entry;
+    int count;
 
     (void)no;
     PLAIT_TRY(plait_check_allocated(r, err));
@@ -123,15 +84,37 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_apart(operands->text[0], flags->output, err));
     PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(page_serve_is(operands->text[0], arena, &serving, err));
-    if (serving)
-        return report_serving(operands->text[0], flags->output, arena, err);
+    if (serving) {
+        page_serve of;
+
+        PLAIT_TRY(page_of_serve(operands->text[0], arena, &of, err));
+        PLAIT_TRY(command_page_write(of.made, flags->output, err));
+        print_message("%s: %d deployment%s, %d on the front\n", flags->output, of.plans,
+                      of.plans == 1 ? "" : "s", of.front);
+        return PLAIT_OK;
+    }
     PLAIT_TRY(faults_only(json_load(operands->text[0], find_capacity, arena, &capacity, &inner),
                           &inner, err));
     if (capacity)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
                           "expected a file of plans or deployments, found one of plait capacity, "
                           "which writes its page itself: plait capacity ... -o FILE.html");
-    PLAIT_TRY(load_report(operands->text[0], r, err));
+    const char *const path = operands->text[0];
+    PLAIT_TRY(plans_load_front(path, r->arena, &entry, &count, err));
+    PLAIT_TRY(price_all(entry, count, r, &r->page.front_plan, err));
+    r->page.front = count;
+    PLAIT_TRY(plans_load_all(path, r->arena, &entry, &count, err));
+    if (count == 0)
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, path,
+            "expected a plan that fits, found none: `plait search` prints the reason");
+    PLAIT_TRY(price_all(entry, count, r, &r->page.plan, err));
+    for (int i = 0; i < count; i++)
+        if (r->page.plan[i].verdict == PLAIT_INVALID)
+            print_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
+    r->page.plans = count;
+    r->page.problem = &r->problem;
+    PLAIT_TRY(plans_load_command(path, r->arena, &r->page.command, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
     print_message("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,
                   r->page.plans == 1 ? "" : "s", r->page.front);

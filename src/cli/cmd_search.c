@@ -141,25 +141,6 @@ static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SI
     return text;
 }
 
-/* Reject two limits of a key that exclude each other. */
-static plait_status check_limits(const plait_search_options *search, plait_error *err)
-{
-    char one[PLAIT_VALUE_SIZE], other[PLAIT_VALUE_SIZE];
-
-    for (int i = 0; i < search->limits; i++)
-        for (int j = 0; j < i; j++) {
-            const plait_limit *const a = &search->limit[j], *const b = &search->limit[i];
-
-            if (a->key != b->key ||
-                (text_equal(a->value, b->value) && a->low <= b->high && b->low <= a->high))
-                continue;
-            return plait_fail(err, PLAIT_ERROR_RANGE, "--fix",
-                              "expected one value of %s, found %.40s and %.40s",
-                              plait_keys[a->key].name, limit_text(a, one), limit_text(b, other));
-        }
-    return PLAIT_OK;
-}
-
 static plait_status choose_objective(const char *name, const plait_problem *problem,
                                      plait_search_options *search, plait_error *err)
 {
@@ -221,12 +202,23 @@ static plait_status read_options(const search_values *flags, const plait_problem
                                  plait_error *err)
 {
     int refine = PLAIT_REFINE_ALL;
+    char one[PLAIT_VALUE_SIZE], other[PLAIT_VALUE_SIZE];
 
     plait_search_options_init(search);
     PLAIT_TRY(limit_keys(flags, arena, search, err));
     PLAIT_TRY(add_limits(search, "--fix", flags->fix, err));
     PLAIT_TRY(add_limits(search, "--limit", flags->limit, err));
-    PLAIT_TRY(check_limits(search, err));
+    for (int i = 0; i < search->limits; i++)
+        for (int j = 0; j < i; j++) {
+            const plait_limit *const a = &search->limit[j], *const b = &search->limit[i];
+
+            if (a->key != b->key ||
+                (text_equal(a->value, b->value) && a->low <= b->high && b->low <= a->high))
+                continue;
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--fix",
+                              "expected one value of %s, found %.40s and %.40s",
+                              plait_keys[a->key].name, limit_text(a, one), limit_text(b, other));
+        }
     if (flags->refine != NULL)
         PLAIT_TRY(problem_word("--refine", flags->refine, plait_refine_name, &refine, err));
     search->refine = (plait_refine)refine;
@@ -244,24 +236,6 @@ static plait_status read_options(const search_values *flags, const plait_problem
 }
 
 /* ---- the answer ---- */
-
-static plait_status price_plans(const plait_problem *problem, const plait_search_result *result,
-                                plait_arena *arena, report_found *found, plait_error *err)
-{
-    report_plan *plan = plait_arena_alloc(arena, (size_t)result->plans, sizeof *plan);
-
-    PLAIT_TRY(plait_check_allocated(plan, err));
-    for (int i = 0; i < result->plans; i++) {
-        PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
-        plan[i].variants = result->plan[i].variants;
-        plan[i].variants_within = result->plan[i].variants_within;
-        if (i == 0 || problem->runtime->natural_routing)
-            PLAIT_TRY(report_natural(problem, arena, &plan[i], err));
-        plan[i].tied = i > 0 && plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
-    }
-    found->plan = plan;
-    return PLAIT_OK;
-}
 
 /*
  * Add the first of the most capable runtimes with which a plan fits. If there is none, add the
@@ -436,25 +410,6 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
     return plans_page_write(&plans, flags->page, flags->threads, arena, err);
 }
 
-/* Warn if the best plan differs from the runtime's recipe in a key that changes numerics. */
-static void warn_of_numerics(const plait_problem *problem, const plait_search_result *result)
-{
-    if (result->plans == 0)
-        return;
-    const plait_degrees *const best = &result->plan[0].plan.degrees;
-
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id key = (plait_key_id)k;
-        char text[32];
-
-        if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
-            !plait_key_is_usual(problem, best, key))
-            print_warning("the best plan changes numerics: %s %s differs from the recipe of %s",
-                          plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
-                          problem->runtime->name);
-    }
-}
-
 static double seconds_now(void)
 {
     struct timespec now;
@@ -472,8 +427,31 @@ static plait_status answer_search(const search_values *flags, const opt_operands
     plait_idle_group *idle = plait_arena_alloc(arena, PLAIT_MAX_NODE_GROUPS, sizeof *idle);
 
     PLAIT_TRY(plait_check_allocated(idle, err));
-    PLAIT_TRY(price_plans(problem, result, arena, &found, err));
-    warn_of_numerics(problem, result);
+    report_plan *plan = plait_arena_alloc(arena, (size_t)result->plans, sizeof *plan);
+    PLAIT_TRY(plait_check_allocated(plan, err));
+    for (int i = 0; i < result->plans; i++) {
+        PLAIT_TRY(report_price(problem, &result->plan[i].plan, i + 1, arena, &plan[i], err));
+        plan[i].variants = result->plan[i].variants;
+        plan[i].variants_within = result->plan[i].variants_within;
+        if (i == 0 || problem->runtime->natural_routing)
+            PLAIT_TRY(report_natural(problem, arena, &plan[i], err));
+        plan[i].tied = i > 0 && plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
+    }
+    found.plan = plan;
+    if (result->plans != 0) {
+        const plait_degrees *const best = &result->plan[0].plan.degrees;
+
+        for (int k = 0; k < PLAIT_KEYS; k++) {
+            const plait_key_id key = (plait_key_id)k;
+            char text[32];
+
+            if (plait_keys[key].numerics && key != PLAIT_KEY_OFFLOAD &&
+                !plait_key_is_usual(problem, best, key))
+                print_warning("the best plan changes numerics: %s %s differs from the recipe of %s",
+                              plait_keys[key].name, plait_degrees_get(best, key, text, sizeof text),
+                              problem->runtime->name);
+        }
+    }
     found.idle = idle;
     if (result->plans == 0)
         PLAIT_TRY(find_relaxations(problem, result, arena, &found, err));
@@ -492,30 +470,6 @@ static plait_status answer_search(const search_values *flags, const opt_operands
     return report_search(problem, &found, lines_out(), err);
 }
 
-/*
- * Fail with the error of the search and the smallest change with which a plan fits, if there is
- * one.
- */
-static plait_status fail_without_plan(const plait_problem *problem,
-                                      const plait_search_options *search,
-                                      const plait_error *refusal, plait_arena *arena,
-                                      plait_error *err)
-{
-    plait_relaxation found;
-    char step[UNITS_SIZE], memory[UNITS_SIZE];
-    bool any;
-    int count = 0;
-
-    PLAIT_TRY(plait_first_relaxation(problem, search, arena, &found, &any, err));
-    if (!any)
-        PLAIT_TRY(relax_runtime(problem, search, arena, &found, &count, err));
-    if (!any && count == 0)
-        return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
-    return plait_fail(err, refusal->status, refusal->where, "%s; a plan fits with %s (%s, %s)",
-                      refusal->message, found.change, units_seconds(found.best.price.step_s, step),
-                      units_gib(found.best.price.peak_bytes, memory));
-}
-
 /* No plan on all GPUs is legal: answer with a smaller number of them, if one has legal plans. */
 static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
                                    const plait_problem *problem, const plait_search_options *search,
@@ -527,8 +481,24 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
     problem_flags smaller = flags->problem;
 
     PLAIT_TRY(find_fewer_gpus(problem, NULL, arena, &found, err));
-    if (found.fewer == NULL || why == NULL)
-        return fail_without_plan(problem, search, refusal, arena, err);
+    if (found.fewer == NULL || why == NULL) {
+        // * Fail with the error of the search and the smallest change with which a plan fits,
+        // if there is one.
+        plait_relaxation relaxation;
+        char step[UNITS_SIZE], memory[UNITS_SIZE];
+        bool any;
+        int count = 0;
+
+        PLAIT_TRY(plait_first_relaxation(problem, search, arena, &relaxation, &any, err));
+        if (!any)
+            PLAIT_TRY(relax_runtime(problem, search, arena, &relaxation, &count, err));
+        if (!any && count == 0)
+            return plait_fail(err, refusal->status, refusal->where, "%s", refusal->message);
+        return plait_fail(err, refusal->status, refusal->where, "%s; a plan fits with %s (%s, %s)",
+                          refusal->message, relaxation.change,
+                          units_seconds(relaxation.best.price.step_s, step),
+                          units_gib(relaxation.best.price.peak_bytes, memory));
+    }
     found.refusal = why + strlen("found none: ");
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
@@ -587,20 +557,6 @@ static void warn_of_batch(const plait_job *job, int dp)
                       (long long)common_divisor(best, job->gpus));
 }
 
-/* Warn if no launch files can be written for the model. */
-static void warn_of_model(const plait_problem *problem)
-{
-    char why[256];
-
-    if (plait_model_check(problem->runtime, problem->model, why, sizeof why))
-        return;
-    if (runtime_part_missed(problem->runtime, problem->model) >= 0)
-        print_warning("%s", why);
-    else
-        print_warning("%s: plait launch cannot express this model: expected %s",
-                      problem->model->name, why);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -613,6 +569,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error refusal = {PLAIT_OK, "", ""};
     plait_status status;
     progress shown = progress_of(1, "searching");
+    char why[256];
 
     if (form == PAGE_JSON || form == PAGE_FORMS) {
         PLAIT_TRY(command_output(&flags.output, &flags.json, err));
@@ -628,7 +585,13 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, arena, &search, err));
-    warn_of_model(&problem);
+    if (!plait_model_check(problem.runtime, problem.model, why, sizeof why)) {
+        if (runtime_part_missed(problem.runtime, problem.model) >= 0)
+            print_warning("%s", why);
+        else
+            print_warning("%s: plait launch cannot express this model: expected %s",
+                          problem.model->name, why);
+    }
     status = plait_search(&problem, &search, arena, &result, &refusal);
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;

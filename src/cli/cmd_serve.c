@@ -204,19 +204,6 @@ typedef struct watch {
     struct sigaction before;
 } watch;
 
-static void start_watch(const serve_values *flags, watch *w)
-{
-    const struct sigaction action = {.sa_handler = stop_on_signal};
-
-    w->shown = 4; // per cent: a short run prints no line
-    w->draws = (plait_serve_sim_options){.seed = flags->seed > 0 ? (uint64_t)flags->seed : 1,
-                                         .requests = flags->requests,
-                                         .burst = flags->burst,
-                                         .stop = should_stop,
-                                         .stop_context = &w->shown};
-    sigaction(SIGINT, &action, &w->before);
-}
-
 /* ---- why not ---- */
 
 /* Restrict the search to the deployments that --why-not names; false for an unknown name. */
@@ -267,26 +254,6 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
                           what);
     PLAIT_TRY(plait_serve_decide(&narrowed, w->draws, arena, other, err));
     return report_serve_why_not(report, what, other, lines_out(), err);
-}
-
-/* ---- comparison ---- */
-
-/* Read the deployment of a document and price it under this load. */
-static plait_status read_versus(const char *file, const plait_serve_options *q,
-                                report_serve *report, plait_arena *arena, plait_error *err)
-{
-    serve_answer *that = plait_arena_alloc(arena, 1, sizeof *that);
-
-    PLAIT_TRY(plait_check_allocated(that, err));
-    PLAIT_TRY(serve_answer_load(file, arena, that, err));
-    const char *why;
-    PLAIT_TRY(plait_serve_evaluate(q, arena, &that->plan, &why, err));
-    if (why != NULL)
-        return plait_fail(err, PLAIT_ERROR_RANGE, file,
-                          "expected a deployment that can run under this load, found: %s", why);
-    report->versus = &that->plan;
-    report->versus_name = file;
-    return PLAIT_OK;
 }
 
 /* ---- all ---- */
@@ -362,9 +329,27 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a share from 0 to 1, found '%.40s'", flags.spread);
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
-    if (flags.versus != NULL)
-        PLAIT_TRY(read_versus(flags.versus, &question, &report, arena, err));
-    start_watch(&flags, &w);
+    if (flags.versus != NULL) {
+        serve_answer *that = plait_arena_alloc(arena, 1, sizeof *that);
+
+        PLAIT_TRY(plait_check_allocated(that, err));
+        PLAIT_TRY(serve_answer_load(flags.versus, arena, that, err));
+        const char *why;
+        PLAIT_TRY(plait_serve_evaluate(&question, arena, &that->plan, &why, err));
+        if (why != NULL)
+            return plait_fail(err, PLAIT_ERROR_RANGE, flags.versus,
+                              "expected a deployment that can run under this load, found: %s", why);
+        report.versus = &that->plan;
+        report.versus_name = flags.versus;
+    }
+    const struct sigaction action = {.sa_handler = stop_on_signal};
+    w.shown = 4; // per cent: a short run prints no line
+    w.draws = (plait_serve_sim_options){.seed = flags.seed > 0 ? (uint64_t)flags.seed : 1,
+                                        .requests = flags.requests,
+                                        .burst = flags.burst,
+                                        .stop = should_stop,
+                                        .stop_context = &w.shown};
+    sigaction(SIGINT, &action, &w.before);
     const plait_status status =
         flags.eval
             ? evaluate_deployment(&flags, &question, &w.draws, &report, &plan, arena, no, err)

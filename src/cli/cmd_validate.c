@@ -33,28 +33,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/*
- * Price runs of serving. With --unseen, by engines that are fitted without the source of each run.
- */
-static plait_status validate_serving(const validate_values *flags, const char *path,
-                                     plait_arena *arena, plait_error *err)
-{
-    plait_serve_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
-    plait_serve_runs runs;
-    json_writer json;
-
-    PLAIT_TRY(plait_check_allocated(validation, err));
-    PLAIT_TRY(plait_serve_runs_load(path, arena, &runs, err));
-    if (flags->unseen)
-        PLAIT_TRY(engine_fit_unseen(&runs, arena, err));
-    PLAIT_TRY(plait_serve_validate(&runs, arena, validation, err));
-    if (!flags->json)
-        return report_serve_validation(validation, lines_out(), err);
-    command_begin_json(&json, arena);
-    json_serve_validation(&json, validation);
-    return command_deliver_json(&json, NULL, true, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -75,8 +53,21 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->unseen && !flags->serving)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
                           "expected --serving, which --unseen needs, found nothing");
-    if (flags->serving)
-        return validate_serving(flags, operands->text[0], arena, err);
+    if (flags->serving) {
+        plait_serve_validation *serving = plait_arena_alloc(arena, 1, sizeof *serving);
+        plait_serve_runs served;
+
+        PLAIT_TRY(plait_check_allocated(serving, err));
+        PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &served, err));
+        if (flags->unseen)
+            PLAIT_TRY(engine_fit_unseen(&served, arena, err));
+        PLAIT_TRY(plait_serve_validate(&served, arena, serving, err));
+        if (!flags->json)
+            return report_serve_validation(serving, lines_out(), err);
+        command_begin_json(&json, arena);
+        json_serve_validation(&json, serving);
+        return command_deliver_json(&json, NULL, true, err);
+    }
     if (flags->by != NULL)
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)

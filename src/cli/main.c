@@ -32,21 +32,6 @@ static const command *const commands[] = {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-static void print_help(FILE *out)
-{
-    fputs("usage: plait COMMAND ARGUMENTS\n\n"
-          "Plans the parallel training and serving of large models on a cluster: finds the\n"
-          "fastest plan, predicts its time, memory and cost, and explains them.\n\n",
-          out);
-    for (int c = 0; c < COMMANDS; c++)
-        fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
-    fputs("\n  plait COMMAND --help    the options of a command, also plait help COMMAND\n"
-          "  plait --version         the version of plait\n\n"
-          "For example:\n\n"
-          "  plait search llama-3.1-8b h100-80gb-sxm:2x8 --seq 8192 --gbs 128\n",
-          out);
-}
-
 static int print_error(const plait_error *err)
 {
     fprintf(stderr, "plait: %s%s%s\n", err->where, err->where[0] != '\0' ? ": " : "", err->message);
@@ -180,7 +165,18 @@ static int run_help(const char *verb)
 
     if (verb != NULL)
         return run_command(2, argv);
-    print_help(lines_out());
+    FILE *const out = lines_out();
+    fputs("usage: plait COMMAND ARGUMENTS\n\n"
+          "Plans the parallel training and serving of large models on a cluster: finds the\n"
+          "fastest plan, predicts its time, memory and cost, and explains them.\n\n",
+          out);
+    for (int c = 0; c < COMMANDS; c++)
+        fprintf(out, "  %-10s %s\n", commands[c]->usage.command, commands[c]->usage.summary);
+    fputs("\n  plait COMMAND --help    the options of a command, also plait help COMMAND\n"
+          "  plait --version         the version of plait\n\n"
+          "For example:\n\n"
+          "  plait search llama-3.1-8b h100-80gb-sxm:2x8 --seq 8192 --gbs 128\n",
+          out);
     return lines_flush(&err) == PLAIT_OK ? flush_output(EXIT_DONE) : print_error(&err);
 }
 

@@ -91,8 +91,6 @@ const char *opt_replacement(const char *name)
     return text_equal(name, "output-file") ? "output" : NULL;
 }
 
-/* ---- values ---- */
-
 static plait_status fail_option(const char *name, plait_error *err, const char *expected,
                                 const char *found)
 {
@@ -100,20 +98,6 @@ static plait_status fail_option(const char *name, plait_error *err, const char *
 
     snprintf(where, sizeof where, "--%s", name);
     return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s, found %s", expected, found);
-}
-
-static plait_status store_int(const opt *option, const char *text, int *out, plait_error *err)
-{
-    char expected[80], found[80];
-
-    if (magnitude_parse_count(text, option->tokens ? 1024 : 1000, option->min, option->max, out))
-        return PLAIT_OK;
-    if (option->max == INT_MAX)
-        snprintf(expected, sizeof expected, "an integer of at least %d", option->min);
-    else
-        snprintf(expected, sizeof expected, "an integer from %d to %d", option->min, option->max);
-    snprintf(found, sizeof found, "\"%.60s\"", text);
-    return fail_option(option->name, err, expected, found);
 }
 
 /* State of the parser: the words that are left, and the destination of values. */
@@ -125,28 +109,6 @@ typedef struct opt_reader {
     opt_operands *operands;
     bool input_taken; /* standard input is the file of an operand or option */
 } opt_reader;
-
-static plait_status store_value(const opt_reader *in, const opt *option, const char *text,
-                                plait_error *err)
-{
-    void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
-    void *const field = (char *)values + option->offset;
-    const char **const out = field;
-
-    if (option->kind == OPT_FLAG || option->kind == OPT_COMMON)
-        *(bool *)field = true;
-    else if (option->kind == OPT_INT)
-        return store_int(option, text, field, err);
-    else if (option->kind == OPT_LIST && *text == '\0') // "--fix=$FIX" with an unset variable
-        return fail_option(option->name, err, option->value, "nothing");
-    else if (option->kind == OPT_LIST && *out != NULL)
-        *out = plait_arena_printf(in->arena, "%s,%s", *out, text);
-    else
-        *out = text;
-    return option->value == NULL || *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
-/* ---- words ---- */
 
 /* Fail for an unknown option, "--sequence=5", and name the option that was probably meant. */
 static plait_status fail_unknown(const opt_usage *usage, const char *found, plait_arena *arena,
@@ -229,7 +191,30 @@ static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_er
     if (option->value != NULL && option->letter != 'o') // -o - is standard output
         PLAIT_TRY(take_input(in, text, err));
     in->operands->given[option - usage->options] = true;
-    return store_value(in, option, text, err);
+    void *const values = option->kind == OPT_COMMON ? in->operands : in->values;
+    void *const field = (char *)values + option->offset;
+    const char **const out = field;
+    if (option->kind == OPT_FLAG || option->kind == OPT_COMMON)
+        *(bool *)field = true;
+    else if (option->kind == OPT_INT) {
+        char unused[80], found[80];
+
+        if (magnitude_parse_count(text, option->tokens ? 1024 : 1000, option->min, option->max,
+                                  field))
+            return PLAIT_OK;
+        if (option->max == INT_MAX)
+            snprintf(unused, sizeof unused, "an integer of at least %d", option->min);
+        else
+            snprintf(unused, sizeof unused, "an integer from %d to %d", option->min, option->max);
+        snprintf(found, sizeof found, "\"%.60s\"", text);
+        return fail_option(option->name, err, unused, found);
+    } else if (option->kind == OPT_LIST && *text == '\0') // "--fix=$FIX" with an unset variable
+        return fail_option(option->name, err, option->value, "nothing");
+    else if (option->kind == OPT_LIST && *out != NULL)
+        *out = plait_arena_printf(in->arena, "%s,%s", *out, text);
+    else
+        *out = text;
+    return option->value == NULL || *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
 plait_status opt_parse(const opt_usage *called, int argc, const char **argv, plait_arena *arena,

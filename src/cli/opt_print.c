@@ -8,29 +8,6 @@
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 96 };
 
-/* Print a text that starts at HELP_COLUMN and is broken into lines with the same indent. */
-static void print_wrapped(const char *text, FILE *out)
-{
-    int column = HELP_COLUMN;
-
-    while (*text != '\0') {
-        const int length = (int)strcspn(text, " ");
-
-        if (column > HELP_COLUMN && column + 1 + length > HELP_WIDTH) {
-            fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (column > HELP_COLUMN) {
-            fputc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", length, text);
-        column += length;
-        text += length;
-        text += strspn(text, " ");
-    }
-    fputc('\n', out);
-}
-
 void opt_spell_words(const opt *option, char *text, size_t size)
 {
     static const char mark[] = "{words}";
@@ -49,25 +26,6 @@ void opt_spell_words(const opt *option, char *text, size_t size)
         snprintf(text + used, size - used, "%s", at + strlen(mark));
 }
 
-static void print_option(const opt *option, FILE *out)
-{
-    char left[80], help[OPT_HELP_SIZE];
-    int length;
-
-    if (option->letter != '\0')
-        length = snprintf(left, sizeof left, "  -%c, --%s", option->letter, option->name);
-    else
-        length = snprintf(left, sizeof left, "  --%s", option->name);
-    if (option->value != NULL)
-        length += snprintf(left + length, sizeof left - (size_t)length, " %s", option->value);
-    if (length > HELP_COLUMN - 2)
-        fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
-    else
-        fprintf(out, "%-*s", HELP_COLUMN, left);
-    opt_spell_words(option, help, sizeof help);
-    print_wrapped(help, out);
-}
-
 void opt_help(const opt_usage *usage, FILE *out)
 {
     opt_table options;
@@ -79,8 +37,41 @@ void opt_help(const opt_usage *usage, FILE *out)
     for (const opt *option = options.row; option->kind != OPT_LAST; option++) {
         if (option->kind == OPT_GROUP)
             fprintf(out, "\n%s:\n", option->name);
-        else
-            print_option(option, out);
+        else {
+            char left[80], help[OPT_HELP_SIZE];
+            int length;
+
+            if (option->letter != '\0')
+                length = snprintf(left, sizeof left, "  -%c, --%s", option->letter, option->name);
+            else
+                length = snprintf(left, sizeof left, "  --%s", option->name);
+            if (option->value != NULL)
+                length +=
+                    snprintf(left + length, sizeof left - (size_t)length, " %s", option->value);
+            if (length > HELP_COLUMN - 2)
+                fprintf(out, "%s\n%*s", left, HELP_COLUMN, "");
+            else
+                fprintf(out, "%-*s", HELP_COLUMN, left);
+            opt_spell_words(option, help, sizeof help);
+            const char *text = help;
+            int column = HELP_COLUMN;
+            while (*text != '\0') {
+                const int word = (int)strcspn(text, " ");
+
+                if (column > HELP_COLUMN && column + 1 + word > HELP_WIDTH) {
+                    fprintf(out, "\n%*s", HELP_COLUMN, "");
+                    column = HELP_COLUMN;
+                } else if (column > HELP_COLUMN) {
+                    fputc(' ', out);
+                    column++;
+                }
+                fprintf(out, "%.*s", word, text);
+                column += word;
+                text += word;
+                text += strspn(text, " ");
+            }
+            fputc('\n', out);
+        }
     }
 }
 
@@ -126,8 +117,6 @@ plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
     return PLAIT_OK;
 }
 
-/* ---- the manual ---- */
-
 /* The first of some commands that has the option with the same text; `count` if there is none. */
 static int first_with(const opt *option, const opt_table *tables, int count)
 {
@@ -139,51 +128,6 @@ static int first_with(const opt *option, const opt_table *tables, int count)
                            option->value != NULL ? option->value : ""))
                 return c;
     return count;
-}
-
-/*
- * Print the options of command `at`. Options that an earlier command has with the same text are
- * only named.
- */
-static void print_manual_options(const opt_usage *const *usage, const opt_table *tables, int at,
-                                 FILE *out)
-{
-    const char *heading = "";
-    char help[OPT_HELP_SIZE];
-
-    for (const opt *option = tables[at].row; option->kind != OPT_LAST; option++) {
-        if (option->kind == OPT_GROUP) {
-            heading = option->name;
-            continue;
-        }
-        if (first_with(option, tables, at) < at)
-            continue;
-        if (heading != NULL)
-            fprintf(out, "%s%s\n", heading[0] != '\0' ? "\nOptions: " : "", heading);
-        if (heading != NULL && heading[0] != '\0')
-            fputc('\n', out);
-        heading = NULL;
-        fputs("* `", out);
-        if (option->letter != '\0')
-            fprintf(out, "-%c, ", option->letter);
-        opt_spell_words(option, help, sizeof help);
-        fprintf(out, "--%s%s%s`: %s\n", option->name, option->value != NULL ? " " : "",
-                option->value != NULL ? option->value : "", help);
-    }
-    for (int c = 0; c < at; c++) {
-        int shared = 0;
-
-        for (const opt *option = tables[at].row; option->kind != OPT_LAST; option++) {
-            if (option->kind == OPT_GROUP || first_with(option, tables, at) != c)
-                continue;
-            if (shared++ == 0)
-                fprintf(out, "\nAs for `plait %s`: `--%s`", usage[c]->command, option->name);
-            else
-                fprintf(out, ", `--%s`", option->name);
-        }
-        if (shared > 0)
-            fputc('\n', out);
-    }
 }
 
 plait_status opt_manual(const opt_usage *const *usage, int count, plait_arena *arena, FILE *out,
@@ -198,7 +142,43 @@ plait_status opt_manual(const opt_usage *const *usage, int count, plait_arena *a
                 usage[c]->command, usage[c]->synopsis);
         if (usage[c]->about[0] != '\0')
             fprintf(out, "\n%s\n", usage[c]->about);
-        print_manual_options(usage, tables, c, out);
+        const char *heading = "";
+        char help[OPT_HELP_SIZE];
+
+        for (const opt *option = tables[c].row; option->kind != OPT_LAST; option++) {
+            if (option->kind == OPT_GROUP) {
+                heading = option->name;
+                continue;
+            }
+            if (first_with(option, tables, c) < c)
+                continue;
+            if (heading != NULL)
+                fprintf(out, "%s%s\n", heading[0] != '\0' ? "\nOptions: " : "", heading);
+            if (heading != NULL && heading[0] != '\0')
+                fputc('\n', out);
+            heading = NULL;
+            fputs("* `", out);
+            if (option->letter != '\0')
+                fprintf(out, "-%c, ", option->letter);
+            opt_spell_words(option, help, sizeof help);
+            fprintf(out, "--%s%s%s`: %s\n", option->name, option->value != NULL ? " " : "",
+                    option->value != NULL ? option->value : "", help);
+        }
+        for (int before = 0; before < c; before++) {
+            int shared = 0;
+
+            for (const opt *option = tables[c].row; option->kind != OPT_LAST; option++) {
+                if (option->kind == OPT_GROUP || first_with(option, tables, c) != before)
+                    continue;
+                if (shared++ == 0)
+                    fprintf(out, "\nAs for `plait %s`: `--%s`", usage[before]->command,
+                            option->name);
+                else
+                    fprintf(out, ", `--%s`", option->name);
+            }
+            if (shared > 0)
+                fputc('\n', out);
+        }
     }
     return PLAIT_OK;
 }

@@ -17,26 +17,6 @@ bool plan_request_any(const plan_request_flags *flags)
 
 /* ---- degrees ---- */
 
-/* Set the degrees of options; an error names the option, not the key. */
-static plait_status set_flags(const plan_request_flags *flags, plait_degrees *degrees,
-                              plait_key_set *given, plait_error *err)
-{
-    plait_error inner;
-    opt_table named;
-    char where[32];
-
-    opt_spell_out((const opt[]){OPT_OF_KEYS(plan_request_flags, key), OPT_END}, &named);
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        if (flags->key[k] == NULL)
-            continue;
-        snprintf(where, sizeof where, "--%s", named.flag[k]);
-        if (plait_degrees_set(degrees, plait_keys[k].name, flags->key[k], &inner) != PLAIT_OK)
-            return plait_fail(err, inner.status, where, "%s", inner.message);
-        *given |= PLAIT_KEY_BIT(k);
-    }
-    return PLAIT_OK;
-}
-
 /*
  * Options change a plan from a file: keys of the file that have their default value become free, so
  * that a shard group of all replicas stays one of all replicas. With another pp or vpp the split
@@ -130,24 +110,6 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
 }
 
 /*
- * Complete the degrees and price their plan. Degrees whose product is not the number of GPUs are
- * only filled in.
- */
-static plait_status complete_degrees(plan_request *out, plait_degrees degrees, plait_arena *arena,
-                                     plait_error *err)
-{
-    const plait_problem *const problem = &out->problem;
-    const int dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
-
-    if (dp > 0 && dp == degrees.dp)
-        PLAIT_TRY(plait_degrees_complete(problem, out->given, &degrees, arena, err));
-    else
-        plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
-    return report_price_degrees(problem, &degrees, out->file != NULL ? out->file->rank : 1, arena,
-                                &out->plan, err);
-}
-
-/*
  * Price the stages of the file if no option changes the plan and the degrees alone may not describe
  * it: all keys are given, or stages have degrees of their own. Otherwise complete the degrees.
  * Recomputation that the file leaves open is filled in.
@@ -173,7 +135,14 @@ static plait_status finish_request(plan_request *out, plait_degrees degrees, boo
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;
     }
-    return complete_degrees(out, degrees, arena, err);
+    const plait_problem *const problem = &out->problem;
+    const int dp = plait_degrees_dp(problem->job.gpus, degrees.tp, degrees.pp, degrees.cp);
+    if (dp > 0 && dp == degrees.dp)
+        PLAIT_TRY(plait_degrees_complete(problem, out->given, &degrees, arena, err));
+    else
+        plait_degrees_fill(problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
+    return report_price_degrees(problem, &degrees, out->file != NULL ? out->file->rank : 1, arena,
+                                &out->plan, err);
 }
 
 static void derive_dp(const plait_problem *problem, plait_key_set given, plait_degrees *degrees)
@@ -190,6 +159,9 @@ static plait_status resolve_request(const plan_request_flags *flags, const opt_o
     plan_request_flags without_plan = *flags;
     without_plan.plan = NULL;
     const bool changed = plan_request_any(&without_plan) || flags->problem.gpus > 0;
+    plait_error inner;
+    opt_table named;
+    char where[32];
 
     *out = (plan_request){.file = file};
     PLAIT_TRY(problem_resolve(&flags->problem, operands, out->file, arena, &out->problem, err));
@@ -199,7 +171,15 @@ static plait_status resolve_request(const plan_request_flags *flags, const opt_o
         if (changed)
             free_default_keys(&out->problem, out->file, flags, &out->given);
     }
-    PLAIT_TRY(set_flags(flags, &degrees, &out->given, err));
+    opt_spell_out((const opt[]){OPT_OF_KEYS(plan_request_flags, key), OPT_END}, &named);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        if (flags->key[k] == NULL)
+            continue;
+        snprintf(where, sizeof where, "--%s", named.flag[k]);
+        if (plait_degrees_set(&degrees, plait_keys[k].name, flags->key[k], &inner) != PLAIT_OK)
+            return plait_fail(err, inner.status, where, "%s", inner.message);
+        out->given |= PLAIT_KEY_BIT(k);
+    }
     derive_dp(&out->problem, out->given, &degrees);
     PLAIT_TRY(
         set_microbatches(flags, &out->problem, &degrees, &out->microbatches, &out->given, err));

@@ -78,28 +78,6 @@ static const char *slower_text(const plait_cost *first, const plait_cost *other,
                               units_seconds(after[most].value - before[most].value, more));
 }
 
-static plait_status describe_other(reporting *r, const plait_search_result *found,
-                                   page_other *other, plait_error *err)
-{
-    const bool fits = found->plans > 0;
-    report_plan *const plan = plait_arena_alloc(r->arena, 1, sizeof *plan);
-    char lacks[UNITS_SIZE];
-
-    PLAIT_TRY(plait_check_allocated(plan, err));
-    if (!fits && !found->has_closest) {
-        other->why = "no such plan is legal";
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(report_price(r->problem, fits ? &found->plan[0].plan : &found->closest.plan, 0,
-                           r->arena, plan, err));
-    other->plan = plan;
-    other->why = fits
-                     ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
-                     : plait_arena_printf(r->arena, "no such plan fits: the smallest needs %s more",
-                                          units_gib(plan->cost.missing_bytes, lacks));
-    return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 /* Search the best plan with another value of a key; if there is none, the reason is the answer. */
 static plait_status search_other(reporting *r, plait_key_id key, const char *value,
                                  plait_error *err)
@@ -123,22 +101,52 @@ static plait_status search_other(reporting *r, plait_key_id key, const char *val
     r->page.others++;
     progress_next(&r->shown);
     status = plait_search(r->problem, &search, r->arena, &found, &inner);
-    if (status == PLAIT_OK)
-        return describe_other(r, &found, other, err);
+    if (status == PLAIT_OK) {
+        const bool fits = found.plans > 0;
+        report_plan *const plan = plait_arena_alloc(r->arena, 1, sizeof *plan);
+        char lacks[UNITS_SIZE];
+
+        PLAIT_TRY(plait_check_allocated(plan, err));
+        if (!fits && !found.has_closest) {
+            other->why = "no such plan is legal";
+            return PLAIT_OK;
+        }
+        PLAIT_TRY(report_price(r->problem, fits ? &found.plan[0].plan : &found.closest.plan, 0,
+                               r->arena, plan, err));
+        other->plan = plan;
+        other->why =
+            fits ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
+                 : plait_arena_printf(r->arena, "no such plan fits: the smallest needs %s more",
+                                      units_gib(plan->cost.missing_bytes, lacks));
+        return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
+    }
     if (status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, inner.where, "%s", inner.message);
     other->why = plait_arena_text(r->arena, inner.message);
     return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Search plans with half and twice of each degree. */
-static plait_status search_degrees(reporting *r, plait_error *err)
+/*
+ * Find what the page shows of the first plan. Plans whose stages differ have no single key to
+ * change.
+ */
+static plait_status search_plans(reporting *r, plait_error *err)
 {
+    const report_plan *const first = &r->page.plan[0];
+    char value[16], present[PLAIT_VALUE_SIZE];
+
+    if (first->verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    PLAIT_TRY(simulate_plans(r, err));
+    r->page.other = r->other;
+    if (plait_plan_mixed(r->problem, &first->plan))
+        return PLAIT_OK;
+    PLAIT_TRY(plait_sensitivities(r->problem, &first->plan, r->arena, r->sensitivity, err));
+    r->page.sensitivity = r->sensitivity;
+    r->page.sensitivities = PLAIT_SENSITIVITIES;
     static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_PP, PLAIT_KEY_VPP,
                                         PLAIT_KEY_CP, PLAIT_KEY_EP, PLAIT_KEY_MBS};
     const plait_degrees *const d = &r->page.plan[0].degrees;
-    char value[16];
-
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const int now = plait_key_value(d, keys[k]);
 
@@ -151,11 +159,6 @@ static plait_status search_degrees(reporting *r, plait_error *err)
         if (2LL * now <= r->problem->job.gpus || keys[k] == PLAIT_KEY_MBS)
             PLAIT_TRY(search_other(r, keys[k], value, err));
     }
-    return PLAIT_OK;
-}
-
-static plait_status search_choices(reporting *r, plait_error *err)
-{
     static const struct {
         plait_key_id key;
         const char *value[3];
@@ -163,36 +166,13 @@ static plait_status search_choices(reporting *r, plait_error *err)
         {PLAIT_KEY_ZERO, {"0", "1", "3"}},
         {PLAIT_KEY_RECOMPUTE, {"none", "selective", "full"}},
     };
-    char now[PLAIT_VALUE_SIZE];
-
-    for (size_t k = 0; k < sizeof choices / sizeof *choices; k++) {
-        plait_degrees_get(&r->page.plan[0].degrees, choices[k].key, now, sizeof now);
+    for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
+        plait_degrees_get(&r->page.plan[0].degrees, choices[c].key, present, sizeof present);
         for (int v = 0; v < 3; v++)
-            if (!text_equal(now, choices[k].value[v]))
-                PLAIT_TRY(search_other(r, choices[k].key, choices[k].value[v], err));
+            if (!text_equal(present, choices[c].value[v]))
+                PLAIT_TRY(search_other(r, choices[c].key, choices[c].value[v], err));
     }
     return PLAIT_OK;
-}
-
-/*
- * Find what the page shows of the first plan. Plans whose stages differ have no single key to
- * change.
- */
-static plait_status search_plans(reporting *r, plait_error *err)
-{
-    const report_plan *const first = &r->page.plan[0];
-
-    if (first->verdict == PLAIT_INVALID)
-        return PLAIT_OK;
-    PLAIT_TRY(simulate_plans(r, err));
-    r->page.other = r->other;
-    if (plait_plan_mixed(r->problem, &first->plan))
-        return PLAIT_OK;
-    PLAIT_TRY(plait_sensitivities(r->problem, &first->plan, r->arena, r->sensitivity, err));
-    r->page.sensitivity = r->sensitivity;
-    r->page.sensitivities = PLAIT_SENSITIVITIES;
-    PLAIT_TRY(search_degrees(r, err));
-    return search_choices(r, err);
 }
 
 plait_status plans_page_write(const page_plans *plans, const char *output, int threads,

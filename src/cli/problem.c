@@ -15,8 +15,6 @@
 #include "base/text.h"
 #include "plan/model_queries.h"
 
-/* ---- words ---- */
-
 plait_status problem_word(const char *where, const char *word, const char *const *words, int *out,
                           plait_error *err)
 {
@@ -96,18 +94,24 @@ static plait_status resolve_cluster(const char *name, const problem_flags *flags
     return PLAIT_OK;
 }
 
-/* ---- job and runtime ---- */
-
-/*
- * Set the imbalance of experts that the job states; with natural routing the profile keeps its own.
- */
-static plait_status state_imbalance(const problem_flags *flags, const plans_entry *file,
-                                    const plait_model *model, plait_runtime *runtime,
-                                    plait_error *err)
+static plait_status resolve_runtime(const problem_flags *flags, const plans_entry *file,
+                                    plait_arena *arena, plait_problem *out, plait_error *err)
 {
+    plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+    const char *name = flags->runtime;
+
+    PLAIT_TRY(plait_check_allocated(runtime, err));
+    if (name == NULL && file != NULL)
+        name = file->runtime;
+    if (name == NULL)
+        name = "megatron";
+    PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
+    out->runtime = runtime;
+    // * Set the imbalance of experts that the job states; with natural routing the profile keeps
+    // its own.
+    const plait_model *const model = out->model;
     const char *const word = flags->imbalance;
     double imbalance = file != NULL ? file->imbalance : 0.0;
-
     runtime->natural_routing = word != NULL ? text_equal(word, PLANS_NATURAL_ROUTING)
                                             : file != NULL && file->natural_routing;
     if (runtime->natural_routing)
@@ -124,22 +128,6 @@ static plait_status state_imbalance(const problem_flags *flags, const plans_entr
         runtime->imbalance_stated = true;
     }
     return PLAIT_OK;
-}
-
-static plait_status resolve_runtime(const problem_flags *flags, const plans_entry *file,
-                                    plait_arena *arena, plait_problem *out, plait_error *err)
-{
-    plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
-    const char *name = flags->runtime;
-
-    PLAIT_TRY(plait_check_allocated(runtime, err));
-    if (name == NULL && file != NULL)
-        name = file->runtime;
-    if (name == NULL)
-        name = "megatron";
-    PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
-    out->runtime = runtime;
-    return state_imbalance(flags, file, out->model, runtime, err);
 }
 
 /* ---- number formats of the hardware and the software ---- */
@@ -288,8 +276,6 @@ plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs, p
                ? PLAIT_OK
                : resolve_band(arena, out, err);
 }
-
-/* ---- the problem as text ---- */
 
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena)

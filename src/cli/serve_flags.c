@@ -29,27 +29,6 @@ static plait_status read_latency(const char *where, const char *text, double *ou
     return magnitude_duration(where, text, out, err);
 }
 
-/* Read "mtp:2,accept=0.6". */
-static plait_status read_speculation(const char *text, const plait_model *model, plait_load *load,
-                                     plait_error *err)
-{
-    char method[16] = "";
-    int read = 0;
-
-    if (text == NULL)
-        return PLAIT_OK;
-    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
-            3 ||
-        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
-        load->accept > 1.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
-                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 and at "
-                          "most 1, found '%.40s'",
-                          text);
-    load->draft_layers = 1.0 / model->layers;
-    return PLAIT_OK;
-}
-
 static plait_status read_load(const serve_flags *flags, const plait_model *model,
                               plait_serve_options *q, plait_error *err)
 {
@@ -82,28 +61,25 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
     };
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
         PLAIT_TRY(read_latency(plait_serve_limit_flag[l], flags->limit[l], asked[l], err));
-    return read_speculation(flags->speculate, model, &q->load, err);
+    const char *const text = flags->speculate;
+    plait_load *const load = &q->load;
+    char method[16] = "";
+    int read = 0;
+    if (text == NULL)
+        return PLAIT_OK;
+    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
+            3 ||
+        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
+        load->accept > 1.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
+                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 and at "
+                          "most 1, found '%.40s'",
+                          text);
+    load->draft_layers = 1.0 / model->layers;
+    return PLAIT_OK;
 }
 
 /* ---- GPUs, engines and formats ---- */
-
-/* Take "..64" or "64" GPUs of the cluster in whole nodes, by default all. */
-static plait_status take_gpus(const char *text, plait_cluster *cluster, int *out, plait_error *err)
-{
-    static const int most = 1 << 16;
-
-    *out = cluster->gpus;
-    if (text != NULL && !magnitude_parse_count(text[0] == '.' && text[1] == '.' ? text + 2 : text,
-                                               1000, 1, most, out))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected ..N, N from 1 to %d, found '%.40s'", most, text);
-    if (*out < 1)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
-                          "expected ..N, since the cluster has no size, found nothing");
-    if (cluster->group[0].gpus_per_node > 0 && *out > cluster->group[0].gpus_per_node)
-        *out -= *out % cluster->group[0].gpus_per_node;
-    return plait_cluster_take(cluster, *out, err);
-}
 
 /* TensorRT-LLM runs only on GPUs of NVIDIA; an accelerator without a vendor may be one of them. */
 static plait_status read_engines(const char *name, plait_serve_options *q, plait_arena *arena,
@@ -146,8 +122,21 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
                           "expected a name, found nothing; see --help");
     PLAIT_TRY(plait_model_find(operands->text[0], arena, model, &warning, err));
     PLAIT_TRY(plait_cluster_find(operands->text[1], arena, cluster, err));
-    PLAIT_TRY(take_gpus(flags->gpus != NULL || cluster->gpus > 0 ? flags->gpus : flags->gpus_else,
-                        cluster, &q->gpus, err));
+    const char *const text =
+        flags->gpus != NULL || cluster->gpus > 0 ? flags->gpus : flags->gpus_else;
+    int *const out = &q->gpus;
+    static const int most = 1 << 16;
+    *out = cluster->gpus;
+    if (text != NULL && !magnitude_parse_count(text[0] == '.' && text[1] == '.' ? text + 2 : text,
+                                               1000, 1, most, out))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected ..N, N from 1 to %d, found '%.40s'", most, text);
+    if (*out < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
+                          "expected ..N, since the cluster has no size, found nothing");
+    if (cluster->group[0].gpus_per_node > 0 && *out > cluster->group[0].gpus_per_node)
+        *out -= *out % cluster->group[0].gpus_per_node;
+    PLAIT_TRY(plait_cluster_take(cluster, *out, err));
     if (model->patch_dim > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
                           "expected a model with a decoder, found an encoder");

@@ -98,33 +98,6 @@ plait_status sweep_check_key(const json_cursor *member, const char *flag, plait_
                      nearest != NULL ? nearest : "", nearest != NULL ? "\"" : "", member->key);
 }
 
-static plait_status spell_out(const sweep *of, scenario *s, const char **argv, int *argc)
-{
-    const char *operand[2] = {NULL, NULL};
-
-    argv[(*argc)++] = usage.command;
-    for (int a = 0; a < s->entry->axes; a++) {
-        const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
-        const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
-
-        if (model || cluster)
-            value = operand[cluster] = place_operand(of, value, s->arena);
-        else if (is_switch(key) && text_equal(value, "true"))
-            value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s", key);
-        else if (!is_switch(key) || !text_equal(value, "false"))
-            value = argv[(*argc)++] = plait_arena_printf(s->arena, "--%s=%s", key, value);
-        if (value == NULL)
-            return plait_fail_nomem(&s->err);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (operand[i] == NULL)
-            return plait_fail(&s->err, PLAIT_ERROR_SCHEMA, i == 0 ? "model" : "cluster",
-                              "expected a name, found nothing");
-        argv[(*argc)++] = operand[i];
-    }
-    return PLAIT_OK;
-}
-
 static plait_status read_flags(const sweep *of, scenario *s)
 {
     const char **argv = plait_arena_alloc(s->arena, (size_t)s->entry->axes + 4, sizeof *argv);
@@ -132,7 +105,27 @@ static plait_status read_flags(const sweep *of, scenario *s)
 
     if (argv == NULL)
         return plait_fail_nomem(&s->err);
-    PLAIT_TRY(spell_out(of, s, argv, &argc));
+    const char *operand[2] = {NULL, NULL};
+    argv[(argc)++] = usage.command;
+    for (int a = 0; a < s->entry->axes; a++) {
+        const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
+        const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
+
+        if (model || cluster)
+            value = operand[cluster] = place_operand(of, value, s->arena);
+        else if (is_switch(key) && text_equal(value, "true"))
+            value = argv[(argc)++] = plait_arena_printf(s->arena, "--%s", key);
+        else if (!is_switch(key) || !text_equal(value, "false"))
+            value = argv[(argc)++] = plait_arena_printf(s->arena, "--%s=%s", key, value);
+        if (value == NULL)
+            return plait_fail_nomem(&s->err);
+    }
+    for (int i = 0; i < 2; i++) {
+        if (operand[i] == NULL)
+            return plait_fail(&s->err, PLAIT_ERROR_SCHEMA, i == 0 ? "model" : "cluster",
+                              "expected a name, found nothing");
+        argv[(argc)++] = operand[i];
+    }
     PLAIT_TRY(opt_parse(&usage, argc, argv, s->arena, &s->values, &s->operands, &s->err));
     s->values.problem.quiet = true;
     plait_capacity_options_init(&s->ask);
@@ -163,8 +156,6 @@ static bool same_question(const scenario *a, const scenario *b)
             return false;
     return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus;
 }
-
-/* ---- searching ---- */
 
 /* Search the plan. If nothing is legal or fits, the reason is the answer. */
 static plait_status find_plan(scenario *s)

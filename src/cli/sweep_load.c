@@ -168,24 +168,6 @@ static uint64_t digest_count(uint64_t digest, int count)
     return digest_text(digest, text_number(count, text));
 }
 
-/* Counts precede lists, so that different sweeps never give the same input. */
-static uint64_t digest_of(const sweep *of)
-{
-    uint64_t digest = digest_text(UINT64_C(14695981039346656037), plait_version());
-
-    for (int e = 0; e < of->entries; e++) {
-        digest = digest_count(digest, of->entry[e].axes);
-        for (int a = 0; a < of->entry[e].axes; a++) {
-            const sweep_axis *const axis = &of->entry[e].axis[a];
-
-            digest = digest_count(digest_text(digest, axis->key), axis->values);
-            for (int v = 0; v < axis->values; v++)
-                digest = digest_text(digest, axis->value[v]);
-        }
-    }
-    return digest;
-}
-
 static const char *folder_of(const char *path, plait_arena *arena)
 {
     const char *const slash = strrchr(path, '/');
@@ -198,7 +180,19 @@ plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_
     *out = (sweep){.name = plait_arena_text(arena, path), .folder = folder_of(path, arena)};
     PLAIT_TRY(plait_check_allocated(out->name && out->folder, err));
     PLAIT_TRY(json_load(path, read_root, arena, out, err));
-    out->digest = digest_of(out);
+    // Counts precede lists, so that different sweeps never give the same input.
+    uint64_t digest = digest_text(UINT64_C(14695981039346656037), plait_version());
+    for (int e = 0; e < out->entries; e++) {
+        digest = digest_count(digest, out->entry[e].axes);
+        for (int a = 0; a < out->entry[e].axes; a++) {
+            const sweep_axis *const axis = &out->entry[e].axis[a];
+
+            digest = digest_count(digest_text(digest, axis->key), axis->values);
+            for (int v = 0; v < axis->values; v++)
+                digest = digest_text(digest, axis->value[v]);
+        }
+    }
+    out->digest = digest;
     return PLAIT_OK;
 }
 

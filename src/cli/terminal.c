@@ -35,8 +35,6 @@ void print_warning(const char *fmt, ...)
     fprintf(stderr, "plait: warning: %s\n", text);
 }
 
-/* ---- progress ---- */
-
 progress progress_of(int parts, const char *what)
 {
     return (progress){.what = what,

@@ -197,8 +197,6 @@ void page_drawing(page *of, const char *caption, const char *svg)
     add_block(of, (page_block){.kind = BLOCK_DRAWING, .text = caption, .svg = svg});
 }
 
-/* ---- tables ---- */
-
 /* Reads "key>title|key=title"; a title that is empty becomes NULL. */
 static void read_columns(page_table *table, const char *columns)
 {
@@ -316,8 +314,6 @@ void page_signed_percent(page_table *rows, double share)
 {
     page_number(rows, share, "%+.1f %%", 100.0 * share);
 }
-
-/* ---- the document ---- */
 
 plait_status page_write(page *of, page_form form, const char **text, size_t *length,
                         plait_error *err)

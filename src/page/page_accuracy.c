@@ -55,27 +55,6 @@ static void add_left_out(page_table *rows, const plait_left_out *left_out, const
     page_percent(rows, left_out->width);
 }
 
-static void add_left_outs(page *out, const plait_validation *v)
-{
-    page_table *rows;
-
-    if (v->left_outs == 0)
-        return;
-    page_section(out, "unseen", "Sources left out of the fit");
-    page_text(out, "Each source is predicted by profiles and bands fitted without it. This is the "
-                   "error to expect on a cluster that has not been measured.");
-    rows = page_table_add(out, "left-out", "Error of the step time for each left-out source",
-                          "source=source|runtime=software|rows>rows|mape>mean error|"
-                          "median>median|p90>p90|bias>bias|inside>in 80 % band|"
-                          "width>band width",
-                          "sources");
-    for (size_t i = 0; i < v->left_outs; i++)
-        add_left_out(rows, &v->left_out[i], v->left_out[i].source);
-    add_left_out(rows, &v->left_out_total, "all");
-}
-
-/* ---- every row ---- */
-
 static void add_runs(page *out, const plait_validation *v)
 {
     page_table *rows;
@@ -104,56 +83,11 @@ static void add_runs(page *out, const plait_validation *v)
     }
 }
 
-static void add_worst(page *out, const plait_validation *v)
-{
-    page_table *rows;
-    char text[REPORT_TERMS_SIZE];
-
-    page_section(out, "worst", "Largest errors");
-    rows = page_table_add(out, "worst-runs", "Rows with the largest errors of the step time",
-                          "id=run|measured_s>measured|predicted_s>predicted|"
-                          "error>error|plan=plan|terms=predicted terms",
-                          NULL);
-    for (size_t i = 0; i < v->worst_count; i++) {
-        const plait_run_price *const price = &v->price[v->worst[i]];
-
-        page_word(rows, "%s", price->run->id);
-        page_seconds(rows, price->run->step_s);
-        page_seconds(rows, price->cost.step_s);
-        page_signed_percent(rows, price->cost.step_s / price->run->step_s - 1.0);
-        page_word(rows, "%s", report_run_plan(price, text));
-        page_word(rows, "%s", report_run_terms(&price->cost, text));
-    }
-}
-
 /* ---- ranking ---- */
 
 static void add_number(page_table *rows, double number)
 {
     page_number(rows, number, "%.3f", number);
-}
-
-static void add_sweeps(page *out, const plait_validation *v)
-{
-    char text[REPORT_TERMS_SIZE];
-    page_table *rows = page_table_add(out, "sweeps", "Rank correlation and regret of each sweep",
-                                      "sweep=sweep|plans>plans|spearman>Spearman|kendall>Kendall|"
-                                      "regret>regret|beyond_noise>regret beyond noise|"
-                                      "chosen=predicted fastest|best=measured fastest",
-                                      NULL);
-
-    for (size_t s = 0; s < v->sweeps; s++) {
-        const plait_sweep_rank *const sweep = &v->sweep[s];
-
-        page_word(rows, "%s", sweep->name);
-        page_count(rows, (double)sweep->plans);
-        add_number(rows, sweep->spearman);
-        add_number(rows, sweep->kendall);
-        page_percent(rows, sweep->regret);
-        page_percent(rows, sweep->regret_beyond_noise);
-        page_word(rows, "%s", report_run_plan(&v->price[sweep->chosen], text));
-        page_word(rows, "%s", report_run_plan(&v->price[sweep->best], text));
-    }
 }
 
 static void add_replay_rows(page_table *rows, const char *how, const double regret[PLAIT_REPLAYS])
@@ -168,6 +102,7 @@ static void add_replay_rows(page_table *rows, const char *how, const double regr
 static void add_ranking(page *out, const plait_validation *v)
 {
     page_table *rows;
+    char text[REPORT_TERMS_SIZE];
 
     if (v->sweeps == 0)
         return;
@@ -177,7 +112,23 @@ static void add_ranking(page *out, const plait_validation *v)
         "%zu sweeps of at least %d timed plans. Means over the sweeps: Spearman %.3f; the plan "
         "predicted fastest takes %.1f %% longer than the plan measured fastest.",
         v->sweeps, PLAIT_SWEEP_LEAST, v->spearman.mean, 100.0 * v->regret.mean);
-    add_sweeps(out, v);
+    page_table *sweeps = page_table_add(out, "sweeps", "Rank correlation and regret of each sweep",
+                                        "sweep=sweep|plans>plans|spearman>Spearman|kendall>Kendall|"
+                                        "regret>regret|beyond_noise>regret beyond noise|"
+                                        "chosen=predicted fastest|best=measured fastest",
+                                        NULL);
+    for (size_t s = 0; s < v->sweeps; s++) {
+        const plait_sweep_rank *const sweep = &v->sweep[s];
+
+        page_word(sweeps, "%s", sweep->name);
+        page_count(sweeps, (double)sweep->plans);
+        add_number(sweeps, sweep->spearman);
+        add_number(sweeps, sweep->kendall);
+        page_percent(sweeps, sweep->regret);
+        page_percent(sweeps, sweep->regret_beyond_noise);
+        page_word(sweeps, "%s", report_run_plan(&v->price[sweep->chosen], text));
+        page_word(sweeps, "%s", report_run_plan(&v->price[sweep->best], text));
+    }
     rows = page_table_add(out, "replay",
                           "Regret of the best of a few tried plans, mean over the sweeps",
                           "how=choice of plans|tries>plans tried|regret>regret", "replay");
@@ -257,6 +208,7 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
 {
     page *made = page_new(arena, "Measured against predicted: %s", v->runs->name);
     page_table *rows;
+    char text[REPORT_TERMS_SIZE];
 
     *out = made;
     PLAIT_TRY(plait_check_allocated(made, err));
@@ -264,10 +216,37 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     page_section(made, "times", "Step time");
     add_times(made, v);
     add_runs(made, v);
-    add_left_outs(made, v);
+    if (v->left_outs != 0) {
+        page_section(made, "unseen", "Sources left out of the fit");
+        page_text(made,
+                  "Each source is predicted by profiles and bands fitted without it. This is the "
+                  "error to expect on a cluster that has not been measured.");
+        rows = page_table_add(made, "left-out", "Error of the step time for each left-out source",
+                              "source=source|runtime=software|rows>rows|mape>mean error|"
+                              "median>median|p90>p90|bias>bias|inside>in 80 % band|"
+                              "width>band width",
+                              "sources");
+        for (size_t i = 0; i < v->left_outs; i++)
+            add_left_out(rows, &v->left_out[i], v->left_out[i].source);
+        add_left_out(rows, &v->left_out_total, "all");
+    }
     add_ranking(made, v);
     add_memory(made, v);
-    add_worst(made, v);
+    page_section(made, "worst", "Largest errors");
+    rows = page_table_add(made, "worst-runs", "Rows with the largest errors of the step time",
+                          "id=run|measured_s>measured|predicted_s>predicted|"
+                          "error>error|plan=plan|terms=predicted terms",
+                          NULL);
+    for (size_t i = 0; i < v->worst_count; i++) {
+        const plait_run_price *const price = &v->price[v->worst[i]];
+
+        page_word(rows, "%s", price->run->id);
+        page_seconds(rows, price->run->step_s);
+        page_seconds(rows, price->cost.step_s);
+        page_signed_percent(rows, price->cost.step_s / price->run->step_s - 1.0);
+        page_word(rows, "%s", report_run_plan(price, text));
+        page_word(rows, "%s", report_run_terms(&price->cost, text));
+    }
     if (v->reasons != 0) {
         page_section(made, "unpriced", "Rows that are not priced");
         rows = page_table_add(made, "reasons", "Reasons why rows are not priced",

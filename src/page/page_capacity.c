@@ -73,8 +73,6 @@ static const page_table *add_rows(page *out, const report_capacity *report)
     return rows;
 }
 
-/* ---- what moves the answer ---- */
-
 static void add_change(page_table *rows, double value, double from)
 {
     if (isinf(value))
@@ -82,30 +80,6 @@ static void add_change(page_table *rows, double value, double from)
     else
         page_signed_percent(rows, value / from - 1.0);
 }
-
-static void add_tornado(page *out, const report_capacity *report)
-{
-    const plait_capacity_row *const r = &report->row[report->answer];
-    page_table *rows;
-
-    page_section(out, "inputs", "Sensitivity to inputs");
-    rows = page_table_add(out, "tornado",
-                          "Change of days and dollars if an input is 10 % lower or higher",
-                          "what=input|days_less>days at -10 %|days_more>days at +10 %|"
-                          "usd_less>USD at -10 %|usd_more>USD at +10 %",
-                          "tornado");
-    for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
-        const plait_capacity_swing *const s = &report->swing[i];
-
-        page_word(rows, "%s", s->what);
-        add_change(rows, s->wall_s[0], r->wall_s);
-        add_change(rows, s->wall_s[1], r->wall_s);
-        add_change(rows, s->usd[0], r->usd);
-        add_change(rows, s->usd[1], r->usd);
-    }
-}
-
-// ---- the page ------------------------------------------------------------------------------
 
 /* Adds a part of the text report that has no table. */
 static void add_printed(page *out, const report_capacity *report,
@@ -137,26 +111,6 @@ static const char *dollars_text(double usd, char text[UNITS_SIZE])
     return text;
 }
 
-static void add_figures(page *out, const plait_capacity_row *r)
-{
-    char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE], line[REPORT_LINE_SIZE];
-
-    snprintf(text, sizeof text, "%d", r->problem->job.gpus);
-    page_figure(out, "GPUs", text, "%s: %s", r->problem->cluster->name,
-                report_line(r->problem, &r->plan.degrees, line));
-    if (isfinite(r->wall_low_s))
-        page_figure(out, "time", time_text(r->wall_s, text), "80 %% band: %s to %s",
-                    time_text(r->wall_low_s, low), time_text(r->wall_high_s, high));
-    else
-        page_figure(out, "time", time_text(r->wall_s, text),
-                    "no band: no comparable measured runs");
-    if (isfinite(r->usd))
-        page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD per GPU-hour",
-                    r->usd_per_gpu_hour);
-    else
-        page_figure(out, "dollars", "-", "price unknown");
-}
-
 static void add_answer(page *out, const report_capacity *report)
 {
     const bool found = report->answer >= 0;
@@ -170,7 +124,22 @@ static void add_answer(page *out, const report_capacity *report)
                     r->problem->job.gpus, r->problem->cluster->name, time_text(r->wall_s, days),
                     isfinite(r->usd) ? " and costs " : "",
                     isfinite(r->usd) ? dollars_text(r->usd, usd) : "");
-        add_figures(out, r);
+        char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE], line[REPORT_LINE_SIZE];
+
+        snprintf(text, sizeof text, "%d", r->problem->job.gpus);
+        page_figure(out, "GPUs", text, "%s: %s", r->problem->cluster->name,
+                    report_line(r->problem, &r->plan.degrees, line));
+        if (isfinite(r->wall_low_s))
+            page_figure(out, "time", time_text(r->wall_s, text), "80 %% band: %s to %s",
+                        time_text(r->wall_low_s, low), time_text(r->wall_high_s, high));
+        else
+            page_figure(out, "time", time_text(r->wall_s, text),
+                        "no band: no comparable measured runs");
+        if (isfinite(r->usd))
+            page_figure(out, "dollars", dollars_text(r->usd, text), "at %.4g USD per GPU-hour",
+                        r->usd_per_gpu_hour);
+        else
+            page_figure(out, "dollars", "-", "price unknown");
         plan = (report_plan){
             .verdict = PLAIT_FITS, .degrees = r->plan.degrees, .plan = r->plan, .cost = r->cost};
     } else {
@@ -220,8 +189,26 @@ plait_status page_of_capacity(const report_capacity *report, const char *command
                    "Share of time in useful work, after interruptions and checkpoints");
     page_section(made, "scale", "Scaling");
     page_chart_add(made, rows, "scaling", "Tokens per GPU relative to the smallest number of GPUs");
-    if (report->answer >= 0)
-        add_tornado(made, report);
+    if (report->answer >= 0) {
+        const plait_capacity_row *const r = &report->row[report->answer];
+        page_table *inputs;
+
+        page_section(made, "inputs", "Sensitivity to inputs");
+        inputs = page_table_add(made, "tornado",
+                                "Change of days and dollars if an input is 10 % lower or higher",
+                                "what=input|days_less>days at -10 %|days_more>days at +10 %|"
+                                "usd_less>USD at -10 %|usd_more>USD at +10 %",
+                                "tornado");
+        for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
+            const plait_capacity_swing *const s = &report->swing[i];
+
+            page_word(inputs, "%s", s->what);
+            add_change(inputs, s->wall_s[0], r->wall_s);
+            add_change(inputs, s->wall_s[1], r->wall_s);
+            add_change(inputs, s->usd[0], r->usd);
+            add_change(inputs, s->usd[1], r->usd);
+        }
+    }
     page_grounds(made);
     page_command(made, command);
     return PLAIT_OK;

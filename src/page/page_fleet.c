@@ -78,8 +78,6 @@ static void add_fleets(page *out, const report_fleet *report)
     }
 }
 
-/* ---- the answer ---- */
-
 static void add_answer(page *out, const report_fleet *report)
 {
     const plait_fleet *const fleet = &report->answer->fleet[0];

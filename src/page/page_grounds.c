@@ -42,23 +42,6 @@ void page_assume_peak(page *of, const plait_problem *problem)
         page_assume(of, "MFU", "of %s (%s)", peak, problem->cluster->group[0].accelerator->name);
 }
 
-static void assume_routing(page *of, const plait_problem *problem, const report_plan *plan)
-{
-    const plait_runtime *const runtime = problem->runtime;
-    const double stated = runtime->factor.ep_imbalance;
-
-    if (!model_has_experts(problem->model))
-        return;
-    if (runtime->natural_routing)
-        page_assume(of, "routing", "natural: the band includes the cost of uneven experts");
-    else
-        page_assume(of, "routing", "experts %s: the most loaded rank receives %g times the mean",
-                    runtime->imbalance_stated ? "uneven as set by --imbalance"
-                                              : "balanced (forced, or tokens dropped)",
-                    plan != NULL ? model_imbalance(problem->model, stated, plan->degrees.ep)
-                                 : stated);
-}
-
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd)
 {
     if (usd > 0.0) {
@@ -101,7 +84,18 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
                     report_half_batch_hint(problem->model, problem->job.seq),
                     units_percent(plan->cost.mfu, mfu),
                     units_percent(plan->cost.mfu_square, square));
-    assume_routing(of, problem, plan);
+    const plait_runtime *const runtime = problem->runtime;
+    const double stated = runtime->factor.ep_imbalance;
+    if (model_has_experts(problem->model)) {
+        if (runtime->natural_routing)
+            page_assume(of, "routing", "natural: the band includes the cost of uneven experts");
+        else
+            page_assume(
+                of, "routing", "experts %s: the most loaded rank receives %g times the mean",
+                runtime->imbalance_stated ? "uneven as set by --imbalance"
+                                          : "balanced (forced, or tokens dropped)",
+                plan != NULL ? model_imbalance(problem->model, stated, plan->degrees.ep) : stated);
+    }
     page_assume(
         of, "risk", "at most %g %% risk of running out of memory: plans may use %s of a GPU's %s",
         100.0 * problem->risk, units_gib(plait_capacity_bytes(problem, problem->risk), capacity),

@@ -10,26 +10,6 @@
 #include "report/timeline.h"
 #include "report/units.h"
 
-/* ---- the answer ---- */
-
-/* Adds the three numbers of a plan that runs, each with its reference. */
-static void add_figures(page *out, const plait_problem *problem, const plait_cost *cost)
-{
-    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], peak[256];
-
-    page_peak_text(problem, peak, sizeof peak);
-    units_seconds(cost->step_s, a);
-    if (isfinite(cost->step_low_s))
-        page_figure(out, "step time", a, "%s: %s to %s",
-                    problem->runtime->natural_routing ? "estimated band" : "80 % band",
-                    units_seconds(cost->step_low_s, b), units_seconds(cost->step_high_s, c));
-    else
-        page_figure(out, "step time", a, "no band: no comparable measured runs");
-    page_figure(out, "MFU", units_percent(cost->mfu, a), "of %s", peak);
-    page_figure(out, "memory of the fullest GPU", units_gib(cost->memory.peak_bytes, a),
-                "of %s that plans may use", units_gib(cost->memory.capacity_bytes, b));
-}
-
 static void add_answer(page *out, const page_plans *of)
 {
     const plait_problem *const problem = of->problem;
@@ -51,8 +31,22 @@ static void add_answer(page *out, const page_plans *of)
                     : best->verdict == PLAIT_TIGHT ? "may run out of memory"
                                                    : "does not fit",
                     best->why);
-    if (runs)
-        add_figures(out, problem, &best->cost);
+    if (runs) {
+        const plait_cost *const cost = &best->cost;
+        char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], peak[256];
+
+        page_peak_text(problem, peak, sizeof peak);
+        units_seconds(cost->step_s, a);
+        if (isfinite(cost->step_low_s))
+            page_figure(out, "step time", a, "%s: %s to %s",
+                        problem->runtime->natural_routing ? "estimated band" : "80 % band",
+                        units_seconds(cost->step_low_s, b), units_seconds(cost->step_high_s, c));
+        else
+            page_figure(out, "step time", a, "no band: no comparable measured runs");
+        page_figure(out, "MFU", units_percent(cost->mfu, a), "of %s", peak);
+        page_figure(out, "memory of the fullest GPU", units_gib(cost->memory.peak_bytes, a),
+                    "of %s that plans may use", units_gib(cost->memory.capacity_bytes, b));
+    }
     page_assume_plan(out, problem, best);
     page_assume_prices(out, problem->cluster,
                        plait_cluster_groups(problem->cluster, problem->job.gpus), 0.0);
@@ -167,64 +161,7 @@ static void add_terms(page *out, const page_plans *of)
     }
 }
 
-static void add_front(page *out, const page_plans *of)
-{
-    page_table *rows;
-    char line[REPORT_LINE_SIZE];
-
-    if (of->front == 0)
-        return;
-    page_section(out, "front", "Step time against memory");
-    page_text(out, "No searched plan is faster than one of these plans and also uses less memory.");
-    rows = page_table_add(out, "pareto", "Pareto front of step time and memory",
-                          "step_s>step|memory_bytes>memory|plan=plan", "front");
-    for (int i = 0; i < of->front; i++) {
-        page_seconds(rows, of->front_plan[i].cost.step_s);
-        page_gib(rows, of->front_plan[i].cost.memory.peak_bytes);
-        page_word(rows, "%s", report_line(of->problem, &of->front_plan[i].degrees, line));
-    }
-}
-
 /* ---- the price of the first plan ---- */
-
-static void add_step(page *out, const plait_cost *cost)
-{
-    report_term term[PLAIT_STEP_TERM_COUNT];
-    page_table *rows =
-        page_table_add(out, "step", "Step time of the first plan by term",
-                       "term=term|seconds>time|share>share of step|equation=equation|"
-                       "what=meaning",
-                       NULL);
-
-    report_step_term_list(&cost->step, term);
-    for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
-        if (term[t].value == 0.0)
-            continue;
-        page_word(rows, "%s", term[t].name);
-        page_seconds(rows, term[t].value);
-        page_percent(rows, term[t].value / cost->step_s);
-        page_word(rows, "%s", term[t].equation);
-        page_word(rows, "%s", term[t].what);
-    }
-}
-
-static void add_memory(page *out, const plait_cost *cost)
-{
-    report_term term[PLAIT_MEMORY_TERM_COUNT];
-    page_table *rows =
-        page_table_add(out, "memory", "Memory of the fullest GPU by part",
-                       "part=part|bytes>memory|equation=equation|what=meaning", "parts");
-
-    report_memory_term_list(&cost->memory, term);
-    for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
-        if (term[t].value == 0.0)
-            continue;
-        page_word(rows, "%s", term[t].name);
-        page_gib(rows, term[t].value);
-        page_word(rows, "%s", term[t].equation);
-        page_word(rows, "%s", term[t].what);
-    }
-}
 
 /* Returns the bytes that plans may use on a GPU of the stage's nodes, at the problem's risk. */
 static double stage_capacity_bytes(const plait_problem *problem, const plait_stage *stage)
@@ -305,11 +242,37 @@ static void add_communication(page *out, const plait_cost *cost)
 static void add_price(page *out, const page_plans *of)
 {
     const report_plan *const plan = &of->plan[0];
+    report_term term[PLAIT_STEP_TERM_COUNT], part[PLAIT_MEMORY_TERM_COUNT];
 
     page_section(out, "price", "Step time of the first plan");
-    add_step(out, &plan->cost);
+    page_table *rows =
+        page_table_add(out, "step", "Step time of the first plan by term",
+                       "term=term|seconds>time|share>share of step|equation=equation|"
+                       "what=meaning",
+                       NULL);
+    report_step_term_list(&plan->cost.step, term);
+    for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
+        if (term[t].value == 0.0)
+            continue;
+        page_word(rows, "%s", term[t].name);
+        page_seconds(rows, term[t].value);
+        page_percent(rows, term[t].value / plan->cost.step_s);
+        page_word(rows, "%s", term[t].equation);
+        page_word(rows, "%s", term[t].what);
+    }
     page_section(out, "room", "Memory");
-    add_memory(out, &plan->cost);
+    page_table *parts =
+        page_table_add(out, "memory", "Memory of the fullest GPU by part",
+                       "part=part|bytes>memory|equation=equation|what=meaning", "parts");
+    report_memory_term_list(&plan->cost.memory, part);
+    for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
+        if (part[t].value == 0.0)
+            continue;
+        page_word(parts, "%s", part[t].name);
+        page_gib(parts, part[t].value);
+        page_word(parts, "%s", part[t].equation);
+        page_word(parts, "%s", part[t].what);
+    }
     add_stages(out, of->problem, plan);
     page_section(out, "volumes", "Communication");
     add_communication(out, &plan->cost);
@@ -365,27 +328,13 @@ static void add_others(page *out, const page_plans *of)
     }
 }
 
-static void add_sensitivities(page *out, const page_plans *of)
-{
-    page_table *rows;
-
-    if (of->sensitivities == 0)
-        return;
-    page_section(out, "sensitivity", "Sensitivity to resources");
-    rows = page_table_add(out, "resources", "Step time saved by 10 % more of each resource",
-                          "resource=10 % more of|step_s>step|gain>saved", "sensitivity");
-    for (int i = 0; i < of->sensitivities; i++) {
-        page_word(rows, "%s", of->sensitivity[i].resource);
-        page_seconds(rows, of->sensitivity[i].step_s);
-        page_percent(rows, of->sensitivity[i].gain);
-    }
-}
-
 plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out, plait_error *err)
 {
     const plait_problem *const problem = of->problem;
     page *made = page_new(arena, "%s on %d GPU%s of %s", problem->model->name, problem->job.gpus,
                           problem->job.gpus == 1 ? "" : "s", problem->cluster->name);
+    page_table *rows;
+    char line[REPORT_LINE_SIZE];
 
     *out = made;
     PLAIT_TRY(plait_check_allocated(made, err));
@@ -405,14 +354,34 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     add_shared_keys(made, of);
     add_ranking(made, of);
     add_terms(made, of);
-    add_front(made, of);
+    if (of->front != 0) {
+        page_section(made, "front", "Step time against memory");
+        page_text(made,
+                  "No searched plan is faster than one of these plans and also uses less memory.");
+        rows = page_table_add(made, "pareto", "Pareto front of step time and memory",
+                              "step_s>step|memory_bytes>memory|plan=plan", "front");
+        for (int i = 0; i < of->front; i++) {
+            page_seconds(rows, of->front_plan[i].cost.step_s);
+            page_gib(rows, of->front_plan[i].cost.memory.peak_bytes);
+            page_word(rows, "%s", report_line(of->problem, &of->front_plan[i].degrees, line));
+        }
+    }
     if (of->plan[0].verdict != PLAIT_INVALID) {
         add_price(made, of);
         PLAIT_TRY(page_plan_ranks(made, of, arena, err));
         PLAIT_TRY(add_timeline(made, of, arena, err));
     }
     add_others(made, of);
-    add_sensitivities(made, of);
+    if (of->sensitivities != 0) {
+        page_section(made, "sensitivity", "Sensitivity to resources");
+        rows = page_table_add(made, "resources", "Step time saved by 10 % more of each resource",
+                              "resource=10 % more of|step_s>step|gain>saved", "sensitivity");
+        for (int i = 0; i < of->sensitivities; i++) {
+            page_word(rows, "%s", of->sensitivity[i].resource);
+            page_seconds(rows, of->sensitivity[i].step_s);
+            page_percent(rows, of->sensitivity[i].gain);
+        }
+    }
     page_grounds(made);
     page_text(made, "Equation numbers refer to plait's costmodel/README.md.");
     page_command(made, of->command);

@@ -160,25 +160,6 @@ static const char *axes_text(int axes, char text[UNITS_SIZE])
     return text;
 }
 
-static void add_traffic_table(page *out, const traffic *t, const char *of)
-{
-    page_table *rows = page_table_add(
-        out, "traffic",
-        "Bytes sent in a step; assumes rings, and the slowest stage's traffic everywhere",
-        "from>from|to>to|bytes>bytes|axes=groups|of=", "traffic");
-    char text[UNITS_SIZE];
-
-    for (int i = 0; i < t->cells * t->cells; i++) {
-        if (t->bytes[i] == 0.0)
-            continue;
-        page_count(rows, i / t->cells);
-        page_count(rows, i % t->cells);
-        page_number(rows, t->bytes[i], "%s", units_bytes(t->bytes[i], text));
-        page_word(rows, "%s", axes_text(t->axes[i], text));
-        page_word(rows, "%s", of);
-    }
-}
-
 static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_node,
                                 plait_arena *arena, plait_error *err)
 {
@@ -187,7 +168,7 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
     const int each = ranks_of_cell(gpus, gpus_per_node);
     traffic t = {.ranks_each = each, .cells = (gpus + each - 1) / each};
     const size_t pairs = (size_t)t.cells * (size_t)t.cells;
-    char nodes[32];
+    char nodes[32], text[UNITS_SIZE];
 
     t.bytes = plait_arena_alloc(arena, pairs, sizeof *t.bytes);
     t.axes = plait_arena_alloc(arena, pairs, sizeof *t.axes);
@@ -195,7 +176,19 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
     for (int v = 0; v < plan->cost.volumes; v++)
         add_volume(&t, of->problem, &plan->degrees, &plan->cost.volume[v]);
     snprintf(nodes, sizeof nodes, "group of %d nodes", each / gpus_per_node);
-    add_traffic_table(out, &t, each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
+    page_table *rows = page_table_add(
+        out, "traffic",
+        "Bytes sent in a step; assumes rings, and the slowest stage's traffic everywhere",
+        "from>from|to>to|bytes>bytes|axes=groups|of=", "traffic");
+    for (int i = 0; i < t.cells * t.cells; i++) {
+        if (t.bytes[i] == 0.0)
+            continue;
+        page_count(rows, i / t.cells);
+        page_count(rows, i % t.cells);
+        page_number(rows, t.bytes[i], "%s", units_bytes(t.bytes[i], text));
+        page_word(rows, "%s", axes_text(t.axes[i], text));
+        page_word(rows, "%s", each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
+    }
     return PLAIT_OK;
 }
 
@@ -208,12 +201,19 @@ static int rank_coordinate(const plait_degrees *d, plait_axis axis, int rank)
     return member_of(&group, rank);
 }
 
-static void add_placement(page *out, const page_plans *of, int gpus_per_node)
+plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena, plait_error *err)
 {
-    const plait_degrees *const d = &of->plan[0].degrees;
-    const int gpus = of->problem->job.gpus;
+    const int gpus_per_node = of->problem->cluster->group[0].gpus_per_node;
     page_table *rows;
 
+    if (plait_plan_mixed(of->problem, &of->plan[0].plan)) {
+        page_text(out,
+                  "Traffic between ranks is not drawn because the stages have different degrees.");
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(add_traffic(out, of, gpus_per_node, arena, err));
+    const plait_degrees *const d = &of->plan[0].degrees;
+    const int gpus = of->problem->job.gpus;
     page_section(out, "ranks", "Ranks on nodes");
     if (gpus > MOST_PLACED)
         page_text(out, "The first %d of %d ranks; the others follow in the same order.",
@@ -229,18 +229,5 @@ static void add_placement(page *out, const page_plans *of, int gpus_per_node)
         page_count(rows, rank_coordinate(d, PLAIT_AXIS_CP, rank));
         page_count(rows, rank_coordinate(d, PLAIT_AXIS_TP, rank));
     }
-}
-
-plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena, plait_error *err)
-{
-    const int gpus_per_node = of->problem->cluster->group[0].gpus_per_node;
-
-    if (plait_plan_mixed(of->problem, &of->plan[0].plan)) {
-        page_text(out,
-                  "Traffic between ranks is not drawn because the stages have different degrees.");
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(add_traffic(out, of, gpus_per_node, arena, err));
-    add_placement(out, of, gpus_per_node);
     return PLAIT_OK;
 }

@@ -1,251 +1,414 @@
-/* page_serve.c - builds the page of plait serve: deployments, the front of TPOT, a rising load */
+/* page_serve.c - builds the page of plait serve: deployments, the front of TPOT, a rising load
+ *
+ * Numbers and words are read from the document where the page shows them; the first fault is kept
+ * until the page is complete.
+ */
 #include "page/page_serve.h"
 
 #include <math.h>
 
+#include "base/status.h"
+#include "io/json/json.h"
+#include "report/report_private.h"
 #include "report/units.h"
 
-static void add_question(page *out, const page_serve *of)
-{
-    char a[UNITS_SIZE];
-    FILE *stream = page_begin_printed(out);
+typedef struct document {
+    const json_cursor *root;
+    json_cursor job, plans, front, best; /* `best`: the first deployment */
+    page *page;
+    plait_arena *arena;
+    plait_status status;
+    plait_error *err;
+} document;
 
-    if (stream != NULL) {
-        fprintf(stream, "%s on %s, up to %.0f GPUs: %.0f tokens in, %.0f out", of->model,
-                of->cluster, of->gpus, of->input, of->output);
-        if (isfinite(of->rate))
-            fprintf(stream, ", %.4g requests/s (Poisson)", of->rate);
-        else if (isfinite(of->concurrency))
-            fprintf(stream, ", %.0f requests in flight", of->concurrency);
-        if (isfinite(of->ttft_s))
-            fprintf(stream, "; TTFT within %s", units_seconds(of->ttft_s, a));
-        if (isfinite(of->tpot_s))
-            fprintf(stream, "; TPOT within %s", units_seconds(of->tpot_s, a));
-        fprintf(stream, ".");
-    }
-    page_end_printed(out, stream);
+/* Returns a number in the unit of the document; NaN: null or missing. */
+static double number(document *d, const json_cursor *at, const char *key)
+{
+    double found = (double)NAN;
+
+    if (d->status == PLAIT_OK)
+        d->status = json_number_optional(at, key, JSON_NON_NEGATIVE, &found, d->err);
+    return found;
 }
 
-static void add_latency(page *out, const char *title, double s, double low_s, double high_s)
+static double seconds(document *d, const json_cursor *at, const char *key_ms)
+{
+    return number(d, at, key_ms) * 1e-3;
+}
+
+/* Returns a word; `missing`: null or missing; NULL: it is required. */
+static const char *word(document *d, const json_cursor *at, const char *key, const char *missing)
+{
+    const char *found = missing;
+
+    if (d->status == PLAIT_OK)
+        d->status = missing == NULL ? json_string(at, key, d->arena, &found, d->err)
+                                    : json_string_optional(at, key, d->arena, &found, d->err);
+    return found != NULL ? found : "";
+}
+
+/* Writes the workers of all roles: "tp 8", "3 x tp 2 : tp 8 ep 8". */
+static plait_status read_workers(const json_cursor *plan, char text[160], plait_error *err)
+{
+    static const char *const keys[] = {"tp", "pp", "dp_attention", "ep"};
+    static const char *const names[] = {"tp", "pp", "dp", "ep"};
+    json_cursor workers, role;
+
+    text[0] = '\0';
+    PLAIT_TRY(json_object(plan, "workers", &workers, err));
+    if (json_count(&workers) < 1 || json_count(&workers) > 2)
+        return json_fail(&workers, PLAIT_ERROR_SCHEMA, err, "expected one or two roles, found %zu",
+                         json_count(&workers));
+    for (bool more = json_first(&workers, &role); more; more = json_next(&role)) {
+        int count = 1;
+
+        PLAIT_TRY(json_as_object(&role, err));
+        PLAIT_TRY(json_int_optional(&role, "count", 1, 1 << 24, &count, err));
+        report_append(text, 160, role.index > 0 ? " : " : "");
+        if (count > 1)
+            report_append(text, 160, "%d x ", count);
+        for (int k = 0; k < 4; k++) {
+            int degree = 1;
+
+            PLAIT_TRY(json_int_optional(&role, keys[k], 1, 1 << 24, &degree, err));
+            if (k == 0 || degree > 1)
+                report_append(text, 160, "%s%s %d", k > 0 ? " " : "", names[k], degree);
+        }
+    }
+    return PLAIT_OK;
+}
+
+static const char *workers_text(document *d, const json_cursor *plan, char text[160])
+{
+    text[0] = '\0';
+    if (d->status == PLAIT_OK)
+        d->status = read_workers(plan, text, d->err);
+    return text;
+}
+
+/* ---- tables ---- */
+
+/* BOUND is a latency of the job, which is equal in all rows and hidden: charts draw it as a line. */
+typedef enum cell {
+    COUNT,
+    AMOUNT,
+    FOUR_DIGITS,
+    TWO_DECIMALS,
+    SHARE,
+    LATENCY,
+    BOUND,
+    WORD,
+    LIMIT,
+    WORKERS
+} cell;
+
+typedef struct column {
+    const char *heading; /* as in page_table_add */
+    const char *key;     /* in the document */
+    cell kind;
+} column;
+
+static const column plans_columns[] = {{"rank>deployment", "rank", COUNT},
+                                       {"ttft_s>TTFT", "ttft_ms", LATENCY},
+                                       {"tpot_s>TPOT", "tpot_ms", LATENCY},
+                                       {"out_tok_s>tokens/s", "out_tok_s", AMOUNT},
+                                       {"engine=engine", "engine", WORD},
+                                       {"mode=mode", "mode", WORD},
+                                       {"workers=workers", "workers", WORKERS},
+                                       {"replicas>replicas", "replicas", COUNT},
+                                       {"gpus>GPUs", "gpus", COUNT},
+                                       {"weights=weights", "weights", WORD},
+                                       {"kv=KV cache", "kv", WORD},
+                                       {"running>running", "running", COUNT},
+                                       {"ttft_p99_s>TTFT p99", "ttft_p99_ms", LATENCY},
+                                       {"e2e_s>end to end", "e2e_ms", LATENCY},
+                                       {"out_tok_s_gpu>tokens/s/GPU", "out_tok_s_gpu", COUNT},
+                                       {"usd_per_mtok>USD/Mtok", "usd_per_mtok", TWO_DECIMALS},
+                                       {"joules_per_tok>J/tok", "joules_per_tok", TWO_DECIMALS},
+                                       {"binds=bound by", "binds", LIMIT},
+                                       {.heading = NULL}};
+
+static const column front_columns[] = {
+    {"tpot_s>TPOT", "tpot_ms", LATENCY},  {"out_tok_s_gpu>tokens/s/GPU", "out_tok_s_gpu", COUNT},
+    {"ttft_s>TTFT", "ttft_ms", LATENCY},  {"concurrency>in flight", "concurrency", COUNT},
+    {"engine=engine", "engine", WORD},    {"workers=worker", "workers", WORKERS},
+    {"weights=weights", "weights", WORD}, {"binds=bound by", "binds", LIMIT},
+    {"tpot_bound_s>", "tpot_ms", BOUND},  {.heading = NULL}};
+
+static const column load_columns[] = {
+    {"load>share of maximum rate", "load", SHARE}, {"rate>requests/s", "rate", FOUR_DIGITS},
+    {"ttft_s>TTFT", "ttft_ms", LATENCY},           {"ttft_p99_s>TTFT p99", "ttft_p99_ms", LATENCY},
+    {"tpot_s>TPOT", "tpot_ms", LATENCY},           {"running>running", "running", COUNT},
+    {"out_tok_s>tokens/s", "out_tok_s", AMOUNT},   {"ttft_bound_s>", "ttft_ms", BOUND},
+    {"tpot_bound_s>", "tpot_ms", BOUND},           {.heading = NULL}};
+
+static void add_cell(document *d, page_table *rows, const json_cursor *at, const column *c)
+{
+    char text[160];
+    double value;
+
+    switch (c->kind) {
+    case WORD:
+    case LIMIT:
+        page_word(rows, "%s", word(d, at, c->key, c->kind == LIMIT ? "-" : NULL));
+        return;
+    case WORKERS:
+        page_word(rows, "%s", workers_text(d, at, text));
+        return;
+    case LATENCY:
+    case BOUND:
+        page_seconds(rows, seconds(d, c->kind == BOUND ? &d->job : at, c->key));
+        return;
+    default:
+        break;
+    }
+    value = number(d, at, c->key);
+    if (c->kind == AMOUNT)
+        page_number(rows, value, "%s", units_count(value, text));
+    else if (c->kind == SHARE)
+        page_percent(rows, value);
+    else
+        page_number(rows, value,
+                    c->kind == FOUR_DIGITS    ? "%.4g"
+                    : c->kind == TWO_DECIMALS ? "%.2f"
+                                              : "%.0f",
+                    value);
+}
+
+/* Adds a table with a row for each object of a list. */
+static page_table *add_rows(document *d, const json_cursor *list, const char *id,
+                            const char *caption, const char *chart, const column *columns)
+{
+    char headings[1024] = "";
+    page_table *rows;
+    json_cursor at;
+
+    for (const column *c = columns; c->heading != NULL; c++)
+        report_append(headings, sizeof headings, "%s%s", c > columns ? "|" : "", c->heading);
+    rows = page_table_add(d->page, id, caption, headings, chart);
+    for (bool more = json_first(list, &at); more && d->status == PLAIT_OK; more = json_next(&at)) {
+        d->status = json_as_object(&at, d->err);
+        for (const column *c = columns; c->heading != NULL; c++)
+            add_cell(d, rows, &at, c);
+    }
+    return rows;
+}
+
+/* Adds the parts of the decoding step of the first deployments. */
+static plait_status add_steps(document *d, plait_error *err)
+{
+    enum { PLANS_DRAWN = 10 };
+    page_table *rows = page_table_add(
+        d->page, "terms", "Decode step time of each deployment by part",
+        "rank>deployment|term=part|seconds>time|share>share of step|order>", "steps");
+    json_cursor plan, parts, part;
+
+    for (bool more = json_first(&d->plans, &plan); more && plan.index < PLANS_DRAWN;
+         more = json_next(&plan)) {
+        const double rank = number(d, &plan, "rank");
+        double sum = 0.0, ms = 0.0;
+
+        PLAIT_TRY(json_object_optional(&plan, "step_ms", &parts, err));
+        for (bool some = json_first(&parts, &part); some; some = json_next(&part)) {
+            PLAIT_TRY(json_as_number(&part, JSON_NON_NEGATIVE, &ms, err));
+            sum += ms * 1e-3;
+        }
+        for (bool some = json_first(&parts, &part); some; some = json_next(&part)) {
+            PLAIT_TRY(json_as_number(&part, JSON_NON_NEGATIVE, &ms, err));
+            if (!(ms > 0.0))
+                continue;
+            page_count(rows, rank);
+            page_word(rows, "%s", part.key);
+            page_seconds(rows, ms * 1e-3);
+            page_percent(rows, ms * 1e-3 / sum);
+            page_count(rows, (double)part.index);
+        }
+    }
+    return PLAIT_OK;
+}
+
+/* ---- the answer ---- */
+
+static void add_latency(document *d, const char *title, const char *const keys[3])
 {
     char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE];
 
-    page_figure(out, title, units_seconds(s, a), "80 %% band: %s to %s", units_seconds(low_s, b),
-                units_seconds(high_s, c));
+    page_figure(d->page, title, units_seconds(seconds(d, &d->best, keys[0]), a),
+                "80 %% band: %s to %s", units_seconds(seconds(d, &d->best, keys[1]), b),
+                units_seconds(seconds(d, &d->best, keys[2]), c));
 }
 
-static void add_answer(page *out, const page_serve *of)
+/*
+ * Adds the answer and its assumptions; the price of a GPU hour follows from the dollars per token, since the
+ * document has none.
+ */
+static void add_answer(document *d, double rate, double concurrency, double requests)
 {
-    const page_serve_plan *const p = &of->plan[0];
-    char a[UNITS_SIZE], b[UNITS_SIZE];
+    static const char *const ttft[] = {"ttft_ms", "ttft_low_ms", "ttft_high_ms"};
+    static const char *const tpot[] = {"tpot_ms", "tpot_low_ms", "tpot_high_ms"};
+    const json_cursor *const best = &d->best;
+    const char *const profile = word(d, best, "profile", "-");
+    const double gpus = number(d, best, "gpus"), replicas = number(d, best, "replicas");
+    const double tokens_per_s = number(d, best, "out_tok_s");
+    const double usd = number(d, best, "usd_per_mtok") / 1e6 * tokens_per_s * 3600.0 / gpus;
+    char a[UNITS_SIZE], b[UNITS_SIZE], workers[160];
 
-    page_answer(out,
+    page_answer(d->page,
                 "Serve %s on %.0f GPU%s of %s with %s as %.0f replica%s of %s: TTFT %s, TPOT %s.",
-                of->model, p->gpus, p->gpus > 1.0 ? "s" : "", of->cluster, p->profile, p->replicas,
-                p->replicas > 1.0 ? "s" : "", p->workers, units_seconds(p->ttft_s, a),
-                units_seconds(p->tpot_s, b));
-    add_latency(out, "TTFT, time to the first token", p->ttft_s, p->ttft_low_s, p->ttft_high_s);
-    add_latency(out, "TPOT, time per further token", p->tpot_s, p->tpot_low_s, p->tpot_high_s);
-    page_figure(out, "output tokens/s", units_count(p->tokens_per_s, a), "%.0f per GPU",
-                p->tokens_per_s_gpu);
-}
-
-/* Adds assumptions; the price of a GPU hour follows from the dollars per token, since the document has none. */
-static void assume_serve(page *out, const page_serve *of)
-{
-    const page_serve_plan *const p = &of->plan[0];
-    const double usd = p->usd_per_mtok / 1e6 * p->tokens_per_s * 3600.0 / p->gpus;
-
-    page_assume(out, "precision", "weights %s, KV cache %s", p->weights, p->kv);
-    page_assume(out, "runtime", "%s, with the constants of its engine profile", p->profile);
-    page_assume(out, "mode", "%s; bound by %s", p->mode, p->binds);
-    if (isfinite(of->rate))
-        page_assume(out, "load", "requests arrive at random (Poisson), %.4g per second", of->rate);
-    else if (isfinite(of->concurrency))
-        page_assume(out, "load", "%.0f requests in flight at all times", of->concurrency);
+                word(d, d->root, "model", NULL), gpus, gpus > 1.0 ? "s" : "",
+                word(d, d->root, "cluster", NULL), profile, replicas, replicas > 1.0 ? "s" : "",
+                workers_text(d, best, workers), units_seconds(seconds(d, best, ttft[0]), a),
+                units_seconds(seconds(d, best, tpot[0]), b));
+    add_latency(d, "TTFT, time to the first token", ttft);
+    add_latency(d, "TPOT, time per further token", tpot);
+    page_figure(d->page, "output tokens/s", units_count(tokens_per_s, a), "%.0f per GPU",
+                number(d, best, "out_tok_s_gpu"));
+    page_assume(d->page, "precision", "weights %s, KV cache %s", word(d, best, "weights", NULL),
+                word(d, best, "kv", NULL));
+    page_assume(d->page, "runtime", "%s, with the constants of its engine profile", profile);
+    page_assume(d->page, "mode", "%s; bound by %s", word(d, best, "mode", NULL),
+                word(d, best, "binds", "-"));
+    if (isfinite(rate))
+        page_assume(d->page, "load", "requests arrive at random (Poisson), %.4g per second", rate);
+    else if (isfinite(concurrency))
+        page_assume(d->page, "load", "%.0f requests in flight at all times", concurrency);
     else
-        page_assume(out, "load", "no load was set: %.0f requests in flight at all times",
-                    p->concurrency);
-    page_assume(out, "bands",
+        page_assume(d->page, "load", "no load was set: %.0f requests in flight at all times",
+                    number(d, best, "concurrency"));
+    page_assume(d->page, "bands",
                 "a band contains 80 %% of comparable measured runs; latencies from closed forms%s",
-                isfinite(of->requests) ? " except in the simulated table" : ", not simulated");
+                isfinite(requests) ? " except in the simulated table" : ", not simulated");
     if (isfinite(usd))
-        page_assume(out, "price", "%.4g USD per GPU-hour; the accelerator file names the source",
-                    usd);
+        page_assume(d->page, "price",
+                    "%.4g USD per GPU-hour; the accelerator file names the source", usd);
     else
-        page_assume(out, "price", "unknown");
+        page_assume(d->page, "price", "unknown");
 }
 
-static void add_seen(page_table *rows, const char *what, const page_serve_seen *seen)
+static void add_question(document *d, double rate, double concurrency)
 {
-    page_word(rows, "%s", what);
-    page_seconds(rows, seen->mean_s);
-    page_seconds(rows, seen->p50_s);
-    page_seconds(rows, seen->p99_s);
+    const double ttft_s = seconds(d, &d->job, "ttft_ms"), tpot_s = seconds(d, &d->job, "tpot_ms");
+    FILE *const stream = page_begin_printed(d->page);
+    char a[UNITS_SIZE];
+
+    if (stream != NULL) {
+        fprintf(stream, "%s on %s, up to %.0f GPUs: %.0f tokens in, %.0f out",
+                word(d, d->root, "model", NULL), word(d, d->root, "cluster", NULL),
+                number(d, &d->job, "gpus"), number(d, &d->job, "input"),
+                number(d, &d->job, "output"));
+        if (isfinite(rate))
+            fprintf(stream, ", %.4g requests/s (Poisson)", rate);
+        else if (isfinite(concurrency))
+            fprintf(stream, ", %.0f requests in flight", concurrency);
+        if (isfinite(ttft_s))
+            fprintf(stream, "; TTFT within %s", units_seconds(ttft_s, a));
+        if (isfinite(tpot_s))
+            fprintf(stream, "; TPOT within %s", units_seconds(tpot_s, a));
+        fprintf(stream, ".");
+    }
+    page_end_printed(d->page, stream);
 }
 
-static void add_simulated(page *out, const page_serve *of)
+static plait_status add_simulated(document *d, const json_cursor *simulated, double requests,
+                                  plait_error *err)
 {
-
-    if (!isfinite(of->requests))
-        return;
-    page_text(out, "Simulation of the first deployment with %.0f requests:", of->requests);
-    page_table *rows = page_table_add(out, "simulated", "Simulated latency of the requests",
-                                      "what=latency|mean_s>mean|p50_s>p50|"
-                                      "p99_s>p99",
-                                      NULL);
-    add_seen(rows, "time to first token", &of->ttft);
-    add_seen(rows, "time per output token", &of->tpot);
-    add_seen(rows, "end to end", &of->e2e);
-}
-
-// ---- deployments ---------------------------------------------------------------------------
-
-static void add_plans(page *out, const page_serve *of)
-{
+    static const char *const keys[] = {"ttft_ms", "tpot_ms", "e2e_ms"};
+    static const char *const names[] = {"time to first token", "time per output token",
+                                        "end to end"};
+    json_cursor seen;
     page_table *rows;
-    char text[UNITS_SIZE];
 
-    page_section(out, "plans", "Deployments");
-    rows = page_table_add(out, "plans", "Deployments, most tokens/s per GPU first",
-                          "rank>deployment|ttft_s>TTFT|tpot_s>TPOT|out_tok_s>tokens/s|"
-                          "engine=engine|mode=mode|workers=workers|replicas>replicas|"
-                          "gpus>GPUs|weights=weights|kv=KV cache|running>running|"
-                          "ttft_p99_s>TTFT p99|e2e_s>end to end|out_tok_s_gpu>tokens/s/GPU|"
-                          "usd_per_mtok>USD/Mtok|joules_per_tok>J/tok|binds=bound by",
-                          NULL);
-    for (int i = 0; i < of->plans; i++) {
-        const page_serve_plan *const p = &of->plan[i];
-
-        page_count(rows, p->rank);
-        page_seconds(rows, p->ttft_s);
-        page_seconds(rows, p->tpot_s);
-        page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
-        page_word(rows, "%s", p->engine);
-        page_word(rows, "%s", p->mode);
-        page_word(rows, "%s", p->workers);
-        page_count(rows, p->replicas);
-        page_count(rows, p->gpus);
-        page_word(rows, "%s", p->weights);
-        page_word(rows, "%s", p->kv);
-        page_number(rows, p->running, "%.0f", p->running);
-        page_seconds(rows, p->ttft_p99_s);
-        page_seconds(rows, p->e2e_s);
-        page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
-        page_number(rows, p->usd_per_mtok, "%.2f", p->usd_per_mtok);
-        page_number(rows, p->joules_per_tok, "%.2f", p->joules_per_tok);
-        page_word(rows, "%s", p->binds);
+    page_text(d->page, "Simulation of the first deployment with %.0f requests:", requests);
+    rows = page_table_add(d->page, "simulated", "Simulated latency of the requests",
+                          "what=latency|mean_s>mean|p50_s>p50|p99_s>p99", NULL);
+    for (int k = 0; k < 3; k++) {
+        PLAIT_TRY(json_object(simulated, keys[k], &seen, err));
+        page_word(rows, "%s", names[k]);
+        page_seconds(rows, seconds(d, &seen, "mean"));
+        page_seconds(rows, seconds(d, &seen, "p50"));
+        page_seconds(rows, seconds(d, &seen, "p99"));
     }
-}
-
-static double step_of(const page_serve_plan *p)
-{
-    double sum = 0.0;
-
-    for (int i = 0; i < p->parts; i++)
-        sum += p->part[i].seconds;
-    return sum;
-}
-
-static void add_steps(page *out, const page_serve *of)
-{
-    enum { PLANS_DRAWN = 10 };
-    page_table *rows = page_table_add(out, "terms", "Decode step time of each deployment by part",
-                                      "rank>deployment|term=part|seconds>time|share>share of step|"
-                                      "order>",
-                                      "steps");
-
-    for (int i = 0; i < of->plans && i < PLANS_DRAWN; i++) {
-        const page_serve_plan *const p = &of->plan[i];
-        const double step_s = step_of(p);
-
-        for (int t = 0; t < p->parts; t++) {
-            if (!(p->part[t].seconds > 0.0))
-                continue;
-            page_count(rows, p->rank);
-            page_word(rows, "%s", p->part[t].name);
-            page_seconds(rows, p->part[t].seconds);
-            page_percent(rows, p->part[t].seconds / step_s);
-            page_count(rows, t);
-        }
-    }
-}
-
-// ---- the front and the load ----------------------------------------------------------------
-
-static void add_front(page *out, const page_serve *of)
-{
-
-    if (of->front == 0)
-        return;
-    page_section(out, "front", "Throughput against TPOT");
-    page_text(out, "Each row is one worker alone. No other worker has both a lower TPOT and more "
-                   "tokens/s per GPU.");
-    page_table *rows = page_table_add(out, "front", "Tokens/s per GPU against TPOT",
-                                      "tpot_s>TPOT|out_tok_s_gpu>tokens/s/GPU|ttft_s>TTFT|"
-                                      "concurrency>in flight|engine=engine|workers=worker|"
-                                      "weights=weights|binds=bound by|tpot_bound_s>",
-                                      "serve_front");
-    for (int i = 0; i < of->front; i++) {
-        const page_serve_plan *const p = &of->at_front[i];
-
-        page_seconds(rows, p->tpot_s);
-        page_number(rows, p->tokens_per_s_gpu, "%.0f", p->tokens_per_s_gpu);
-        page_seconds(rows, p->ttft_s);
-        page_number(rows, p->concurrency, "%.0f", p->concurrency);
-        page_word(rows, "%s", p->engine);
-        page_word(rows, "%s", p->workers);
-        page_word(rows, "%s", p->weights);
-        page_word(rows, "%s", p->binds);
-        page_seconds(rows, of->tpot_s);
-    }
-}
-
-static void add_load(page *out, const page_serve *of)
-{
-    char text[UNITS_SIZE];
-
-    if (of->points == 0)
-        return;
-    page_section(out, "load", "Latency against load");
-    page_text(out, "Latencies of the first deployment from closed forms, up to the request rate at "
-                   "which it is overloaded.");
-    page_table *rows = page_table_add(out, "load", "TTFT against load",
-                                      "load>share of maximum rate|rate>requests/s|ttft_s>TTFT|"
-                                      "ttft_p99_s>TTFT p99|tpot_s>TPOT|running>running|"
-                                      "out_tok_s>tokens/s|ttft_bound_s>|tpot_bound_s>",
-                                      "serve_ttft");
-    for (int i = 0; i < of->points; i++) {
-        const page_serve_point *const p = &of->point[i];
-
-        page_percent(rows, p->load);
-        page_number(rows, p->rate, "%.4g", p->rate);
-        page_seconds(rows, p->ttft_s);
-        page_seconds(rows, p->ttft_p99_s);
-        page_seconds(rows, p->tpot_s);
-        page_number(rows, p->running, "%.0f", p->running);
-        page_number(rows, p->tokens_per_s, "%s", units_count(p->tokens_per_s, text));
-        page_seconds(rows, of->ttft_s);
-        page_seconds(rows, of->tpot_s);
-    }
-    page_chart_add(out, rows, "serve_tpot", "TPOT against load");
-}
-
-plait_status page_of_serve(const page_serve *of, plait_arena *arena, page **out, plait_error *err)
-{
-    page *made = page_new(arena, "%s on %s: serving", of->model, of->cluster);
-
-    *out = made;
-    PLAIT_TRY(plait_check_allocated(made, err));
-    add_answer(made, of);
-    assume_serve(made, of);
-    add_question(made, of);
-    add_plans(made, of);
-    add_simulated(made, of);
-    add_steps(made, of);
-    add_front(made, of);
-    add_load(made, of);
-    page_grounds(made);
-    page_text(made, "Equation numbers C.350 to C.379 refer to plait's costmodel/README.md.");
     return PLAIT_OK;
+}
+
+static plait_status read_root(const json_cursor *root, plait_arena *arena, void *to,
+                              plait_error *err)
+{
+    page_serve *const out = to;
+    document d = {.root = root, .arena = arena, .err = err};
+    json_cursor curve, simulated;
+    double requests = (double)NAN;
+
+    PLAIT_TRY(json_object(root, "job", &d.job, err));
+    PLAIT_TRY(json_array_optional(root, "plans", &d.plans, err));
+    PLAIT_TRY(json_array_optional(root, "front", &d.front, err));
+    PLAIT_TRY(json_array_optional(root, "load_curve", &curve, err));
+    PLAIT_TRY(json_object_optional(root, "simulated", &simulated, err));
+    if (!json_first(&d.plans, &d.best))
+        return json_fail_key(
+            root, "plans", PLAIT_ERROR_RANGE, err,
+            "expected a deployment that meets all limits, found none; `plait serve` "
+            "prints the closest plan");
+    PLAIT_TRY(json_as_object(&d.best, err));
+    if (!json_is_null(&simulated))
+        requests = number(&d, &simulated, "requests");
+    const double rate = number(&d, &d.job, "rate"), users = number(&d, &d.job, "concurrency");
+
+    d.page = page_new(arena, "%s on %s: serving", word(&d, root, "model", NULL),
+                      word(&d, root, "cluster", NULL));
+    *out = (page_serve){d.page, (int)json_count(&d.plans), (int)json_count(&d.front)};
+    PLAIT_TRY(d.status);
+    PLAIT_TRY(plait_check_allocated(d.page, err));
+    add_answer(&d, rate, users, requests);
+    add_question(&d, rate, users);
+    page_section(d.page, "plans", "Deployments");
+    add_rows(&d, &d.plans, "plans", "Deployments, most tokens/s per GPU first", NULL,
+             plans_columns);
+    if (isfinite(requests))
+        PLAIT_TRY(add_simulated(&d, &simulated, requests, err));
+    PLAIT_TRY(d.status);
+    PLAIT_TRY(add_steps(&d, err));
+    if (json_count(&d.front) > 0) {
+        page_section(d.page, "front", "Throughput against TPOT");
+        page_text(d.page, "Each row is one worker alone. No other worker has both a lower TPOT and "
+                          "more tokens/s per GPU.");
+        add_rows(&d, &d.front, "front", "Tokens/s per GPU against TPOT", "serve_front",
+                 front_columns);
+    }
+    if (json_count(&curve) > 0) {
+        page_section(d.page, "load", "Latency against load");
+        page_text(d.page, "Latencies of the first deployment from closed forms, up to the request "
+                          "rate at which it is overloaded.");
+        page_chart_add(
+            d.page, add_rows(&d, &curve, "load", "TTFT against load", "serve_ttft", load_columns),
+            "serve_tpot", "TPOT against load");
+    }
+    page_grounds(d.page);
+    page_text(d.page, "Equation numbers C.350 to C.379 refer to plait's costmodel/README.md.");
+    return d.status;
+}
+
+plait_status page_of_serve(const char *path, plait_arena *arena, page_serve *out, plait_error *err)
+{
+    return json_load(path, read_root, arena, out, err);
+}
+
+/* Stores whether the job has tokens in and out, as only documents of plait serve have. */
+static plait_status read_kind(const json_cursor *root, plait_arena *arena, void *to,
+                              plait_error *err)
+{
+    json_cursor job;
+
+    (void)arena;
+    PLAIT_TRY(json_object(root, "job", &job, err));
+    *(bool *)to = json_has(&job, "input") && json_has(&job, "output");
+    return PLAIT_OK;
+}
+
+plait_status page_serve_is(const char *path, plait_arena *arena, bool *is, plait_error *err)
+{
+    plait_error inner;
+
+    *is = false;
+    return faults_only(json_load(path, read_kind, arena, is, &inner), &inner, err);
 }

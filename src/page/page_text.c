@@ -176,8 +176,6 @@ void page_as_csv(const page *of, text_builder *out)
     }
 }
 
-/* ---- JSON ---- */
-
 plait_status page_as_json(const page *of, const char **text, size_t *length, plait_error *err)
 {
     json_writer json;

@@ -6,26 +6,6 @@
 
 #include "plait/units.h"
 
-static void write_asked(json_writer *json, const report_capacity *report)
-{
-    const plait_capacity_options *const ask = report->ask;
-    const plait_reliability *const fleet = &ask->fleet;
-
-    json_member_object(json, "asked");
-    JSON_NUMBERS(json, {"tokens", ask->tokens},
-                 {"deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN},
-                 {"budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN},
-                 {"co2_g_per_kwh", ask->co2_g_per_kwh}, {"knee", ask->knee}, {"runs", ask->runs},
-                 {"interruptions_per_node_day", fleet->interruptions_per_node_day},
-                 {"node_loss", fleet->node_loss}, {"repeat", fleet->repeat},
-                 {"straggler", fleet->straggler}, {"detect_s", fleet->detect_s},
-                 {"restart_s", fleet->restart_s}, {"repair_s", fleet->repair_s},
-                 {"node_bytes_per_s", fleet->node_bytes_per_s},
-                 {"most_bytes_per_s", fleet->most_bytes_per_s});
-    json_member_bool(json, "async", fleet->async);
-    json_end_object(json);
-}
-
 void json_degrees_write(json_writer *json, const plait_degrees *degrees)
 {
     char text[PLAIT_VALUE_SIZE];
@@ -106,33 +86,45 @@ static void write_searched(json_writer *json, const report_capacity_cluster *clu
     json_end_object(json);
 }
 
-static void write_cluster(json_writer *json, const report_capacity_cluster *cluster)
-{
-    const plait_cluster *const c = cluster->problem->cluster;
-
-    json_begin_object(json);
-    json_member_string(json, "name", c->name);
-    json_member_number(json, "usd_per_gpu_hour", cluster->usd_per_gpu_hour);
-    json_member_string(json, "price_source",
-                       cluster->price_asked ? "--price" : c->group[0].accelerator->price_source);
-    json_member_number(json, "pue", c->pue);
-    json_member_string(json, "pue_source", c->pue_given ? c->power_source : "default");
-    json_member_array(json, "batches");
-    for (int i = 0; i < cluster->batches; i++)
-        json_write_int64(json, cluster->gbs[i]);
-    json_end_array(json);
-    write_searched(json, cluster);
-    json_end_object(json);
-}
-
 void json_capacity(json_writer *json, const report_capacity *report)
 {
     json_member_version(json);
     json_member_string(json, "model", report->row[0].problem->model->name);
-    write_asked(json, report);
+    const plait_capacity_options *const ask = report->ask;
+    const plait_reliability *const fleet = &ask->fleet;
+    json_member_object(json, "asked");
+    JSON_NUMBERS(json, {"tokens", ask->tokens},
+                 {"deadline_s", ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN},
+                 {"budget_usd", ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN},
+                 {"co2_g_per_kwh", ask->co2_g_per_kwh}, {"knee", ask->knee}, {"runs", ask->runs},
+                 {"interruptions_per_node_day", fleet->interruptions_per_node_day},
+                 {"node_loss", fleet->node_loss}, {"repeat", fleet->repeat},
+                 {"straggler", fleet->straggler}, {"detect_s", fleet->detect_s},
+                 {"restart_s", fleet->restart_s}, {"repair_s", fleet->repair_s},
+                 {"node_bytes_per_s", fleet->node_bytes_per_s},
+                 {"most_bytes_per_s", fleet->most_bytes_per_s});
+    json_member_bool(json, "async", fleet->async);
+    json_end_object(json);
     json_member_array(json, "clusters");
-    for (int c = 0; c < report->clusters; c++)
-        write_cluster(json, &report->cluster[c]);
+    for (int c = 0; c < report->clusters; c++) {
+        const report_capacity_cluster *const cluster = &report->cluster[c];
+        const plait_cluster *const own = cluster->problem->cluster;
+
+        json_begin_object(json);
+        json_member_string(json, "name", own->name);
+        json_member_number(json, "usd_per_gpu_hour", cluster->usd_per_gpu_hour);
+        json_member_string(json, "price_source",
+                           cluster->price_asked ? "--price"
+                                                : own->group[0].accelerator->price_source);
+        json_member_number(json, "pue", own->pue);
+        json_member_string(json, "pue_source", own->pue_given ? own->power_source : "default");
+        json_member_array(json, "batches");
+        for (int i = 0; i < cluster->batches; i++)
+            json_write_int64(json, cluster->gbs[i]);
+        json_end_array(json);
+        write_searched(json, cluster);
+        json_end_object(json);
+    }
     json_end_array(json);
     json_member_string(json, "cost_leaves_out",
                        "storage, network traffic, staff, evaluations, failed experiments");

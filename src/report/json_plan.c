@@ -255,37 +255,6 @@ static void write_routing(json_writer *json, const plait_problem *problem, const
     json_end_object(json);
 }
 
-/* Writes the groups of nodes that the best plan leaves idle, each with the step of the best plan that uses it. */
-static void write_idle(json_writer *json, const report_found *found)
-{
-    if (found->idle_groups == 0)
-        return;
-    json_member_array(json, "idle_groups");
-    for (int i = 0; i < found->idle_groups; i++) {
-        json_begin_object(json);
-        JSON_NUMBERS(
-            json, {"group", found->idle[i].group}, {"gpus", found->idle[i].gpus},
-            {"step_s", found->idle[i].any ? found->idle[i].best.price.step_s : (double)NAN});
-        json_end_object(json);
-    }
-    json_end_array(json);
-}
-
-static void write_fewer(json_writer *json, const plait_problem *problem,
-                        const plait_fewer_gpus *fewer)
-{
-    plait_problem smaller = *problem;
-
-    smaller.job.gpus = fewer->gpus;
-    json_member_object(json, "fewer_gpus");
-    JSON_NUMBERS(json, {"gpus", fewer->gpus}, {"ideal_s", fewer->ideal_s},
-                 {"searched", fewer->searched});
-    json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
-    json_write_key(json, "best");
-    json_point_write(json, &smaller, &fewer->best, 0);
-    json_end_object(json);
-}
-
 void json_search(json_writer *json, const plait_problem *problem, const report_found *found)
 {
     plans_write_question(json, problem);
@@ -310,23 +279,42 @@ void json_search(json_writer *json, const plait_problem *problem, const report_f
     json_end_array(json);
     if (found->result->plans > 0)
         write_routing(json, problem, &found->plan[0]);
-    write_idle(json, found);
+    if (found->idle_groups != 0) {
+        json_member_array(json, "idle_groups");
+        for (int i = 0; i < found->idle_groups; i++) {
+            json_begin_object(json);
+            JSON_NUMBERS(
+                json, {"group", found->idle[i].group}, {"gpus", found->idle[i].gpus},
+                {"step_s", found->idle[i].any ? found->idle[i].best.price.step_s : (double)NAN});
+            json_end_object(json);
+        }
+        json_end_array(json);
+    }
     if (found->result->has_tight) {
         json_write_key(json, "tight");
         json_point_write(json, problem, &found->result->tight_best, 0);
     }
     if (found->refusal != NULL)
         json_member_string(json, "refusal", found->refusal);
-    if (found->fewer != NULL)
-        write_fewer(json, problem, found->fewer);
+    if (found->fewer != NULL) {
+        const plait_fewer_gpus *const fewer = found->fewer;
+        plait_problem smaller = *problem;
+
+        smaller.job.gpus = fewer->gpus;
+        json_member_object(json, "fewer_gpus");
+        JSON_NUMBERS(json, {"gpus", fewer->gpus}, {"ideal_s", fewer->ideal_s},
+                     {"searched", fewer->searched});
+        json_member_string(json, "proof", fewer->proven ? "optimal" : "gap");
+        json_write_key(json, "best");
+        json_point_write(json, &smaller, &fewer->best, 0);
+        json_end_object(json);
+    }
     if (found->closest != NULL) {
         write_plan(json, "closest", problem, found->closest);
         json_member_bool(json, "closest_proven", found->result->closest_proven);
         write_relaxations(json, problem, found->relaxation, found->relaxations);
     }
 }
-
-/* ---- eval ---- */
 
 void json_eval(json_writer *json, const plait_problem *problem, const report_plan *plan,
                const plait_relaxation *way, int ways)

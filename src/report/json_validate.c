@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-/* ---- rows ---- */
-
 /* ---- step time ---- */
 
 static void write_errors(json_writer *json, const plait_errors *errors)
@@ -35,18 +33,12 @@ static void write_groups(json_writer *json, const char *key, const char *what,
     json_end_array(json);
 }
 
-/* ---- without the source ---- */
-
-/* ---- ranking ---- */
-
 static void write_summary_of(json_writer *json, const char *key, const plait_rank_summary *summary)
 {
     json_member_object(json, key);
     JSON_NUMBERS(json, {"mean", summary->mean}, {"median", summary->median});
     json_end_object(json);
 }
-
-/* ---- memory ---- */
 
 static void write_confusion(json_writer *json, const plait_confusion *c)
 {
@@ -57,8 +49,6 @@ static void write_confusion(json_writer *json, const plait_confusion *c)
     json_member_int64(json, "tight", (int64_t)c->tight);
     json_member_number(json, "balanced_accuracy", c->balanced_accuracy);
 }
-
-/* ---- single rows ---- */
 
 /* ---- the whole ---- */
 

@@ -197,8 +197,6 @@ void report_question(const plait_problem *problem, FILE *out)
     fputc('\n', out);
 }
 
-/* ---- degrees ---- */
-
 /* Prints numbers on one line and words on the next, without keys that follow from the others. */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
@@ -318,32 +316,28 @@ static void note_default(bool measured, const char *name, char *list, size_t siz
         report_append(list, size, "%s%s", list[0] != '\0' ? ", " : "", name);
 }
 
-static void note_accelerator(const plait_problem *problem, const plait_accelerator *accelerator,
-                             const plait_degrees *degrees, FILE *out)
-{
-    const plait_precision precision = problem->job.precision;
-    char list[160] = "";
-
-    note_default(accelerator->gemm[precision].measured, "matrix products", list, sizeof list);
-    if (degrees != NULL && degrees->attention >= PLAIT_ATTENTION_FLASH)
-        note_default(accelerator->attention[degrees->attention].measured, "attention", list,
-                     sizeof list);
-    if (model_has_experts(problem->model))
-        note_default(accelerator->grouped[precision].measured, "matrix products of experts", list,
-                     sizeof list);
-    note_default(accelerator->memory_op_measured, "memory-bound kernels", list, sizeof list);
-    if (problem->job.gpus > 1)
-        note_default(accelerator->collective[PLAIT_ALL_REDUCE].measured, "collectives", list,
-                     sizeof list);
-    if (list[0] != '\0')
-        fprintf(out, "note: constants of %s that are defaults, not measured: %s\n",
-                accelerator->name, list);
-}
-
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
-    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++)
-        note_accelerator(problem, problem->cluster->group[g].accelerator, degrees, out);
+    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
+        const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
+        const plait_precision precision = problem->job.precision;
+        char list[160] = "";
+
+        note_default(accelerator->gemm[precision].measured, "matrix products", list, sizeof list);
+        if (degrees != NULL && degrees->attention >= PLAIT_ATTENTION_FLASH)
+            note_default(accelerator->attention[degrees->attention].measured, "attention", list,
+                         sizeof list);
+        if (model_has_experts(problem->model))
+            note_default(accelerator->grouped[precision].measured, "matrix products of experts",
+                         list, sizeof list);
+        note_default(accelerator->memory_op_measured, "memory-bound kernels", list, sizeof list);
+        if (problem->job.gpus > 1)
+            note_default(accelerator->collective[PLAIT_ALL_REDUCE].measured, "collectives", list,
+                         sizeof list);
+        if (list[0] != '\0')
+            fprintf(out, "note: constants of %s that are defaults, not measured: %s\n",
+                    accelerator->name, list);
+    }
     if (!problem->runtime->calibrated)
         fprintf(out, "note: the factors of runtime %s are not fitted to measured steps\n",
                 problem->runtime->name);

@@ -56,8 +56,6 @@ static const char *format_count(double value, char text[UNITS_SIZE])
     return text;
 }
 
-// ---- the question --------------------------------------------------------------------------
-
 void report_capacity_question(const report_capacity *report, FILE *out)
 {
     const plait_capacity_options *const ask = report->ask;
@@ -231,9 +229,22 @@ static const char *searched_gpus_text(const report_capacity *report)
     return words;
 }
 
-/* Prints which numbers of each cluster were searched, and on which assumption. */
-static void print_searched(const report_capacity *report, FILE *out)
+static void print_answers(const report_capacity *report, FILE *out)
 {
+    const plait_capacity_options *const ask = report->ask;
+
+    if (report->verdict.smallest < 0)
+        fputs("no requested number of GPUs meets the requirements\n", out);
+    print_choice(report,
+                 ask->deadline_s > 0.0 && ask->budget_usd > 0.0
+                     ? "smallest within deadline and budget"
+                 : ask->deadline_s > 0.0 ? "smallest within the deadline"
+                 : ask->budget_usd > 0.0 ? "smallest within the budget"
+                                         : "smallest that fits",
+                 searched_gpus_text(report), report->verdict.smallest, out);
+    print_choice(report, ask->deadline_s > 0.0 ? "cheapest within the deadline" : "cheapest",
+                 searched_gpus_text(report), report->verdict.cheapest, out);
+    print_choice(report, "fastest", " among the rows", report->verdict.fastest, out);
     for (int c = 0; c < report->clusters; c++) {
         const report_capacity_cluster *const at = &report->cluster[c];
         const plait_capacity_range_result *const b = at->between;
@@ -255,25 +266,6 @@ static void print_searched(const report_capacity *report, FILE *out)
                 "sequence interpolated from them, and savings below 1 % do not count\n",
                 out);
     }
-}
-
-static void print_answers(const report_capacity *report, FILE *out)
-{
-    const plait_capacity_options *const ask = report->ask;
-
-    if (report->verdict.smallest < 0)
-        fputs("no requested number of GPUs meets the requirements\n", out);
-    print_choice(report,
-                 ask->deadline_s > 0.0 && ask->budget_usd > 0.0
-                     ? "smallest within deadline and budget"
-                 : ask->deadline_s > 0.0 ? "smallest within the deadline"
-                 : ask->budget_usd > 0.0 ? "smallest within the budget"
-                                         : "smallest that fits",
-                 searched_gpus_text(report), report->verdict.smallest, out);
-    print_choice(report, ask->deadline_s > 0.0 ? "cheapest within the deadline" : "cheapest",
-                 searched_gpus_text(report), report->verdict.cheapest, out);
-    print_choice(report, "fastest", " among the rows", report->verdict.fastest, out);
-    print_searched(report, out);
     const bool in_days = any_tie(report, report_capacity_ties_days),
                in_usd = any_tie(report, report_capacity_ties_usd);
     const int with = in_days ? report->answer : report->verdict.cheapest;
@@ -283,75 +275,6 @@ static void print_answers(const report_capacity *report, FILE *out)
                 100.0 * (report->row[with].problem->band.tie - 1.0),
                 in_days ? "the days of the answer" : "", in_days && in_usd ? " or " : "",
                 in_usd ? "the USD of the cheapest" : "");
-}
-
-/* Prints the knee of each cluster: the number of GPUs from which more GPUs gain little. */
-static void print_knees(const report_capacity *report, FILE *out)
-{
-    const int rows = report->rows;
-    char gain[UNITS_SIZE], share[UNITS_SIZE];
-
-    for (int i = 0; i < rows; i++) {
-        const plait_capacity_row *const r = &report->row[i];
-
-        if (!r->knee)
-            continue;
-        fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
-                r->problem->job.gpus, units_percent(fabs(r->gain), gain));
-        if (r->gain < 0.0)
-            fprintf(out, "fewer tokens per day than the previous number\n");
-        else
-            fprintf(out,
-                    "more tokens per day than the previous number, below the limit of %s for twice "
-                    "the GPUs\n",
-                    units_percent(report->ask->knee, share));
-    }
-}
-
-/* Prints interruptions and checkpoints of the answer's run by the closed forms, and times of sampled runs. */
-static void print_run(const report_capacity *report, FILE *out)
-{
-    const plait_capacity_row *const r = &report->row[report->answer];
-    const plait_goodput *const g = &r->goodput;
-    char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE],
-        e[UNITS_SIZE];
-
-    fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
-            report_line(r->problem, &r->plan.degrees, line));
-    fprintf(out,
-            "  an interruption every %s, %.0f in total; a checkpoint of %s every %s takes %s; "
-            "%d spare node%s, %s of the time spent waiting for a node\n",
-            units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s,
-            units_rate(r->checkpoint_bytes, "B", e), units_seconds(g->interval_s, b),
-            units_seconds(g->write_s, c), g->spares, g->spares == 1 ? "" : "s",
-            units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
-    if (!isnan(r->drawn.mean_s))
-        fprintf(out,
-                "  %d simulated runs: 10 %% finish within %s, 50 %% within %s, 90 %% within %s",
-                report->ask->runs, format_days(r->drawn.early_s, a),
-                format_days(r->drawn.middle_s, b), format_days(r->drawn.late_s, c));
-    if (!isnan(r->drawn.finishes))
-        fprintf(out, "; %s meet the deadline", units_percent(r->drawn.finishes, a));
-    if (!isnan(r->drawn.mean_s))
-        fputc('\n', out);
-}
-
-static void print_front(const report_capacity *report, FILE *out)
-{
-    char time[UNITS_SIZE], usd[UNITS_SIZE];
-    const char *before = "\nPareto front of days and USD of the rows: ";
-
-    for (int i = 0; i < report->rows; i++) {
-        const plait_capacity_row *const r = &report->row[i];
-
-        if (!r->front)
-            continue;
-        fprintf(out, "%s%d GPUs of %s (%s, %s)", before, r->problem->job.gpus,
-                r->problem->cluster->name, format_days(r->wall_s, time), format_usd(r->usd, usd));
-        before = "; ";
-    }
-    if (before[0] == ';')
-        fputc('\n', out);
 }
 
 static plait_status print_tornado(const report_capacity *report, FILE *out, plait_error *err)
@@ -443,11 +366,63 @@ static void print_change(const report_capacity *report, FILE *out)
 
 void report_capacity_answer(const report_capacity *report, FILE *out)
 {
+    char time[UNITS_SIZE], usd[UNITS_SIZE], gain[UNITS_SIZE], share[UNITS_SIZE];
+
     print_answers(report, out);
-    print_knees(report, out);
-    print_front(report, out);
+    const int rows = report->rows;
+    for (int i = 0; i < rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        if (!r->knee)
+            continue;
+        fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
+                r->problem->job.gpus, units_percent(fabs(r->gain), gain));
+        if (r->gain < 0.0)
+            fprintf(out, "fewer tokens per day than the previous number\n");
+        else
+            fprintf(out,
+                    "more tokens per day than the previous number, below the limit of %s for twice "
+                    "the GPUs\n",
+                    units_percent(report->ask->knee, share));
+    }
+    const char *before = "\nPareto front of days and USD of the rows: ";
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        if (!r->front)
+            continue;
+        fprintf(out, "%s%d GPUs of %s (%s, %s)", before, r->problem->job.gpus,
+                r->problem->cluster->name, format_days(r->wall_s, time), format_usd(r->usd, usd));
+        before = "; ";
+    }
+    if (before[0] == ';')
+        fputc('\n', out);
     if (report->answer >= 0) {
-        print_run(report, out);
+        // Prints interruptions and checkpoints of the answer's run by the closed forms, and
+        // times of sampled runs.
+        const plait_capacity_row *const r = &report->row[report->answer];
+        const plait_goodput *const g = &r->goodput;
+        char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE],
+            e[UNITS_SIZE];
+
+        fprintf(out, "\n%d GPUs of %s: %s\n", r->problem->job.gpus, r->problem->cluster->name,
+                report_line(r->problem, &r->plan.degrees, line));
+        fprintf(out,
+                "  an interruption every %s, %.0f in total; a checkpoint of %s every %s takes %s; "
+                "%d spare node%s, %s of the time spent waiting for a node\n",
+                units_seconds(g->mtbf_s, a), r->wall_s / g->mtbf_s,
+                units_rate(r->checkpoint_bytes, "B", e), units_seconds(g->interval_s, b),
+                units_seconds(g->write_s, c), g->spares, g->spares == 1 ? "" : "s",
+                units_percent(g->wait_s / (g->mtbf_s + g->detect_s + g->wait_s), d));
+        if (!isnan(r->drawn.mean_s))
+            fprintf(out,
+                    "  %d simulated runs: 10 %% finish within %s, 50 %% within %s, 90 %% within %s",
+                    report->ask->runs, format_days(r->drawn.early_s, a),
+                    format_days(r->drawn.middle_s, b), format_days(r->drawn.late_s, c));
+        if (!isnan(r->drawn.finishes))
+            fprintf(out, "; %s meet the deadline", units_percent(r->drawn.finishes, a));
+        if (!isnan(r->drawn.mean_s))
+            fputc('\n', out);
         print_change(report, out);
     } else {
         print_missing_answer(report, out);

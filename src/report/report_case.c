@@ -126,8 +126,6 @@ plait_status report_cases(const case_study *study, size_t count, FILE *out, plai
     return table_print(rows, 0, out, err);
 }
 
-/* ---- plans ---- */
-
 /* Keys that report_line prints. */
 static const plait_key_set said = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
@@ -152,27 +150,6 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
                       plait_degrees_get(d, key, word, sizeof word));
     }
     return text;
-}
-
-static plait_status print_plans(const case_study *study, const case_priced *priced, FILE *out,
-                                plait_error *err)
-{
-    char text[TEXT_SIZE];
-    table *rows = table_new("row|model@below|>GPUs@below|cluster@below|>seq|>gbs|"
-                            "plan@below");
-
-    for (int r = 0; r < study->rows; r++) {
-        const case_row *const row = &study->row[r];
-
-        table_cell(rows, "%s", row->name);
-        table_cell(rows, "%s", row->model);
-        table_cell(rows, "%d", row->gpus);
-        table_cell(rows, "%s", row->cluster);
-        table_cell(rows, "%d", row->seq);
-        table_cell(rows, "%d", row->gbs);
-        table_cell(rows, "%s", plan_text(row, &priced[r], text));
-    }
-    return table_print(rows, 0, out, err);
 }
 
 /* ---- figures ---- */
@@ -240,33 +217,6 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
     return table_print(rows, 0, out, err);
 }
 
-/* Prints the mean error of each figure that at least two rows have. */
-static void print_means(const case_study *study, const case_priced *priced, FILE *out)
-{
-    bool any = false;
-
-    for (int f = 0; f < CASE_FIGURES; f++) {
-        double sum = 0.0;
-        int count = 0;
-
-        for (int r = 0; r < study->rows; r++) {
-            const double error =
-                case_error((case_figure)f, priced[r].ours[f], priced[r].published[f]);
-            if (!isfinite(error))
-                continue;
-            sum += fabs(error);
-            count++;
-        }
-        if (count < 2)
-            continue;
-        fprintf(out, "%s%s %.1f %s over %d", any ? "; " : "\nmean error: ", case_figure_title[f],
-                100.0 * sum / count, is_in_points(f) ? "points" : "%", count);
-        any = true;
-    }
-    if (any)
-        fputc('\n', out);
-}
-
 /* ---- remarks ---- */
 
 enum { WIDTH = 100 };
@@ -330,12 +280,47 @@ static void print_row_remarks(const case_study *study, const case_priced *priced
 plait_status report_case(const case_study *study, const case_priced *priced, FILE *out,
                          plait_error *err)
 {
+    char text[TEXT_SIZE];
+
     fprintf(out, "%s: %s\n", study->name, study->title);
     print_wrapped(study->source, 0, out);
     fputc('\n', out);
-    PLAIT_TRY(print_plans(study, priced, out, err));
+    table *rows = table_new("row|model@below|>GPUs@below|cluster@below|>seq|>gbs|"
+                            "plan@below");
+    for (int r = 0; r < study->rows; r++) {
+        const case_row *const row = &study->row[r];
+
+        table_cell(rows, "%s", row->name);
+        table_cell(rows, "%s", row->model);
+        table_cell(rows, "%d", row->gpus);
+        table_cell(rows, "%s", row->cluster);
+        table_cell(rows, "%d", row->seq);
+        table_cell(rows, "%d", row->gbs);
+        table_cell(rows, "%s", plan_text(row, &priced[r], text));
+    }
+    PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(print_figures(study, priced, out, err));
-    print_means(study, priced, out);
+    bool any = false;
+    for (int f = 0; f < CASE_FIGURES; f++) {
+        double sum = 0.0;
+        int count = 0;
+
+        for (int r = 0; r < study->rows; r++) {
+            const double error =
+                case_error((case_figure)f, priced[r].ours[f], priced[r].published[f]);
+            if (!isfinite(error))
+                continue;
+            sum += fabs(error);
+            count++;
+        }
+        if (count < 2)
+            continue;
+        fprintf(out, "%s%s %.1f %s over %d", any ? "; " : "\nmean error: ", case_figure_title[f],
+                100.0 * sum / count, is_in_points(f) ? "points" : "%", count);
+        any = true;
+    }
+    if (any)
+        fputc('\n', out);
     print_remarks("Assumed, because not published:", &study->assumed, out);
     print_remarks("Contradictions in the source:", &study->contradicts, out);
     print_remarks("Notes:", &study->notes, out);

@@ -8,16 +8,15 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* ---- the lists ---- */
-
-static plait_status list_clusters(const plait_cluster *cluster, size_t count, FILE *out,
-                                  plait_error *err)
+plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
+                             const plait_accelerator *accelerator, size_t accelerators, FILE *out,
+                             plait_error *err)
 {
-    table *rows = table_new("cluster|accelerator|>GPUs per node|>nodes|>domain GPUs|"
-                            ">rate inside|>rate outside");
     char text[UNITS_SIZE];
 
-    for (size_t i = 0; i < count; i++) {
+    table *rows = table_new("cluster|accelerator|>GPUs per node|>nodes|>domain GPUs|"
+                            ">rate inside|>rate outside");
+    for (size_t i = 0; i < clusters; i++) {
         const plait_cluster *const c = &cluster[i];
         const plait_node_group *const group = &c->group[0];
 
@@ -30,39 +29,24 @@ static plait_status list_clusters(const plait_cluster *cluster, size_t count, FI
         table_cell(rows, "%s",
                    c->levels > 1 ? units_rate(c->level[1].link.bytes_per_s, "B/s", text) : "-");
     }
-    return table_print(rows, 0, out, err);
-}
-
-static plait_status list_accelerators(const plait_accelerator *accelerator, size_t count, FILE *out,
-                                      plait_error *err)
-{
-    table *rows = table_new("accelerator|>memory|>HBM|>bf16|>fp8|>scale-up|constants");
-    char text[UNITS_SIZE];
-
-    for (size_t i = 0; i < count; i++) {
+    PLAIT_TRY(table_print(rows, 0, out, err));
+    fputc('\n', out);
+    table *gpus = table_new("accelerator|>memory|>HBM|>bf16|>fp8|>scale-up|constants");
+    for (size_t i = 0; i < accelerators; i++) {
         const plait_accelerator *const a = &accelerator[i];
 
-        table_cell(rows, "%s", a->name);
-        table_cell(rows, "%s", units_gib(a->memory_bytes, text));
-        table_cell(rows, "%s", units_rate(a->hbm_bytes_per_s, "B/s", text));
-        table_cell(rows, "%s", units_rate(a->peak_flops_per_s[PLAIT_BF16], "FLOP/s", text));
-        table_cell(rows, "%s",
+        table_cell(gpus, "%s", a->name);
+        table_cell(gpus, "%s", units_gib(a->memory_bytes, text));
+        table_cell(gpus, "%s", units_rate(a->hbm_bytes_per_s, "B/s", text));
+        table_cell(gpus, "%s", units_rate(a->peak_flops_per_s[PLAIT_BF16], "FLOP/s", text));
+        table_cell(gpus, "%s",
                    a->peak_flops_per_s[PLAIT_FP8] > 0.0
                        ? units_rate(a->peak_flops_per_s[PLAIT_FP8], "FLOP/s", text)
                        : "-");
-        table_cell(rows, "%s", units_rate(a->scale_up_bytes_per_s, "B/s", text));
-        table_cell(rows, "%s", a->gemm[PLAIT_BF16].measured ? "measured" : "defaults");
+        table_cell(gpus, "%s", units_rate(a->scale_up_bytes_per_s, "B/s", text));
+        table_cell(gpus, "%s", a->gemm[PLAIT_BF16].measured ? "measured" : "defaults");
     }
-    return table_print(rows, 0, out, err);
-}
-
-plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
-                             const plait_accelerator *accelerator, size_t accelerators, FILE *out,
-                             plait_error *err)
-{
-    PLAIT_TRY(list_clusters(cluster, clusters, out, err));
-    fputc('\n', out);
-    PLAIT_TRY(list_accelerators(accelerator, accelerators, out, err));
+    PLAIT_TRY(table_print(gpus, 0, out, err));
     fputs("\nA synthetic cluster is ACCELERATOR:NODESxGPUS, such as h100-80gb-sxm:64x8.\n", out);
     return PLAIT_OK;
 }
@@ -111,40 +95,6 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
     return table_print(rows, 2, out, err);
 }
 
-/* Fills "torus 4x8" with the sides of more than one unit; in "4x8-" the second side has no wrap-around link. */
-static void kind_cell(const plait_level *level, table *rows)
-{
-    const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
-    char text[96];
-    size_t used = (size_t)snprintf(text, sizeof text, "%s", plait_level_kind_name[level->kind]);
-
-    for (int a = 0; sides && a < PLAIT_MAX_SIDES; a++)
-        if (level->side[a] > 1)
-            used += (size_t)snprintf(
-                text + used, sizeof text - used, "%c%d%s", strchr(text, ' ') == NULL ? ' ' : 'x',
-                level->side[a], level->kind == PLAIT_LEVEL_TORUS && !level->wrap[a] ? "-" : "");
-    table_cell(rows, "%s", text);
-}
-
-static plait_status print_levels(const plait_cluster *cluster, FILE *out, plait_error *err)
-{
-    table *rows = table_new("level|kind|>joins|>per GPU|>efficiency|>latency|>oversubscribed");
-    char text[UNITS_SIZE];
-
-    for (int l = 0; l < cluster->levels; l++) {
-        const plait_level *const level = &cluster->level[l];
-
-        table_cell(rows, "%s", level->name);
-        kind_cell(level, rows);
-        table_cell(rows, level->gpus < INT_MAX ? "%d GPUs" : "all", level->gpus);
-        table_cell(rows, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
-        table_cell(rows, "%s", units_percent(level->efficiency, text));
-        table_cell(rows, "%s", units_seconds(level->link.latency_s, text));
-        table_cell(rows, "%.3g", level->oversubscription);
-    }
-    return table_print(rows, 2, out, err);
-}
-
 static void graph_row(const char *name, const plait_graph *graph, bool whole, table *rows)
 {
     char text[UNITS_SIZE];
@@ -161,20 +111,6 @@ static void graph_row(const char *name, const plait_graph *graph, bool whole, ta
     table_cell(rows, "%s", units_rate(graph->bisection_bytes_per_s, "B/s", text));
     table_cell(rows, "%.0f", graph->diameter);
     table_cell(rows, "%.3g", graph->mean_hops);
-}
-
-/* Prints levels of links as graphs, and all of them together (C.110, C.119). */
-static plait_status print_graphs(const plait_cluster *cluster, FILE *out, plait_error *err)
-{
-    table *rows = table_new("level|>units|>links|>bisection|>diameter|>mean hops");
-    const plait_graph all = plait_cluster_graph(cluster);
-
-    for (int l = 0; l < cluster->levels; l++) {
-        const plait_graph graph = plait_level_graph(cluster, l);
-        graph_row(cluster->level[l].name, &graph, false, rows);
-    }
-    graph_row("all", &all, true, rows);
-    return table_print(rows, 2, out, err);
 }
 
 /* ---- what collectives take ---- */
@@ -198,31 +134,25 @@ static void collective_row(const plait_cluster *cluster, plait_collective_op op,
     table_cell(rows, "%s", units_rate(1e9 / seconds * plait_bus_factor(op, ranks), "B/s", text));
 }
 
-/* Lists a node, a scale-up domain if it is larger, and twice the larger of the two. Returns the number of sizes. */
-static int group_sizes(const plait_cluster *cluster, int size[3])
-{
-    const int node = cluster->group[0].gpus_per_node;
-    const int domain = cluster->level[0].gpus;
-    int count = 0, largest = node;
-
-    if (node > 1)
-        size[count++] = node;
-    if (domain > node && domain <= 4096) {
-        size[count++] = domain;
-        largest = domain;
-    }
-    if (cluster->levels > 1 || domain > largest)
-        size[count++] = 2 * largest;
-    return count;
-}
-
 static plait_status print_collectives(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
     table *rows = table_new("collective|>GPUs|>1 MB|>64 MB|>1 GB|>bus bandwidth at 1 GB");
     plait_cluster sized = *cluster;
     char why[256] = "";
     int size[3];
-    const int sizes = group_sizes(cluster, size);
+    // Lists a node, a scale-up domain if it is larger, and twice the larger of the two. Returns
+    // the number of sizes.
+    const int node = cluster->group[0].gpus_per_node;
+    const int domain = cluster->level[0].gpus;
+    int sizes = 0, largest = node;
+    if (node > 1)
+        size[sizes++] = node;
+    if (domain > node && domain <= 4096) {
+        size[sizes++] = domain;
+        largest = domain;
+    }
+    if (cluster->levels > 1 || domain > largest)
+        size[sizes++] = 2 * largest;
 
     for (int i = 0; i < sizes; i++) {
         if (!plait_cluster_priced(cluster, size[i], why, sizeof why))
@@ -239,15 +169,50 @@ static plait_status print_collectives(const plait_cluster *cluster, FILE *out, p
 
 plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
+    char text[UNITS_SIZE];
+
     fprintf(out, "%s\n%s\n", cluster->name, cluster->source);
     for (int g = 0; g < cluster->groups; g++)
         PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
     fputs("\nlinks from the accelerator outwards, bandwidth in one direction:\n", out);
-    PLAIT_TRY(print_levels(cluster, out, err));
+    table *levels = table_new("level|kind|>joins|>per GPU|>efficiency|>latency|>oversubscribed");
+    for (int l = 0; l < cluster->levels; l++) {
+        const plait_level *const level = &cluster->level[l];
+
+        table_cell(levels, "%s", level->name);
+        // Fills "torus 4x8" with the sides of more than one unit; in "4x8-" the second side has
+        // no wrap-around link.
+        const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
+        char kind[96];
+        size_t length =
+            (size_t)snprintf(kind, sizeof kind, "%s", plait_level_kind_name[level->kind]);
+
+        for (int a = 0; sides && a < PLAIT_MAX_SIDES; a++)
+            if (level->side[a] > 1)
+                length += (size_t)snprintf(
+                    kind + length, sizeof kind - length, "%c%d%s",
+                    strchr(kind, ' ') == NULL ? ' ' : 'x', level->side[a],
+                    level->kind == PLAIT_LEVEL_TORUS && !level->wrap[a] ? "-" : "");
+        table_cell(levels, "%s", kind);
+        table_cell(levels, level->gpus < INT_MAX ? "%d GPUs" : "all", level->gpus);
+        table_cell(levels, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
+        table_cell(levels, "%s", units_percent(level->efficiency, text));
+        table_cell(levels, "%s", units_seconds(level->link.latency_s, text));
+        table_cell(levels, "%.3g", level->oversubscription);
+    }
+    PLAIT_TRY(table_print(levels, 2, out, err));
     fputs("\nlevels as graphs, whose nodes are units of the previous level; bisection in both "
           "directions:\n",
           out);
-    PLAIT_TRY(print_graphs(cluster, out, err));
+    // Prints levels of links as graphs, and all of them together (C.110, C.119).
+    table *graphs = table_new("level|>units|>links|>bisection|>diameter|>mean hops");
+    const plait_graph all = plait_cluster_graph(cluster);
+    for (int l = 0; l < cluster->levels; l++) {
+        const plait_graph graph = plait_level_graph(cluster, l);
+        graph_row(cluster->level[l].name, &graph, false, graphs);
+    }
+    graph_row("all", &all, true, graphs);
+    PLAIT_TRY(table_print(graphs, 2, out, err));
     fputs("\ntime of collectives over consecutive ranks:\n", out);
     return print_collectives(cluster, out, err);
 }

@@ -105,26 +105,6 @@ static void add_change(table *rows, const json_change *change)
                    100.0 * (change->to / change->from - 1.0));
 }
 
-static plait_status print_changes(const report_diff *diff, FILE *out, plait_error *err)
-{
-    table *rows = table_new("path|>before|>after|>change");
-    int shown = 0;
-
-    for (int place = 0; place < 2; place++)
-        for (int c = 0; c < diff->changes.count && shown < MOST_SHOWN; c++)
-            if (place_of(diff->kind, diff->changes.change[c].at) == place) {
-                add_change(rows, &diff->changes.change[c]);
-                shown++;
-            }
-    PLAIT_TRY(table_print(rows, 0, out, err));
-    if (shown < diff->changes.count)
-        fprintf(out, "%d more change%s; --json lists all\n", diff->changes.count - shown,
-                diff->changes.count - shown == 1 ? "" : "s");
-    return PLAIT_OK;
-}
-
-/* ---- the rows of an accuracy ---- */
-
 /* Prints the runs whose prediction changed most. */
 static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_error *err)
 {
@@ -157,8 +137,6 @@ static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_e
     return table_print(rows, 2, out, err);
 }
 
-/* ---- the ranking of plans ---- */
-
 /* Writes the keys that distinguish plans: "tp 2, pp 8, ...". */
 static const char *plan_text(const plait_degrees *d, char text[256])
 {
@@ -176,33 +154,10 @@ static const char *plan_text(const plait_degrees *d, char text[256])
     return text;
 }
 
-static plait_status print_ranking(const report_diff *diff, FILE *out, plait_error *err)
-{
-    table *rows;
-    char text[256];
-
-    if (diff->plans == 0)
-        return PLAIT_OK;
-    rows = table_new(">before|>after@stays|>step before|>step after@stays|"
-                     "plan@below");
-    for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
-        const diff_plan *const plan = &diff->plan[i];
-
-        for (int side = 0; side < 2; side++)
-            table_cell(rows, plan->rank[side] > 0 ? "%d" : "-", plan->rank[side]);
-        for (int side = 0; side < 2; side++)
-            table_cell(rows, "%s", units_seconds(plan->step_s[side], text));
-        table_cell(rows, "%s", plan_text(&plan->degrees, text));
-    }
-    fputs("\nrankings of plans before and after:\n", out);
-    return table_print(rows, 2, out, err);
-}
-
-/* ---- the whole ---- */
-
 plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *err)
 {
-    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE];
+    char a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE], text[256];
+    table *ranking;
 
     fprintf(out, "%s, from %s to %s: ", diff->kind, diff->name[0], diff->name[1]);
     if (diff->changes.count == 0) {
@@ -214,12 +169,35 @@ plait_status report_diff_print(const report_diff *diff, FILE *out, plait_error *
         fprintf(out, "before: %s parameters, %s active; after: %s parameters, %s active\n\n",
                 units_count(diff->params[0], a), units_count(diff->active[0], b),
                 units_count(diff->params[1], c), units_count(diff->active[1], d));
-    PLAIT_TRY(print_changes(diff, out, err));
+    table *rows = table_new("path|>before|>after|>change");
+    int shown = 0;
+    for (int place = 0; place < 2; place++)
+        for (int i = 0; i < diff->changes.count && shown < MOST_SHOWN; i++)
+            if (place_of(diff->kind, diff->changes.change[i].at) == place) {
+                add_change(rows, &diff->changes.change[i]);
+                shown++;
+            }
+    PLAIT_TRY(table_print(rows, 0, out, err));
+    if (shown < diff->changes.count)
+        fprintf(out, "%d more change%s; --json lists all\n", diff->changes.count - shown,
+                diff->changes.count - shown == 1 ? "" : "s");
     PLAIT_TRY(print_moved_runs(diff, out, err));
-    return print_ranking(diff, out, err);
-}
+    if (diff->plans == 0)
+        return PLAIT_OK;
+    ranking = table_new(">before|>after@stays|>step before|>step after@stays|"
+                        "plan@below");
+    for (int i = 0; i < diff->plans && i < MOST_SHOWN; i++) {
+        const diff_plan *const plan = &diff->plan[i];
 
-/* ---- JSON ---- */
+        for (int side = 0; side < 2; side++)
+            table_cell(ranking, plan->rank[side] > 0 ? "%d" : "-", plan->rank[side]);
+        for (int side = 0; side < 2; side++)
+            table_cell(ranking, "%s", units_seconds(plan->step_s[side], text));
+        table_cell(ranking, "%s", plan_text(&plan->degrees, text));
+    }
+    fputs("\nrankings of plans before and after:\n", out);
+    return table_print(ranking, 2, out, err);
+}
 
 void json_diff_document(json_writer *json, const report_diff *diff)
 {

@@ -10,8 +10,6 @@
 #include "report/report_private.h"
 #include "report/units.h"
 
-/* ---- changes ---- */
-
 static double gain_of(const doctor_answer *answer, double step_s)
 {
     return 1.0 - step_s / answer->now->cost.step_s;
@@ -113,8 +111,6 @@ plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *
     print_best(answer, out);
     return PLAIT_OK;
 }
-
-/* ---- JSON ---- */
 
 void json_doctor(json_writer *json, const doctor_answer *answer)
 {

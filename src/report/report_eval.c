@@ -6,8 +6,6 @@
 #include "report/report_private.h"
 #include "report/units.h"
 
-/* ---- parts shared with explain ---- */
-
 void report_verdict(const report_plan *plan, FILE *out)
 {
     static const char *const words[] = {"fits", "may run out of memory", "does not fit",
@@ -94,8 +92,6 @@ void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *o
             fputs("a node; capacity unknown (set host.memory_gib in the cluster file)\n", out);
     }
 }
-
-/* ---- eval ---- */
 
 /* Sorts terms by size and prints those of at least half a percent: "matmul 61.2 %, bubble 8.1 %". */
 static void print_shares(report_term *term, int count, double total, FILE *out)

@@ -25,8 +25,6 @@ static double difference_of(double from, double to)
     return fabs(difference) > 1e-9 * fabs(from) ? difference : 0.0;
 }
 
-/* ---- communication ---- */
-
 static plait_status print_communication(const plait_cost *cost, FILE *out, plait_error *err)
 {
     char text[UNITS_SIZE];
@@ -179,8 +177,6 @@ static plait_status print_stages(const report_plan *plan, FILE *out, plait_error
     return table_print(rows, 2, out, err);
 }
 
-/* ---- the pipeline ---- */
-
 static void print_timeline(const report_explained *explained, FILE *out)
 {
     if (explained->timeline == NULL && explained->no_timeline == NULL)
@@ -233,29 +229,6 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
 }
 
 /* ---- what binds ---- */
-
-static void print_binding(const report_plan *plan, FILE *out)
-{
-    const plait_cost *const cost = &plan->cost;
-    const report_term overhead = report_largest_overhead(&cost->step);
-    char value[UNITS_SIZE], share[UNITS_SIZE];
-    report_term term[PLAIT_MEMORY_TERM_COUNT];
-    int largest = 0;
-
-    print_heading("Bottlenecks:", out);
-    fprintf(out,
-            "  time    stage %d is the slowest; largest term besides arithmetic: %s, %s, %s (%s)\n",
-            cost->slowest_stage, overhead.name, units_seconds(overhead.value, value),
-            units_percent(overhead.value / cost->step_s, share), overhead.what);
-    report_memory_term_list(&cost->memory, term);
-    for (int i = 1; i < PLAIT_MEMORY_TERM_COUNT; i++)
-        if (term[i].value > term[largest].value)
-            largest = i;
-    fprintf(out, "  memory  stage %d is the fullest; largest term: %s, %s, %s (%s)\n",
-            cost->fullest_stage, term[largest].name, units_gib(term[largest].value, value),
-            units_percent(term[largest].value / cost->memory.peak_bytes, share),
-            term[largest].what);
-}
 
 /* Orders by gain, largest first, then by name. */
 static int most_first(const void *left, const void *right)
@@ -431,7 +404,26 @@ plait_status report_explain(const plait_problem *problem, const report_explained
         PLAIT_TRY(print_stages(plan, out, err));
         print_timeline(explained, out);
         PLAIT_TRY(print_syncs(problem->runtime, plan, out, err));
-        print_binding(plan, out);
+        const plait_cost *const cost = &plan->cost;
+        const report_term overhead = report_largest_overhead(&cost->step);
+        char value[UNITS_SIZE], share[UNITS_SIZE];
+        report_term term[PLAIT_MEMORY_TERM_COUNT];
+        int largest = 0;
+
+        print_heading("Bottlenecks:", out);
+        fprintf(
+            out,
+            "  time    stage %d is the slowest; largest term besides arithmetic: %s, %s, %s (%s)\n",
+            cost->slowest_stage, overhead.name, units_seconds(overhead.value, value),
+            units_percent(overhead.value / cost->step_s, share), overhead.what);
+        report_memory_term_list(&cost->memory, term);
+        for (int i = 1; i < PLAIT_MEMORY_TERM_COUNT; i++)
+            if (term[i].value > term[largest].value)
+                largest = i;
+        fprintf(out, "  memory  stage %d is the fullest; largest term: %s, %s, %s (%s)\n",
+                cost->fullest_stage, term[largest].name, units_gib(term[largest].value, value),
+                units_percent(term[largest].value / cost->memory.peak_bytes, share),
+                term[largest].what);
         PLAIT_TRY(print_limits(explained, out, err));
         PLAIT_TRY(print_sensitivities(explained, out, err));
     }

@@ -71,8 +71,6 @@ void report_fleet_lacks(const report_fleet *report, int rank, char text[160])
                  plait_serve_bind_name[other->plan.service.binds]);
 }
 
-// ---- the question --------------------------------------------------------------------------
-
 void report_fleet_question(const report_fleet *report, FILE *out)
 {
     const plait_serve_options *const q = report->question;
@@ -215,33 +213,6 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
 
 // ---- tables --------------------------------------------------------------------------------
 
-static plait_status print_hours(const report_fleet *report, FILE *out, plait_error *err)
-{
-    const plait_fleet *const fleet = &report->answer->fleet[0];
-    table *rows = table_new(">hour|>requests/s@stays|>workers@below|>nodes@stays|"
-                            ">spare@1|>TTFT@2|>p99@4|>TPOT@2|>reserved used@3|"
-                            ">elastic used@5");
-    char text[UNITS_SIZE];
-
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
-        const plait_fleet_hour *const hour = &fleet->hour[h];
-
-        table_cell(rows, "%d%s", h, h == fleet->busiest ? "*" : "");
-        table_cell(rows, "%.4g", hour->rate);
-        report_fleet_counts(fleet, hour, text);
-        table_cell(rows, "%s", text);
-        table_cell(rows, "%d", hour->nodes);
-        table_cell(rows, "%d", hour->spare_nodes);
-        table_cell(rows, "%s", units_latency(hour->ttft_s, text));
-        table_cell(rows, "%s", units_latency(hour->ttft_p99_s, text));
-        table_cell(rows, "%s", units_latency(hour->tpot_s, text));
-        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            table_cell(rows, "%.0f %%", 100.0 * hour->used[m]);
-    }
-    fprintf(out, "\n");
-    return table_print(rows, 2, out, err);
-}
-
 static plait_status print_fleets(const report_fleet *report, FILE *out, plait_error *err)
 {
     table *rows = table_new(">#|engine@below|workers@below|>at peak@below|weights@below|"
@@ -293,7 +264,27 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
     }
     fprintf(out, "\n");
     PLAIT_TRY(table_print(rows, 2, out, err));
-    PLAIT_TRY(print_hours(report, out, err));
+    const plait_fleet *const fleet = &report->answer->fleet[0];
+    table *hours = table_new(">hour|>requests/s@stays|>workers@below|>nodes@stays|"
+                             ">spare@1|>TTFT@2|>p99@4|>TPOT@2|>reserved used@3|"
+                             ">elastic used@5");
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
+        const plait_fleet_hour *const hour = &fleet->hour[h];
+
+        table_cell(hours, "%d%s", h, h == fleet->busiest ? "*" : "");
+        table_cell(hours, "%.4g", hour->rate);
+        report_fleet_counts(fleet, hour, text);
+        table_cell(hours, "%s", text);
+        table_cell(hours, "%d", hour->nodes);
+        table_cell(hours, "%d", hour->spare_nodes);
+        table_cell(hours, "%s", units_latency(hour->ttft_s, text));
+        table_cell(hours, "%s", units_latency(hour->ttft_p99_s, text));
+        table_cell(hours, "%s", units_latency(hour->tpot_s, text));
+        for (int m = 0; m < PLAIT_FLEET_MODES; m++)
+            table_cell(hours, "%.0f %%", 100.0 * hour->used[m]);
+    }
+    fprintf(out, "\n");
+    PLAIT_TRY(table_print(hours, 2, out, err));
     PLAIT_TRY(print_fleets(report, out, err));
     fprintf(out, "\nThese are the cheapest fleets %s, from %d deployments of one search",
             report->ask->mode == PLAIT_FLEET_ELASTIC ? "with elastic nodes" : "with reserved nodes",
@@ -312,34 +303,6 @@ static void write_modes(json_writer *json, const char *key, const double value[P
     json_member_object(json, key);
     for (int m = 0; m < PLAIT_FLEET_MODES; m++)
         json_member_number(json, mode_name[m], value[m]);
-    json_end_object(json);
-}
-
-static void write_asked(json_writer *json, const report_fleet *report)
-{
-    const plait_serve_options *const q = report->question;
-    const plait_fleet_options *const ask = report->ask;
-
-    json_member_object(json, "asked");
-    JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
-                 {"prefix_cached", q->load.cached});
-#define X(flag, name)                                                                              \
-    json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
-    PLAIT_SERVE_LIMIT_LIST(X)
-#undef X
-    json_member_int64(json, "gpus", q->gpus);
-    json_member_number(json, "availability", ask->available);
-    if (ask->failures.spares >= 0)
-        json_member_int64(json, "spare_nodes", ask->failures.spares);
-    json_member_string(json, "by", mode_name[ask->mode]);
-    JSON_NUMBERS(json, {"interruptions_per_node_day", ask->failures.interruptions_per_node_day},
-                 {"node_loss", ask->failures.node_loss}, {"repeat", ask->failures.repeat},
-                 {"detect_s", ask->failures.detect_s}, {"restart_s", ask->failures.restart_s},
-                 {"repair_s", ask->failures.repair_s});
-    json_member_array(json, "rates");
-    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
-        json_write_number(json, ask->rate[h]);
-    json_end_array(json);
     json_end_object(json);
 }
 
@@ -424,7 +387,29 @@ void json_fleet(json_writer *json, const report_fleet *report)
     JSON_STRINGS(json, {"model", report->question->model->name},
                  {"cluster", report->question->cluster->name});
     json_member_int64(json, "gpus_per_node", answer->gpus_per_node);
-    write_asked(json, report);
+    const plait_serve_options *const q = report->question;
+    const plait_fleet_options *const ask = report->ask;
+    json_member_object(json, "asked");
+    JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
+                 {"prefix_cached", q->load.cached});
+#define X(flag, name)                                                                              \
+    json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
+    PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+    json_member_int64(json, "gpus", q->gpus);
+    json_member_number(json, "availability", ask->available);
+    if (ask->failures.spares >= 0)
+        json_member_int64(json, "spare_nodes", ask->failures.spares);
+    json_member_string(json, "by", mode_name[ask->mode]);
+    JSON_NUMBERS(json, {"interruptions_per_node_day", ask->failures.interruptions_per_node_day},
+                 {"node_loss", ask->failures.node_loss}, {"repeat", ask->failures.repeat},
+                 {"detect_s", ask->failures.detect_s}, {"restart_s", ask->failures.restart_s},
+                 {"repair_s", ask->failures.repair_s});
+    json_member_array(json, "rates");
+    for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
+        json_write_number(json, ask->rate[h]);
+    json_end_array(json);
+    json_end_object(json);
     JSON_NUMBERS(json, {"considered", answer->considered}, {"divided", answer->divided});
     json_member_array(json, "fleets");
     for (int i = 0; i < answer->fleets; i++)

@@ -6,8 +6,6 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* ---- the list ---- */
-
 plait_status report_models(const plait_model *model, size_t count, FILE *out, plait_error *err)
 {
     table *rows = table_new("model|>parameters|>active|>layers|>hidden|>vocab|>context|"
@@ -32,8 +30,6 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
     }
     return table_print(rows, 0, out, err);
 }
-
-/* ---- one model ---- */
 
 static void mixer_text(const plait_layer *layer, char *text, size_t size)
 {
@@ -103,33 +99,12 @@ static double params_of(const plait_model *model, const plait_layer *layer)
     return block.weights.dense + block.weights.expert;
 }
 
-static plait_status print_kinds(const plait_model *model, FILE *out, plait_error *err)
-{
-    table *rows = table_new(">layers|kind|mixer|feed-forward|>parameters each");
-    char text[120];
-
-    for (int k = 0; k < model->kinds; k++) {
-        int layers = 0;
-
-        for (int i = 0; i < model->layers; i++)
-            layers += model->layer_kind[i] == k;
-        table_cell(rows, "%d", layers);
-        table_cell(rows, "%s", model->kind[k].name);
-        mixer_text(&model->kind[k], text, sizeof text);
-        table_cell(rows, "%s", text);
-        ffn_text(&model->kind[k], text, sizeof text);
-        table_cell(rows, "%s", text);
-        table_cell(rows, "%s", units_count(params_of(model, &model->kind[k]), text));
-    }
-    return table_print(rows, 2, out, err);
-}
-
 plait_status report_model(const plait_model *model, int seq, FILE *out, plait_error *err)
 {
     const double whole = plait_model_flops_per_token(model, seq, false);
     const double skipped = plait_model_skipped_flops_per_token(model, seq);
     const plait_params params = plait_model_params(model);
-    char text[UNITS_SIZE];
+    char text[UNITS_SIZE], cell[120];
 
     fprintf(out, "%s%s%s%s\n", model->name, model->family[0] != '\0' ? " (" : "", model->family,
             model->family[0] != '\0' ? ")" : "");
@@ -137,7 +112,21 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     fprintf(out, "%d layers, hidden %d, vocabulary %d, %s, context %d\n", model->layers,
             model->hidden, model->vocab, model->layer_norm ? "LayerNorm" : "RMSNorm",
             model->max_seq);
-    PLAIT_TRY(print_kinds(model, out, err));
+    table *rows = table_new(">layers|kind|mixer|feed-forward|>parameters each");
+    for (int k = 0; k < model->kinds; k++) {
+        int layers = 0;
+
+        for (int i = 0; i < model->layers; i++)
+            layers += model->layer_kind[i] == k;
+        table_cell(rows, "%d", layers);
+        table_cell(rows, "%s", model->kind[k].name);
+        mixer_text(&model->kind[k], cell, sizeof cell);
+        table_cell(rows, "%s", cell);
+        ffn_text(&model->kind[k], cell, sizeof cell);
+        table_cell(rows, "%s", cell);
+        table_cell(rows, "%s", units_count(params_of(model, &model->kind[k]), cell));
+    }
+    PLAIT_TRY(table_print(rows, 2, out, err));
     fprintf(out, "\nparameters  %s", units_count(params.total, text));
     if (params.active < params.total)
         fprintf(out, ", %s active per token", units_count(params.active, text));

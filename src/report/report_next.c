@@ -12,56 +12,10 @@
 /* Smallest expected gain for which another plan is tried. */
 static const double least_gain = 0.01;
 
-static plait_status print_plans(const next_answer *answer, FILE *out, plait_error *err)
-{
-    table *rows = table_new(">new rank|>rank@stays|>predicted|>measured|>updated@stays|80 % band|"
-                            "plan@below");
-    char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE];
-
-    for (int i = 0; i < answer->plans; i++) {
-        const next_plan *const plan = &answer->plan[answer->order[i]];
-
-        table_cell(rows, "%d", i + 1);
-        table_cell(rows, "%d", plan->rank);
-        table_cell(rows, "%s", units_seconds(plan->predicted_s, text));
-        table_cell(rows, "%s",
-                   plan->measured_s > 0.0 ? units_seconds(plan->measured_s, text) : "-");
-        table_cell(rows, "%s", units_seconds(plan->posterior.step_s, text));
-        table_cell(rows, "%s to %s", units_seconds(plan->posterior.low_s, text),
-                   units_seconds(plan->posterior.high_s, other));
-        table_cell(rows, "%s", report_line(&answer->problem, &plan->degrees, line));
-    }
-    return table_print(rows, 0, out, err);
-}
-
 /* Returns the predicted peak of the measured kind of memory. */
 static double predicted_peak(const next_plan *plan)
 {
     return plan->reserved ? plan->memory.reserved_bytes : plan->memory.allocated_bytes;
-}
-
-/* Prints measured peaks beside predicted ones, with a warning if they exceed the band. */
-static void print_peaks(const next_answer *answer, FILE *out)
-{
-    char found[UNITS_SIZE], expected[UNITS_SIZE];
-
-    for (int i = 0; i < answer->plans; i++) {
-        const next_plan *const plan = &answer->plan[i];
-        const double predicted = predicted_peak(plan);
-
-        if (!(plan->peak_bytes > 0.0))
-            continue;
-        fprintf(out, "plan %d %s %s, predicted %s", plan->rank,
-                plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
-                units_gib(predicted, expected));
-        if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
-            fputs(
-                plan->peak_bytes > plan->memory.capacity_bytes
-                    ? ": above its band and the usable memory; reserve as much more for other plans"
-                    : ": above its band; reserve as much more for other plans",
-                out);
-        fputc('\n', out);
-    }
 }
 
 /* Returns the geometric mean of measured over predicted step times. */
@@ -119,15 +73,47 @@ static void print_advice(const next_answer *answer, FILE *out)
 
 plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
 {
+    char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE], found[UNITS_SIZE],
+        expected[UNITS_SIZE];
+
     report_question(&answer->problem, out);
     fputc('\n', out);
-    PLAIT_TRY(print_plans(answer, out, err));
-    print_peaks(answer, out);
+    table *rows = table_new(">new rank|>rank@stays|>predicted|>measured|>updated@stays|80 % band|"
+                            "plan@below");
+    for (int i = 0; i < answer->plans; i++) {
+        const next_plan *const plan = &answer->plan[answer->order[i]];
+
+        table_cell(rows, "%d", i + 1);
+        table_cell(rows, "%d", plan->rank);
+        table_cell(rows, "%s", units_seconds(plan->predicted_s, text));
+        table_cell(rows, "%s",
+                   plan->measured_s > 0.0 ? units_seconds(plan->measured_s, text) : "-");
+        table_cell(rows, "%s", units_seconds(plan->posterior.step_s, text));
+        table_cell(rows, "%s to %s", units_seconds(plan->posterior.low_s, text),
+                   units_seconds(plan->posterior.high_s, other));
+        table_cell(rows, "%s", report_line(&answer->problem, &plan->degrees, line));
+    }
+    PLAIT_TRY(table_print(rows, 0, out, err));
+    for (int i = 0; i < answer->plans; i++) {
+        const next_plan *const plan = &answer->plan[i];
+        const double predicted = predicted_peak(plan);
+
+        if (!(plan->peak_bytes > 0.0))
+            continue;
+        fprintf(out, "plan %d %s %s, predicted %s", plan->rank,
+                plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
+                units_gib(predicted, expected));
+        if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
+            fputs(
+                plan->peak_bytes > plan->memory.capacity_bytes
+                    ? ": above its band and the usable memory; reserve as much more for other plans"
+                    : ": above its band; reserve as much more for other plans",
+                out);
+        fputc('\n', out);
+    }
     print_advice(answer, out);
     return PLAIT_OK;
 }
-
-/* ---- JSON ---- */
 
 void json_next_answer(json_writer *json, const next_answer *answer)
 {

@@ -181,8 +181,6 @@ plait_status report_ranking(const plait_problem *problem, const report_found *fo
     return table_print(rows, 0, out, err);
 }
 
-/* ---- tries ---- */
-
 plait_status report_tries(const plait_problem *problem, const report_found *found, FILE *out,
                           plait_error *err)
 {

@@ -109,28 +109,6 @@ static plait_status print_front(const plait_problem *problem, const plait_search
 
 /* ---- how it knows ---- */
 
-static void print_proof(const plait_search_result *result, FILE *out)
-{
-    char elapsed[UNITS_SIZE];
-
-    fprintf(
-        out,
-        "\n%lld uniform plans: %lld priced, %lld pruned by lower bounds; %lld priced plans fit, "
-        "%lld are tight\n",
-        (long long)result->points, (long long)result->priced, (long long)result->pruned,
-        (long long)result->fits, (long long)result->tight);
-    if (result->points == 0)
-        fprintf(out, "strategy %s: no uniform plan is legal\n", result->strategy);
-    else if (result->optimal)
-        fprintf(out, "strategy %s: proven, %s\n", result->strategy,
-                result->plans > 0 ? "no other plan of this space is better"
-                                  : "no plan of this space fits");
-    else
-        fprintf(out, "strategy %s: optimality not proven\n", result->strategy);
-    fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
-            result->threads, result->threads == 1 ? "" : "s");
-}
-
 /* Writes a gap; a gap that is open is never written as 0.0 %. */
 static const char *gap_text(double share, char *text)
 {
@@ -242,7 +220,7 @@ static void print_next(const report_found *found, FILE *out)
 plait_status report_search(const plait_problem *problem, const report_found *found, FILE *out,
                            plait_error *err)
 {
-    char capacity[UNITS_SIZE], device[UNITS_SIZE];
+    char capacity[UNITS_SIZE], device[UNITS_SIZE], elapsed[UNITS_SIZE];
 
     report_question(problem, out);
     if (found->refusal != NULL) {
@@ -278,7 +256,23 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     print_tight(problem, found->result, out);
     if (found->fewer != NULL)
         print_fewer(problem, found, out);
-    print_proof(found->result, out);
+    const plait_search_result *const result = found->result;
+    fprintf(
+        out,
+        "\n%lld uniform plans: %lld priced, %lld pruned by lower bounds; %lld priced plans fit, "
+        "%lld are tight\n",
+        (long long)result->points, (long long)result->priced, (long long)result->pruned,
+        (long long)result->fits, (long long)result->tight);
+    if (result->points == 0)
+        fprintf(out, "strategy %s: no uniform plan is legal\n", result->strategy);
+    else if (result->optimal)
+        fprintf(out, "strategy %s: proven, %s\n", result->strategy,
+                result->plans > 0 ? "no other plan of this space is better"
+                                  : "no plan of this space fits");
+    else
+        fprintf(out, "strategy %s: optimality not proven\n", result->strategy);
+    fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
+            result->threads, result->threads == 1 ? "" : "s");
     for (int i = 0; i < found->result->refinements; i++)
         print_refinement(&found->result->refinement[i], out);
     report_confidence(problem,

@@ -287,28 +287,6 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
     }
 }
 
-static plait_status print_parts(const plait_serve_plan *p, FILE *out, plait_error *err)
-{
-    table *rows = table_new("decode step|>time|>share");
-    double sum = 0.0;
-    char a[UNITS_SIZE];
-
-    for (int i = 0; i < PLAIT_STEP_PARTS; i++)
-        sum += p->service.parts[i];
-    for (int i = 0; i < PLAIT_STEP_PARTS; i++) {
-        if (p->service.parts[i] <= 0.0)
-            continue;
-        table_cell(rows, "%s", plait_step_part_name[i]);
-        table_cell(rows, "%s", units_seconds(p->service.parts[i], a));
-        table_cell(rows, "%.1f %%", 100.0 * p->service.parts[i] / sum);
-    }
-    table_cell(rows, "total");
-    table_cell(rows, "%s", units_seconds(sum, a));
-    table_cell(rows, "100.0 %%");
-    fprintf(out, "\n");
-    return table_print(rows, 2, out, err);
-}
-
 /* Prints the measured runs of an engine, and the constants that they do not determine. */
 static void print_engine(const plait_engine *e, FILE *out)
 {
@@ -491,7 +469,24 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (report->missed != NULL)
             fprintf(out, "\n  The simulation misses a requirement: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
-            PLAIT_TRY(print_parts(best, out, err));
+            table *rows = table_new("decode step|>time|>share");
+            double sum = 0.0;
+            char a[UNITS_SIZE];
+
+            for (int i = 0; i < PLAIT_STEP_PARTS; i++)
+                sum += best->service.parts[i];
+            for (int i = 0; i < PLAIT_STEP_PARTS; i++) {
+                if (best->service.parts[i] <= 0.0)
+                    continue;
+                table_cell(rows, "%s", plait_step_part_name[i]);
+                table_cell(rows, "%s", units_seconds(best->service.parts[i], a));
+                table_cell(rows, "%.1f %%", 100.0 * best->service.parts[i] / sum);
+            }
+            table_cell(rows, "total");
+            table_cell(rows, "%s", units_seconds(sum, a));
+            table_cell(rows, "100.0 %%");
+            fprintf(out, "\n");
+            PLAIT_TRY(table_print(rows, 2, out, err));
             if (report->explain)
                 PLAIT_TRY(report_serve_volume(report, best, out, err));
             print_engine(best->engine, out);

@@ -6,8 +6,6 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* ---- what ranks send ---- */
-
 plait_status report_serve_volume(const report_serve *report, const plait_serve_plan *plan,
                                  FILE *out, plait_error *err)
 {
@@ -51,8 +49,6 @@ plait_status report_serve_volume(const report_serve *report, const plait_serve_p
     fprintf(out, "\nCommunication of tp %d pp %d for one request (C.355, C.356)\n", w.tp, w.pp);
     return table_print(rows, 2, out, err);
 }
-
-/* ---- two of them ---- */
 
 static void add_pair(table *rows, const char *what, double a, double b, const char *format)
 {

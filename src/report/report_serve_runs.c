@@ -26,30 +26,6 @@ static double unit_of(int figure)
     return figure == PLAIT_SERVE_RATE ? 1.0 : 1e3;
 }
 
-/* ---- for people ---- */
-
-static plait_status print_errors(const plait_serve_validation *v, FILE *out, plait_error *err)
-{
-    table *rows = table_new("mode|figure|>runs|>median error|>mean|>bias|>within 20 %|"
-                            ">in the band");
-
-    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
-        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
-            const plait_serve_errors *e = &v->errors[m][f];
-            if (e->rows == 0)
-                continue;
-            table_cell(rows, "%s", plait_serve_mode_word[m]);
-            table_cell(rows, "%s", figure_name[f]);
-            table_cell(rows, "%d", e->rows);
-            table_cell(rows, "%.1f %%", 100.0 * e->median);
-            table_cell(rows, "%.1f %%", 100.0 * e->mean);
-            table_cell(rows, "%+.1f %%", 100.0 * e->bias);
-            table_cell(rows, "%.0f %%", 100.0 * e->within);
-            table_cell(rows, f < PLAIT_SERVE_FIGURES ? "%.0f %%" : "-", 100.0 * e->covered);
-        }
-    return table_print(rows, 2, out, err);
-}
-
 plait_status report_serve_validation(const plait_serve_validation *v, FILE *out, plait_error *err)
 {
     fprintf(out, "%s: %d runs predicted, %d rejected, %d not trusted\n\n", v->runs->name, v->priced,
@@ -58,7 +34,23 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
         fprintf(
             out,
             "each run is predicted by an engine profile that is fitted to other sources only\n\n");
-    PLAIT_TRY(print_errors(v, out, err));
+    table *errors = table_new("mode|figure|>runs|>median error|>mean|>bias|>within 20 %|"
+                              ">in the band");
+    for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
+        for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
+            const plait_serve_errors *e = &v->errors[m][f];
+            if (e->rows == 0)
+                continue;
+            table_cell(errors, "%s", plait_serve_mode_word[m]);
+            table_cell(errors, "%s", figure_name[f]);
+            table_cell(errors, "%d", e->rows);
+            table_cell(errors, "%.1f %%", 100.0 * e->median);
+            table_cell(errors, "%.1f %%", 100.0 * e->mean);
+            table_cell(errors, "%+.1f %%", 100.0 * e->bias);
+            table_cell(errors, "%.0f %%", 100.0 * e->within);
+            table_cell(errors, f < PLAIT_SERVE_FIGURES ? "%.0f %%" : "-", 100.0 * e->covered);
+        }
+    PLAIT_TRY(table_print(errors, 2, out, err));
     if (v->choices > 0)
         fprintf(out,
                 "\nThe run predicted as fastest under a bound on TPOT, in %d groups of runs: %.1f "
@@ -88,8 +80,6 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
     }
     return PLAIT_OK;
 }
-
-/* ---- for machines ---- */
 
 void json_serve_validation(json_writer *json, const plait_serve_validation *v)
 {

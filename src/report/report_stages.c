@@ -28,12 +28,18 @@ static bool stages_equal(const plait_stage *a, const plait_stage *b)
     return true;
 }
 
-/* Prints choices of recomputation in the order of their first layers: " full in 4 layers, none in 6". */
-static void print_layers(const plait_stage *stage, FILE *out)
+static void print_choices(const plait_plan *plan, int first, int last, FILE *out)
 {
-    plait_degrees one = stage->degrees;
+    const plait_stage *const stage = &plan->stage[first];
     char text[96];
 
+    if (first == last)
+        fprintf(out, "stage %d recomputes", first);
+    else
+        fprintf(out, "stages %d to %d recompute", first, last);
+    // Prints choices of recomputation in the order of their first layers: " full in 4 layers,
+    // none in 6".
+    plait_degrees one = stage->degrees;
     for (int i = 0, printed = 0; i < stage->layers; i++) {
         int before = 0, count = 0;
 
@@ -52,41 +58,24 @@ static void print_layers(const plait_stage *stage, FILE *out)
                              : " layers");
         printed++;
     }
-}
-
-/* Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6". */
-static void print_cuts(const plait_stage *stage, FILE *out)
-{
-    for (int first = 0, next; stage_cuts(stage) && first < stage->layers; first = next) {
-        const plait_cut cut = plait_cut_of(stage, first);
-
-        for (next = first + 1; next < stage->layers; next++)
-            if (!cut_same(plait_cut_of(stage, next), cut))
-                break;
-        fprintf(out, "%s tp %d, ZeRO %d in %d%s", first > 0 ? "," : ";", cut.tp, cut.zero,
-                next - first,
-                first > 0   ? ""
-                : next == 1 ? " layer"
-                            : " layers");
-    }
-}
-
-static void print_choices(const plait_plan *plan, int first, int last, FILE *out)
-{
-    const plait_stage *const stage = &plan->stage[first];
-    char text[96];
-
-    if (first == last)
-        fprintf(out, "stage %d recomputes", first);
-    else
-        fprintf(out, "stages %d to %d recompute", first, last);
-    print_layers(stage, out);
     for (int key = 0; key < PLAIT_KEYS; key++)
         if ((PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
             !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
             fprintf(out, "; %s %s", plait_keys[key].name,
                     plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
-    print_cuts(stage, out);
+    // Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
+    for (int layer = 0, end; stage_cuts(stage) && layer < stage->layers; layer = end) {
+        const plait_cut cut = plait_cut_of(stage, layer);
+
+        for (end = layer + 1; end < stage->layers; end++)
+            if (!cut_same(plait_cut_of(stage, end), cut))
+                break;
+        fprintf(out, "%s tp %d, ZeRO %d in %d%s", layer > 0 ? "," : ";", cut.tp, cut.zero,
+                end - layer,
+                layer > 0  ? ""
+                : end == 1 ? " layer"
+                           : " layers");
+    }
     fputc('\n', out);
 }
 
@@ -139,40 +128,6 @@ static const char *recompute_text(const plait_plan *plan, int first, int end, ch
     return plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, text, CELL_SIZE);
 }
 
-/* Fills stages, layers and degrees of one run, its fullest GPU, and the share of the step that it computes. */
-static void print_run(const plait_problem *problem, const report_plan *plan, int first, int end,
-                      table *rows)
-{
-    const plait_degrees *const d = &plan->plan.stage[first].degrees;
-    const int m = plait_degrees_microbatches(d, problem->job.gbs),
-              g = plan->plan.stage[first].group;
-    int least = plan->plan.stage[first].layers, most = 0;
-    double peak = 0.0, busy_s = 0.0;
-    char text[CELL_SIZE], memory[UNITS_SIZE], share[UNITS_SIZE];
-
-    for (int s = first; s < end; s++) {
-        const int layers = plan->plan.stage[s].layers;
-        const plait_stage_cost *const cost = &plan->cost.stage[s];
-
-        least = layers < least ? layers : least;
-        most = layers > most ? layers : most;
-        peak = cost->memory_bytes > peak ? cost->memory_bytes : peak;
-        busy_s += cost->forward_s + cost->backward_s;
-    }
-    table_cell(rows, "%d", g);
-    table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
-    table_cell(rows, "%d", (end - first) * d->tp * d->cp * d->dp);
-    table_cell(rows, "%s", range_text(first, end - 1, text));
-    table_cell(rows, "%s", range_text(least, most, text));
-    table_cell(rows, "%d", d->tp);
-    table_cell(rows, "%d", d->dp);
-    table_cell(rows, "%d", d->mbs);
-    table_cell(rows, "%s", recompute_text(&plan->plan, first, end, text));
-    table_cell(rows, "%s", units_gib(peak, memory));
-    table_cell(rows, "%s", units_percent(m * busy_s / (end - first) / plan->cost.step_s, share));
-    table_cell(rows, "%d", d->cp);
-}
-
 plait_status report_groups(const plait_problem *problem, const report_plan *plan, const char *which,
                            FILE *out, plait_error *err)
 {
@@ -196,8 +151,39 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
         }
         for (int first = 0; first < plan->plan.stages; first = end) {
             end = end_of_run(&plan->plan, first);
-            if (plan->plan.stage[first].group == g)
-                print_run(problem, plan, first, end, rows);
+            if (plan->plan.stage[first].group == g) {
+                // Fills stages, layers and degrees of one run, its fullest GPU, and the share
+                // of the step that it computes.
+                const plait_degrees *const d = &plan->plan.stage[first].degrees;
+                const int m = plait_degrees_microbatches(d, problem->job.gbs),
+                          group = plan->plan.stage[first].group;
+                int least = plan->plan.stage[first].layers, most = 0;
+                double peak = 0.0, busy_s = 0.0;
+                char text[CELL_SIZE], memory[UNITS_SIZE], share[UNITS_SIZE];
+
+                for (int s = first; s < end; s++) {
+                    const int layers = plan->plan.stage[s].layers;
+                    const plait_stage_cost *const cost = &plan->cost.stage[s];
+
+                    least = layers < least ? layers : least;
+                    most = layers > most ? layers : most;
+                    peak = cost->memory_bytes > peak ? cost->memory_bytes : peak;
+                    busy_s += cost->forward_s + cost->backward_s;
+                }
+                table_cell(rows, "%d", group);
+                table_cell(rows, "%s", problem->cluster->group[group].accelerator->name);
+                table_cell(rows, "%d", (end - first) * d->tp * d->cp * d->dp);
+                table_cell(rows, "%s", range_text(first, end - 1, text));
+                table_cell(rows, "%s", range_text(least, most, text));
+                table_cell(rows, "%d", d->tp);
+                table_cell(rows, "%d", d->dp);
+                table_cell(rows, "%d", d->mbs);
+                table_cell(rows, "%s", recompute_text(&plan->plan, first, end, text));
+                table_cell(rows, "%s", units_gib(peak, memory));
+                table_cell(rows, "%s",
+                           units_percent(m * busy_s / (end - first) / plan->cost.step_s, share));
+                table_cell(rows, "%d", d->cp);
+            }
         }
     }
     return table_print(rows, 2, out, err);

@@ -200,35 +200,7 @@ static table_room *widest_to_wrap(const table *rows)
     return widest;
 }
 
-/* Spare columns are left out before any text is wrapped, other columns only if wrapping is not enough. */
-static void fit_columns(table *rows, size_t room)
-{
-    size_t c;
-
-    while (room > 0 && (c = next_to_leave(rows)) != 0 &&
-           table_width(rows, rows->column[c].leaves <= 0) > room)
-        rows->column[c].place = rows->column[c].leaves < 0 ? BELOW : LEFT_OUT;
-    while (room > 0 && table_width(rows, false) > room && widest_to_wrap(rows) != NULL)
-        widest_to_wrap(rows)->width--;
-}
-
 /* ---- printing ---- */
-
-/* Blanks are delayed until text follows, so that no line ends with blanks. */
-static void print_cell(const table_room *column, const char *text, size_t length, size_t *blanks,
-                       FILE *out)
-{
-    const size_t rest = column->width > length ? column->width - length : 0;
-    const size_t before = column->right ? rest : 0;
-
-    if (length > 0) {
-        fprintf(out, "%*s%.*s", (int)(*blanks + before), "", (int)length, text);
-        *blanks = 0;
-    } else {
-        *blanks += before;
-    }
-    *blanks += rest - before + GAP;
-}
 
 /* Prints one line of a row, and advances each cell past its printed part. */
 static void print_line(table *rows, const char **cell, bool first, int indent, FILE *out)
@@ -245,7 +217,17 @@ static void print_line(table *rows, const char **cell, bool first, int indent, F
         length = strlen(cell[c]) + hang > column->width ? lines_cut(cell[c], column->width - hang)
                                                         : strlen(cell[c]);
         blanks += hang;
-        print_cell(column, cell[c], length, &blanks, out);
+        // Blanks are delayed until text follows, so that no line ends with blanks.
+        const size_t rest = column->width > length ? column->width - length : 0;
+        const size_t before = column->right ? rest : 0;
+
+        if (length > 0) {
+            fprintf(out, "%*s%.*s", (int)(blanks + before), "", (int)length, cell[c]);
+            blanks = 0;
+        } else {
+            blanks += before;
+        }
+        blanks += rest - before + GAP;
         blanks -= hang;
         cell[c] += length + strspn(cell[c] + length, " ");
     }
@@ -260,50 +242,6 @@ static bool any_left(const table *rows, const char *const *cell)
     return false;
 }
 
-/* Prints the columns that left the row and define it: "split even, workers 2 x tp 4". */
-static void print_below(const table *rows, size_t first, int indent, size_t room, FILE *out)
-{
-    enum { LINE_SIZE = 4096 };
-    char line[LINE_SIZE];
-    size_t used = 0;
-
-    for (size_t c = 0; c < rows->columns; c++) {
-        const char *const title = rows->cell[c], *const text = rows->cell[first + c];
-
-        if (rows->column[c].place != BELOW || text[0] == '\0' || text_equal(text, "-"))
-            continue;
-        used += (size_t)text_format(line + used, LINE_SIZE - used, "%*s%s%s%s",
-                                    used == 0 ? indent + BELOW_INDENT : 0, "", used > 0 ? ", " : "",
-                                    title, title[0] != '\0' ? " " : "");
-        used += (size_t)text_format(line + used, LINE_SIZE - used, "%s", text);
-    }
-    if (used > 0)
-        lines_print(line, room + (size_t)indent, out);
-}
-
-static void print_row(table *rows, const char **cell, size_t first, int indent, FILE *out)
-{
-    for (size_t c = 0; c < rows->columns; c++)
-        cell[c] = first + c < rows->cells ? rows->cell[first + c] : "";
-    print_line(rows, cell, true, indent, out);
-    while (any_left(rows, cell))
-        print_line(rows, cell, false, indent, out);
-}
-
-static void print_left_out(const table *rows, int indent, FILE *out)
-{
-    const char *lead = "no room for ";
-
-    for (size_t c = 0; c < rows->columns; c++) {
-        if (rows->column[c].place != LEFT_OUT || rows->cell[c][0] == '\0')
-            continue;
-        fprintf(out, "%*s%s%s", lead[0] == 'n' ? indent : 0, "", lead, rows->cell[c]);
-        lead = ", ";
-    }
-    if (lead[0] == ',')
-        fputs("; --wide shows all\n", out);
-}
-
 plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
 {
     const size_t width = lines_width(out), inside = (size_t)indent;
@@ -312,13 +250,51 @@ plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
     const char **cell = failed ? NULL : calloc(rows->columns, sizeof *cell);
 
     if (cell != NULL && rows->cells > rows->columns) {
-        fit_columns(rows, room);
+        // Spare columns are left out before any text is wrapped, other columns only if wrapping
+        // is not enough.
+        size_t leaving;
+
+        while (room > 0 && (leaving = next_to_leave(rows)) != 0 &&
+               table_width(rows, rows->column[leaving].leaves <= 0) > room)
+            rows->column[leaving].place = rows->column[leaving].leaves < 0 ? BELOW : LEFT_OUT;
+        while (room > 0 && table_width(rows, false) > room && widest_to_wrap(rows) != NULL)
+            widest_to_wrap(rows)->width--;
         for (size_t c = 0; c < rows->cells; c += rows->columns) {
-            print_row(rows, cell, c, indent, out);
-            if (c > 0)
-                print_below(rows, c, indent, room, out);
+            for (size_t k = 0; k < rows->columns; k++)
+                cell[k] = c + k < rows->cells ? rows->cell[c + k] : "";
+            print_line(rows, cell, true, indent, out);
+            while (any_left(rows, cell))
+                print_line(rows, cell, false, indent, out);
+            if (c > 0) {
+                enum { LINE_SIZE = 4096 };
+                char line[LINE_SIZE];
+                size_t used = 0;
+
+                for (size_t k = 0; k < rows->columns; k++) {
+                    const char *const title = rows->cell[k], *const text = rows->cell[c + k];
+
+                    if (rows->column[k].place != BELOW || text[0] == '\0' || text_equal(text, "-"))
+                        continue;
+                    used += (size_t)text_format(line + used, LINE_SIZE - used, "%*s%s%s%s",
+                                                used == 0 ? indent + BELOW_INDENT : 0, "",
+                                                used > 0 ? ", " : "", title,
+                                                title[0] != '\0' ? " " : "");
+                    used += (size_t)text_format(line + used, LINE_SIZE - used, "%s", text);
+                }
+                if (used > 0)
+                    lines_print(line, room + (size_t)indent, out);
+            }
         }
-        print_left_out(rows, indent, out);
+        const char *lead = "no room for ";
+
+        for (size_t c = 0; c < rows->columns; c++) {
+            if (rows->column[c].place != LEFT_OUT || rows->cell[c][0] == '\0')
+                continue;
+            fprintf(out, "%*s%s%s", lead[0] == 'n' ? indent : 0, "", lead, rows->cell[c]);
+            lead = ", ";
+        }
+        if (lead[0] == ',')
+            fputs("; --wide shows all\n", out);
     }
     free(cell);
     table_free(rows);

@@ -99,26 +99,6 @@ plait_status report_left_out(const plait_evidence *evidence, FILE *out, plait_ar
 
 /* ---- ranking ---- */
 
-static plait_status print_ranks(const plait_validation *v, FILE *out, plait_error *err)
-{
-    table *rows;
-
-    if (v->sweeps == 0)
-        return PLAIT_OK;
-    rows = table_new("|>Spearman|>Kendall|>regret|>beyond noise");
-    for (int median = 0; median < 2; median++) {
-        table_cell(rows, median ? "median" : "mean");
-        number_cell(rows, "%.3f", median ? v->spearman.median : v->spearman.mean);
-        number_cell(rows, "%.3f", median ? v->kendall.median : v->kendall.mean);
-        number_cell(rows, "%.1f %%", 100.0 * (median ? v->regret.median : v->regret.mean));
-        number_cell(rows, "%.1f %%",
-                    100.0 * (median ? v->regret_beyond_noise.median : v->regret_beyond_noise.mean));
-    }
-    fprintf(out, "\nranking, %zu sweeps of at least %d timed plans:\n", v->sweeps,
-            PLAIT_SWEEP_LEAST);
-    return table_print(rows, 2, out, err);
-}
-
 static void replay_cells(table *rows, const char *name, const double regret[PLAIT_REPLAYS])
 {
     table_cell(rows, "%s", name);
@@ -285,35 +265,54 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
     return text;
 }
 
-static plait_status print_worst(const plait_validation *v, FILE *out, plait_error *err)
+plait_status report_validation(const plait_validation *v, plait_run_key by, FILE *out,
+                               plait_error *err)
 {
     table *rows;
     char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[REPORT_TERMS_SIZE],
         plan[REPORT_TERMS_SIZE];
 
-    if (v->worst_count == 0)
-        return PLAIT_OK;
-    rows = table_new("row|>measured|>predicted|>error@stays|plan@below|"
-                     "predicted terms");
-    for (size_t i = 0; i < v->worst_count; i++) {
-        const plait_run_price *const price = &v->price[v->worst[i]];
-        const plait_run *const run = price->run;
-
-        table_cell(rows, "%s", run->id);
-        table_cell(rows, "%s", units_seconds(run->step_s, measured));
-        table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
-        number_cell(rows, "%+.1f %%", 100.0 * (price->cost.step_s / run->step_s - 1.0));
-        table_cell(rows, "%s", report_run_plan(price, plan));
-        table_cell(rows, "%s", report_run_terms(&price->cost, terms));
+    fprintf(out, "%s: %zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced\n",
+            v->runs->name, v->runs->count, v->priced, v->timed, v->timed_priced);
+    PLAIT_TRY(print_times(v, by, out, err));
+    if (v->left_outs > 0)
+        PLAIT_TRY(print_left_out(v->left_out, v->left_outs, &v->left_out_total, out, err));
+    if (v->sweeps != 0) {
+        rows = table_new("|>Spearman|>Kendall|>regret|>beyond noise");
+        for (int median = 0; median < 2; median++) {
+            table_cell(rows, median ? "median" : "mean");
+            number_cell(rows, "%.3f", median ? v->spearman.median : v->spearman.mean);
+            number_cell(rows, "%.3f", median ? v->kendall.median : v->kendall.mean);
+            number_cell(rows, "%.1f %%", 100.0 * (median ? v->regret.median : v->regret.mean));
+            number_cell(rows, "%.1f %%",
+                        100.0 *
+                            (median ? v->regret_beyond_noise.median : v->regret_beyond_noise.mean));
+        }
+        fprintf(out, "\nranking, %zu sweeps of at least %d timed plans:\n", v->sweeps,
+                PLAIT_SWEEP_LEAST);
+        PLAIT_TRY(table_print(rows, 2, out, err));
     }
-    fputs("\nworst rows:\n", out);
-    return table_print(rows, 2, out, err);
-}
+    PLAIT_TRY(print_replay(v, out, err));
+    PLAIT_TRY(print_regrets(v, out, err));
+    PLAIT_TRY(print_memory(v, out, err));
+    PLAIT_TRY(print_confusions(v, out, err));
+    if (v->worst_count != 0) {
+        rows = table_new("row|>measured|>predicted|>error@stays|plan@below|"
+                         "predicted terms");
+        for (size_t i = 0; i < v->worst_count; i++) {
+            const plait_run_price *const price = &v->price[v->worst[i]];
+            const plait_run *const run = price->run;
 
-static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_error *err)
-{
-    table *rows;
-
+            table_cell(rows, "%s", run->id);
+            table_cell(rows, "%s", units_seconds(run->step_s, measured));
+            table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
+            number_cell(rows, "%+.1f %%", 100.0 * (price->cost.step_s / run->step_s - 1.0));
+            table_cell(rows, "%s", report_run_plan(price, plan));
+            table_cell(rows, "%s", report_run_terms(&price->cost, terms));
+        }
+        fputs("\nworst rows:\n", out);
+        PLAIT_TRY(table_print(rows, 2, out, err));
+    }
     if (v->reasons == 0)
         return PLAIT_OK;
     rows = table_new(">rows|first row@below|reason@below");
@@ -324,21 +323,4 @@ static plait_status print_unpriced(const plait_validation *v, FILE *out, plait_e
     }
     fputs("\nrows without a price:\n", out);
     return table_print(rows, 2, out, err);
-}
-
-plait_status report_validation(const plait_validation *v, plait_run_key by, FILE *out,
-                               plait_error *err)
-{
-    fprintf(out, "%s: %zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced\n",
-            v->runs->name, v->runs->count, v->priced, v->timed, v->timed_priced);
-    PLAIT_TRY(print_times(v, by, out, err));
-    if (v->left_outs > 0)
-        PLAIT_TRY(print_left_out(v->left_out, v->left_outs, &v->left_out_total, out, err));
-    PLAIT_TRY(print_ranks(v, out, err));
-    PLAIT_TRY(print_replay(v, out, err));
-    PLAIT_TRY(print_regrets(v, out, err));
-    PLAIT_TRY(print_memory(v, out, err));
-    PLAIT_TRY(print_confusions(v, out, err));
-    PLAIT_TRY(print_worst(v, out, err));
-    return print_unpriced(v, out, err);
 }
