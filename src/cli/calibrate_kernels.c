@@ -51,8 +51,7 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
             table_free(rows);
             return plait_fail_nomem(err);
         }
-        table_cell(rows, "%s", block->name);
-        table_cell(rows, "%d", block->errors.points);
+        TABLE_ROW(rows, as_text(block->name), as_int(block->errors.points));
         error_cell(rows, block->errors.fitted);
         error_cell(rows, block->errors.held);
         error_cell(rows, block->errors.held_large);

@@ -18,17 +18,14 @@
 plait_status calibrate_print_site(const site_result *result, FILE *out, plait_error *err)
 {
     table *rows = table_new("run|>measured|>before|>error|>after|>error");
-    char text[UNITS_SIZE];
 
     for (size_t i = 0; i < result->runs; i++) {
         const site_run *r = &result->run[i];
 
-        table_cell(rows, "%s", r->name);
-        table_cell(rows, "%s", units_seconds(r->measured_s, text));
-        table_cell(rows, "%s", units_seconds(r->before_s, text));
-        table_cell(rows, "%+.1f %%", 100.0 * (r->before_s / r->measured_s - 1.0));
-        table_cell(rows, "%s", units_seconds(r->after_s, text));
-        table_cell(rows, "%+.1f %%", 100.0 * (r->after_s / r->measured_s - 1.0));
+        TABLE_ROW(rows, as_text(r->name), as_seconds(r->measured_s), as_seconds(r->before_s),
+                  as_format("%+.1f %%", 100.0 * (r->before_s / r->measured_s - 1.0)),
+                  as_seconds(r->after_s),
+                  as_format("%+.1f %%", 100.0 * (r->after_s / r->measured_s - 1.0)));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     fprintf(out, "\n");

@@ -176,15 +176,13 @@ static plait_status fit_runtime(const char *software, int variant, const char *r
     for (int i = 0; i < result.numbers; i++) {
         const fit_number *n = &result.number[i];
 
-        table_cell(rows, "%s", n->key);
-        table_cell(rows, "%.3g", result.was[i] / n->unit);
-        table_cell(rows, "%.3g", profile_number(&result, i) / n->unit);
-        table_cell(rows, "%.3g", result.parent[i] / n->unit);
-        table_cell(rows, "%.0f %%", 100.0 * expm1(n->spread));
-        table_cell(rows, "%s",
-                   result.runs > 0 && n->determined ? "yes"
-                   : result.variant > 0             ? "no, value of the software"
-                                                    : "no, value of the family");
+        TABLE_ROW(rows, as_text(n->key), as_format("%.3g", result.was[i] / n->unit),
+                  as_format("%.3g", profile_number(&result, i) / n->unit),
+                  as_format("%.3g", result.parent[i] / n->unit),
+                  as_format("%.0f %%", 100.0 * expm1(n->spread)),
+                  as_text(result.runs > 0 && n->determined ? "yes"
+                          : result.variant > 0             ? "no, value of the software"
+                                                           : "no, value of the family"));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(profile_apply(&result, tree, arena, err));

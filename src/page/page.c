@@ -284,35 +284,15 @@ void page_number(page_table *rows, double value, const char *fmt, ...)
     va_end(args);
 }
 
-void page_count(page_table *rows, double count)
+void page_row(page_table *rows, const table_value *cells, size_t count)
 {
-    page_number(rows, count, "%.0f", count);
-}
+    char text[VALUE_SIZE];
 
-void page_seconds(page_table *rows, double seconds)
-{
-    char text[UNITS_SIZE];
-
-    page_number(rows, seconds, "%s", units_seconds(seconds, text));
-}
-
-void page_gib(page_table *rows, double bytes)
-{
-    char text[UNITS_SIZE];
-
-    page_number(rows, bytes, "%s", units_gib(bytes, text));
-}
-
-void page_percent(page_table *rows, double share)
-{
-    char text[UNITS_SIZE];
-
-    page_number(rows, share, "%s", units_percent(share, text));
-}
-
-void page_signed_percent(page_table *rows, double share)
-{
-    page_number(rows, share, "%+.1f %%", 100.0 * share);
+    for (size_t c = 0; c < count; c++)
+        if (cells[c].text != NULL)
+            page_word(rows, "%s", cells[c].text);
+        else
+            page_number(rows, cells[c].number, "%s", cell_text(&cells[c], text));
 }
 
 plait_status page_write(page *of, page_form form, const char **text, size_t *length,

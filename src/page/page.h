@@ -8,8 +8,7 @@
  *     page_assume(about, "precision", "%s", "bf16");
  *     page_section(about, "plans", "Plans");
  *     plans = page_table_add(about, "ranking", "The best plans", "rank>plan|step_s>step", NULL);
- *     page_count(plans, 1);
- *     page_seconds(plans, 9.87);
+ *     PAGE_ROW(plans, as_int(1), as_seconds(9.87));
  *     ...
  *     PLAIT_TRY(page_write(about, PAGE_HTML, &text, &length, err));
  *
@@ -25,6 +24,7 @@
 
 #include "plait/arena.h"
 #include "plait/error.h"
+#include "report/units.h"
 
 typedef struct page page;
 typedef struct page_table page_table;
@@ -87,14 +87,13 @@ page_table *page_table_add(page *of, const char *id, const char *caption, const 
 /** Adds another chart of a table that is already on the page. */
 void page_chart_add(page *of, const page_table *rows, const char *chart, const char *caption);
 
+/** Fills the next cells of a table. */
+void page_row(page_table *rows, const table_value *cells, size_t count);
+#define PAGE_ROW(rows, ...) page_row(rows, CELLS(__VA_ARGS__))
+
 /* Fill the next cell of a table. NaN is "-" in texts and null in data. */
 void page_word(page_table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 void page_number(page_table *rows, double value, const char *fmt, ...) PLAIT_PRINTF(3, 4);
-void page_count(page_table *rows, double count);
-void page_seconds(page_table *rows, double seconds);
-void page_gib(page_table *rows, double bytes);
-void page_percent(page_table *rows, double share);
-void page_signed_percent(page_table *rows, double share);
 
 /** Writes the document. *text lives in the page's arena. */
 PLAIT_MUST_CHECK plait_status page_write(page *of, page_form form, const char **text,

@@ -11,11 +11,8 @@
 
 static void add_errors(page_table *rows, const plait_errors *errors)
 {
-    page_count(rows, (double)errors->rows);
-    page_percent(rows, errors->mape);
-    page_percent(rows, errors->median);
-    page_percent(rows, errors->p90);
-    page_signed_percent(rows, errors->bias);
+    PAGE_ROW(rows, as_int((double)errors->rows), as_percent(errors->mape),
+             as_percent(errors->median), as_percent(errors->p90), as_signed_percent(errors->bias));
 }
 
 static void add_groups(page_table *rows, const plait_validation *v, plait_run_key by)
@@ -23,7 +20,7 @@ static void add_groups(page_table *rows, const plait_validation *v, plait_run_ke
     for (size_t g = 0; g < v->groups[by]; g++) {
         page_word(rows, "%s", v->group[by][g].name);
         add_errors(rows, &v->group[by][g].errors);
-        page_percent(rows, v->group[by][g].inside);
+        PAGE_ROW(rows, as_percent(v->group[by][g].inside));
     }
 }
 
@@ -37,7 +34,7 @@ static void add_times(page *out, const plait_validation *v)
     add_groups(rows, v, PLAIT_BY_SOURCE);
     page_word(rows, "all");
     add_errors(rows, &v->total);
-    page_percent(rows, v->inside);
+    PAGE_ROW(rows, as_percent(v->inside));
     rows = page_table_add(out, "layers", "Error of the step time by layers and precision", columns,
                           NULL);
     add_groups(rows, v, PLAIT_BY_LAYERS);
@@ -48,11 +45,9 @@ static void add_times(page *out, const plait_validation *v)
 
 static void add_left_out(page_table *rows, const plait_left_out *left_out, const char *source)
 {
-    page_word(rows, "%s", source);
-    page_word(rows, "%s", left_out->runtime != NULL ? left_out->runtime : "-");
+    PAGE_ROW(rows, as_text(source), as_text(left_out->runtime != NULL ? left_out->runtime : "-"));
     add_errors(rows, &left_out->errors);
-    page_percent(rows, left_out->inside);
-    page_percent(rows, left_out->width);
+    PAGE_ROW(rows, as_percent(left_out->inside), as_percent(left_out->width));
 }
 
 static void add_runs(page *out, const plait_validation *v)
@@ -70,15 +65,11 @@ static void add_runs(page *out, const plait_validation *v)
         const plait_run *const run = price->run;
 
         if (price->priced && plait_run_timed(run)) {
-            page_word(rows, "%s", run->id);
-            page_word(rows, "%s", run->source);
-            page_word(rows, "%s", run->sweep);
-            page_word(rows, "%s", run->accelerator);
-            page_seconds(rows, run->step_s);
-            page_seconds(rows, price->cost.step_s);
-            page_signed_percent(rows, price->cost.step_s / run->step_s - 1.0);
-            page_seconds(rows, price->cost.step_low_s);
-            page_seconds(rows, price->cost.step_high_s);
+            PAGE_ROW(rows, as_text(run->id), as_text(run->source), as_text(run->sweep),
+                     as_text(run->accelerator), as_seconds(run->step_s),
+                     as_seconds(price->cost.step_s),
+                     as_signed_percent(price->cost.step_s / run->step_s - 1.0),
+                     as_seconds(price->cost.step_low_s), as_seconds(price->cost.step_high_s));
         }
     }
 }
@@ -93,9 +84,7 @@ static void add_number(page_table *rows, double number)
 static void add_replay_rows(page_table *rows, const char *how, const double regret[PLAIT_REPLAYS])
 {
     for (int r = 0; r < PLAIT_REPLAYS; r++) {
-        page_word(rows, "%s", how);
-        page_count(rows, plait_replay_tries[r]);
-        page_percent(rows, regret[r]);
+        PAGE_ROW(rows, as_text(how), as_int(plait_replay_tries[r]), as_percent(regret[r]));
     }
 }
 
@@ -120,13 +109,11 @@ static void add_ranking(page *out, const plait_validation *v)
     for (size_t s = 0; s < v->sweeps; s++) {
         const plait_sweep_rank *const sweep = &v->sweep[s];
 
-        page_word(sweeps, "%s", sweep->name);
-        page_count(sweeps, (double)sweep->plans);
+        PAGE_ROW(sweeps, as_text(sweep->name), as_int((double)sweep->plans));
         add_number(sweeps, sweep->spearman);
         add_number(sweeps, sweep->kendall);
-        page_percent(sweeps, sweep->regret);
-        page_percent(sweeps, sweep->regret_beyond_noise);
-        page_word(sweeps, "%s", report_run_plan(&v->price[sweep->chosen], text));
+        PAGE_ROW(sweeps, as_percent(sweep->regret), as_percent(sweep->regret_beyond_noise),
+                 as_text(report_run_plan(&v->price[sweep->chosen], text)));
         page_word(sweeps, "%s", report_run_plan(&v->price[sweep->best], text));
     }
     rows = page_table_add(out, "replay",
@@ -145,13 +132,9 @@ static void add_confusion(page_table *rows, const plait_confusion *c, const char
     const double ran = (double)(c->true_negatives + c->false_positives);
     const double failed = (double)(c->true_positives + c->false_negatives);
 
-    page_word(rows, "%s", source);
-    page_count(rows, ran);
-    page_percent(rows, (double)c->false_positives / ran);
-    page_percent(rows, (double)c->tight / ran);
-    page_count(rows, failed);
-    page_percent(rows, (double)c->true_positives / failed);
-    page_percent(rows, c->balanced_accuracy);
+    PAGE_ROW(rows, as_text(source), as_int(ran), as_percent((double)c->false_positives / ran),
+             as_percent((double)c->tight / ran), as_int(failed),
+             as_percent((double)c->true_positives / failed), as_percent(c->balanced_accuracy));
 }
 
 static void add_memory(page *out, const plait_validation *v)
@@ -164,12 +147,10 @@ static void add_memory(page *out, const plait_validation *v)
                           "median>median|p90>p90|bias>bias",
                           NULL);
     for (size_t g = 0; g < v->memories; g++) {
-        page_word(rows, "%s", v->memory[g].name);
-        page_word(rows, "%s", v->memory[g].scope);
+        PAGE_ROW(rows, as_text(v->memory[g].name), as_text(v->memory[g].scope));
         add_errors(rows, &v->memory[g].errors);
     }
-    page_word(rows, "all");
-    page_word(rows, "%s", "");
+    PAGE_ROW(rows, as_text("all"), as_text(""));
     add_errors(rows, &v->memory_total);
     if (v->confusions != 0) {
         rows = page_table_add(out, "verdicts", "Out-of-memory failures, predicted and measured",
@@ -240,11 +221,10 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];
 
-        page_word(rows, "%s", price->run->id);
-        page_seconds(rows, price->run->step_s);
-        page_seconds(rows, price->cost.step_s);
-        page_signed_percent(rows, price->cost.step_s / price->run->step_s - 1.0);
-        page_word(rows, "%s", report_run_plan(price, text));
+        PAGE_ROW(rows, as_text(price->run->id), as_seconds(price->run->step_s),
+                 as_seconds(price->cost.step_s),
+                 as_signed_percent(price->cost.step_s / price->run->step_s - 1.0),
+                 as_text(report_run_plan(price, text)));
         page_word(rows, "%s", report_run_terms(&price->cost, text));
     }
     if (v->reasons != 0) {
@@ -252,9 +232,8 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
         rows = page_table_add(made, "reasons", "Reasons why rows are not priced",
                               "rows>rows|first=first row|why=reason", NULL);
         for (size_t i = 0; i < v->reasons; i++) {
-            page_count(rows, (double)v->unpriced[i].rows);
-            page_word(rows, "%s", v->unpriced[i].first);
-            page_word(rows, "%s", v->unpriced[i].why);
+            PAGE_ROW(rows, as_int((double)v->unpriced[i].rows), as_text(v->unpriced[i].first),
+                     as_text(v->unpriced[i].why));
         }
     }
     page_grounds(made);

@@ -41,30 +41,26 @@ static const page_table *add_rows(page *out, const report_capacity *report)
 
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
-        char text[UNITS_SIZE];
         char line[REPORT_LINE_SIZE];
 
-        page_word(rows, "%s", r->problem->cluster->name);
-        page_count(rows, r->problem->job.gpus);
-        page_seconds(rows, value_if_fits(r, r->cost.step_s));
-        page_percent(rows, value_if_fits(r, r->cost.mfu));
-        page_gib(rows, value_if_fits(r, r->cost.memory.peak_bytes));
-        page_count(rows, r->problem->job.gbs);
-        page_number(rows, value_if_fits(r, r->tokens_per_s), "%s",
-                    units_count(r->tokens_per_s, text));
-        page_percent(rows, value_if_fits(r, r->goodput.effective));
+        PAGE_ROW(rows, as_text(r->problem->cluster->name), as_int(r->problem->job.gpus),
+                 as_seconds(value_if_fits(r, r->cost.step_s)),
+                 as_percent(value_if_fits(r, r->cost.mfu)),
+                 as_gib(value_if_fits(r, r->cost.memory.peak_bytes)), as_int(r->problem->job.gbs),
+                 as_count(value_if_fits(r, r->tokens_per_s)),
+                 as_percent(value_if_fits(r, r->goodput.effective)));
         add_days(rows, value_if_fits(r, r->wall_s));
         add_days(rows, value_if_fits(r, r->wall_low_s));
         add_days(rows, value_if_fits(r, r->wall_high_s));
-        page_percent(rows, value_if_fits(r, r->finishes));
-        page_number(rows, value_if_fits(r, r->usd), "%s", units_count(r->usd, text));
+        PAGE_ROW(rows, as_percent(value_if_fits(r, r->finishes)),
+                 as_count(value_if_fits(r, r->usd)));
         page_number(rows, value_if_fits(r, r->power_w), "%.3g", r->power_w / 1e6);
         page_number(rows, value_if_fits(r, r->energy_j), "%.0f", r->energy_j / 3.6e9);
         page_number(rows, value_if_fits(r, r->co2_kg), "%.0f", r->co2_kg / 1e3);
-        page_percent(rows, value_if_fits(r, r->scaling));
-        page_word(rows, "%s", plait_capacity_limit_name[r->limit]);
-        page_word(rows, r->front ? "yes" : "no");
-        page_word(rows, "%s", r->fits ? report_line(r->problem, &r->plan.degrees, line) : "-");
+        PAGE_ROW(rows, as_percent(value_if_fits(r, r->scaling)),
+                 as_text(plait_capacity_limit_name[r->limit]),
+                 r->front ? as_text("yes") : as_text("no"),
+                 as_text(r->fits ? report_line(r->problem, &r->plan.degrees, line) : "-"));
         page_number(rows, ask->deadline_s > 0.0 ? ask->deadline_s : (double)NAN, "%g",
                     ask->deadline_s);
         page_number(rows, ask->budget_usd > 0.0 ? ask->budget_usd : (double)NAN, "%g",
@@ -78,7 +74,7 @@ static void add_change(page_table *rows, double value, double from)
     if (isinf(value))
         page_number(rows, value, "never");
     else
-        page_signed_percent(rows, value / from - 1.0);
+        PAGE_ROW(rows, as_signed_percent(value / from - 1.0));
 }
 
 /* Adds a part of the text report that has no table. */

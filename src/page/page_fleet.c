@@ -30,17 +30,12 @@ static const page_table *add_hours(page *out, const plait_fleet *fleet)
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
         const plait_fleet_hour *const hour = &fleet->hour[h];
 
-        page_count(rows, h);
-        page_number(rows, hour->rate, "%.4g", hour->rate);
+        PAGE_ROW(rows, as_int(h), as_format("%.4g", hour->rate));
         report_fleet_counts(fleet, hour, counts);
-        page_word(rows, "%s", counts);
-        page_count(rows, hour->nodes);
-        page_count(rows, hour->spare_nodes);
-        page_seconds(rows, hour->ttft_s);
-        page_seconds(rows, hour->ttft_p99_s);
-        page_seconds(rows, hour->tpot_s);
+        PAGE_ROW(rows, as_text(counts), as_int(hour->nodes), as_int(hour->spare_nodes),
+                 as_seconds(hour->ttft_s), as_seconds(hour->ttft_p99_s), as_seconds(hour->tpot_s));
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
-            page_percent(rows, hour->used[m]);
+            PAGE_ROW(rows, as_percent(hour->used[m]));
         page_number(rows, hour->available, "%.4f %%", 100.0 * hour->available);
     }
     return rows;
@@ -61,16 +56,13 @@ static void add_fleets(page *out, const report_fleet *report)
         const plait_fleet *const fleet = &report->answer->fleet[i];
         const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
 
-        page_count(rows, i + 1);
-        page_word(rows, "%s", plait_engine_name[fleet->plan.engine->kind]);
+        PAGE_ROW(rows, as_int(i + 1), as_text(plait_engine_name[fleet->plan.engine->kind]));
         report_fleet_workers(fleet, text);
         page_word(rows, "%s", text);
         report_fleet_counts(fleet, hour, text);
-        page_word(rows, "%s", text);
-        page_word(rows, "%s", plait_weight_name[fleet->plan.weights]);
-        page_word(rows, "%s", plait_kv_name[fleet->plan.kv]);
-        page_count(rows, fleet->totals.nodes);
-        page_count(rows, hour->spare_nodes);
+        PAGE_ROW(rows, as_text(text), as_text(plait_weight_name[fleet->plan.weights]),
+                 as_text(plait_kv_name[fleet->plan.kv]), as_int(fleet->totals.nodes),
+                 as_int(hour->spare_nodes));
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
             page_number(rows, fleet->totals.usd[m], "%s", units_count(fleet->totals.usd[m], text));
         report_fleet_lacks(report, i, text);

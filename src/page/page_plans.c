@@ -116,25 +116,23 @@ static void add_ranking(page *out, const page_plans *of)
         const report_plan *const plan = &of->plan[i];
         const plait_cost *const cost = &plan->cost;
 
-        page_count(rows, plan->rank);
-        page_seconds(rows, value_if_runs(plan, cost->step_s));
-        page_percent(rows, value_if_runs(plan, cost->mfu));
-        page_gib(rows, value_if_runs(plan, cost->memory.peak_bytes));
+        PAGE_ROW(rows, as_int(plan->rank), as_seconds(value_if_runs(plan, cost->step_s)),
+                 as_percent(value_if_runs(plan, cost->mfu)),
+                 as_gib(value_if_runs(plan, cost->memory.peak_bytes)));
         for (int k = 0; k < keys; k++) {
             char word[PLAIT_VALUE_SIZE];
 
             if (plait_keys[shown[k]].words == NULL)
-                page_count(rows, plait_key_value(&plan->degrees, shown[k]));
+                PAGE_ROW(rows, as_int(plait_key_value(&plan->degrees, shown[k])));
             else
                 page_word(rows, "%s",
                           plait_degrees_get(&plan->degrees, shown[k], word, sizeof word));
         }
-        page_seconds(rows, value_if_runs(plan, cost->step_low_s));
-        page_seconds(rows, value_if_runs(plan, cost->step_high_s));
-        page_number(rows, value_if_runs(plan, cost->tokens_per_s_per_gpu), "%.0f",
-                    cost->tokens_per_s_per_gpu);
-        page_percent(rows, value_if_runs(plan, cost->risk));
-        page_word(rows, "%s", plait_verdict_name[plan->verdict]);
+        PAGE_ROW(rows, as_seconds(value_if_runs(plan, cost->step_low_s)),
+                 as_seconds(value_if_runs(plan, cost->step_high_s)),
+                 as_format("%.0f", value_if_runs(plan, cost->tokens_per_s_per_gpu)),
+                 as_percent(value_if_runs(plan, cost->risk)),
+                 as_text(plait_verdict_name[plan->verdict]));
     }
 }
 
@@ -152,11 +150,9 @@ static void add_terms(page *out, const page_plans *of)
         for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
             if (!(term[t].value > 0.0))
                 continue;
-            page_count(rows, of->plan[i].rank);
-            page_word(rows, "%s", term[t].name);
-            page_seconds(rows, term[t].value);
-            page_percent(rows, term[t].value / of->plan[i].cost.step_s);
-            page_count(rows, t);
+            PAGE_ROW(rows, as_int(of->plan[i].rank), as_text(term[t].name),
+                     as_seconds(term[t].value), as_percent(term[t].value / of->plan[i].cost.step_s),
+                     as_int(t));
         }
     }
 }
@@ -195,27 +191,21 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
         for (int c = 0; c < stage->chunks; c++)
             report_append(layers, sizeof layers, "%s%d", c > 0 ? "+" : "",
                           stage->chunk[c].last - stage->chunk[c].first);
-        page_count(rows, s);
-        page_word(rows, "%s", problem->cluster->group[stage->group].accelerator->name);
-        page_count(rows, stage->degrees.tp);
-        page_count(rows, stage->degrees.dp);
-        page_word(rows, "%s", layers);
-        page_seconds(rows, cost->stage[s].forward_s);
-        page_seconds(rows, cost->stage[s].backward_s);
-        page_gib(rows, cost->stage[s].memory_bytes);
-        page_gib(rows, stage_capacity_bytes(problem, stage));
-        page_number(rows, cost->stage[s].in_flight, "%.3g", cost->stage[s].in_flight);
-        page_word(rows, "%s",
-                  stage_chooses(&plan->plan, stage)
-                      ? "by layer"
-                      : plait_degrees_get(&stage->degrees, PLAIT_KEY_RECOMPUTE, word, sizeof word));
+        PAGE_ROW(rows, as_int(s), as_text(problem->cluster->group[stage->group].accelerator->name),
+                 as_int(stage->degrees.tp), as_int(stage->degrees.dp), as_text(layers),
+                 as_seconds(cost->stage[s].forward_s), as_seconds(cost->stage[s].backward_s),
+                 as_gib(cost->stage[s].memory_bytes), as_gib(stage_capacity_bytes(problem, stage)),
+                 as_format("%.3g", cost->stage[s].in_flight),
+                 as_text(stage_chooses(&plan->plan, stage)
+                             ? "by layer"
+                             : plait_degrees_get(&stage->degrees, PLAIT_KEY_RECOMPUTE, word,
+                                                 sizeof word)));
     }
 }
 
 static void add_communication(page *out, const plait_cost *cost)
 {
     page_table *rows;
-    char text[UNITS_SIZE];
 
     if (cost->volumes == 0)
         return;
@@ -227,14 +217,9 @@ static void add_communication(page *out, const plait_cost *cost)
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
 
-        page_word(rows, "%s", volume->what);
-        page_word(rows, "%s", plait_axis_name[volume->axis]);
-        page_count(rows, volume->ranks);
-        page_count(rows, volume->count);
-        page_number(rows, volume->bytes, "%s", units_bytes(volume->bytes, text));
-        page_seconds(rows, volume->seconds);
-        page_seconds(rows, volume->exposed_s);
-        page_word(rows, "%s", volume->term);
+        PAGE_ROW(rows, as_text(volume->what), as_text(plait_axis_name[volume->axis]),
+                 as_int(volume->ranks), as_int(volume->count), as_bytes(volume->bytes),
+                 as_seconds(volume->seconds), as_seconds(volume->exposed_s), as_text(volume->term));
     }
 }
 
@@ -254,11 +239,9 @@ static void add_price(page *out, const page_plans *of)
     for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
         if (term[t].value == 0.0)
             continue;
-        page_word(rows, "%s", term[t].name);
-        page_seconds(rows, term[t].value);
-        page_percent(rows, term[t].value / plan->cost.step_s);
-        page_word(rows, "%s", term[t].equation);
-        page_word(rows, "%s", term[t].what);
+        PAGE_ROW(rows, as_text(term[t].name), as_seconds(term[t].value),
+                 as_percent(term[t].value / plan->cost.step_s), as_text(term[t].equation),
+                 as_text(term[t].what));
     }
     page_section(out, "room", "Memory");
     page_table *parts =
@@ -268,10 +251,8 @@ static void add_price(page *out, const page_plans *of)
     for (int t = 0; t < PLAIT_MEMORY_TERM_COUNT; t++) {
         if (part[t].value == 0.0)
             continue;
-        page_word(parts, "%s", part[t].name);
-        page_gib(parts, part[t].value);
-        page_word(parts, "%s", part[t].equation);
-        page_word(parts, "%s", part[t].what);
+        PAGE_ROW(parts, as_text(part[t].name), as_gib(part[t].value), as_text(part[t].equation),
+                 as_text(part[t].what));
     }
     add_stages(out, of->problem, plan);
     page_section(out, "volumes", "Communication");
@@ -319,12 +300,12 @@ static void add_others(page *out, const page_plans *of)
     for (int i = 0; i < of->others; i++) {
         const report_plan *const plan = of->other[i].plan;
 
-        page_word(rows, "%s", of->other[i].asked);
-        page_word(rows, "%s", plait_verdict_name[plan != NULL ? plan->verdict : PLAIT_INVALID]);
-        page_seconds(rows, plan != NULL ? plan->cost.step_s : (double)NAN);
-        page_gib(rows, plan != NULL ? plan->cost.memory.peak_bytes : (double)NAN);
-        page_word(rows, "%s", of->other[i].why);
-        page_word(rows, "%s", plan != NULL ? report_line(of->problem, &plan->degrees, line) : "-");
+        PAGE_ROW(rows, as_text(of->other[i].asked),
+                 as_text(plait_verdict_name[plan != NULL ? plan->verdict : PLAIT_INVALID]),
+                 as_seconds(plan != NULL ? plan->cost.step_s : (double)NAN),
+                 as_gib(plan != NULL ? plan->cost.memory.peak_bytes : (double)NAN),
+                 as_text(of->other[i].why),
+                 as_text(plan != NULL ? report_line(of->problem, &plan->degrees, line) : "-"));
     }
 }
 
@@ -361,9 +342,9 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
         rows = page_table_add(made, "pareto", "Pareto front of step time and memory",
                               "step_s>step|memory_bytes>memory|plan=plan", "front");
         for (int i = 0; i < of->front; i++) {
-            page_seconds(rows, of->front_plan[i].cost.step_s);
-            page_gib(rows, of->front_plan[i].cost.memory.peak_bytes);
-            page_word(rows, "%s", report_line(of->problem, &of->front_plan[i].degrees, line));
+            PAGE_ROW(rows, as_seconds(of->front_plan[i].cost.step_s),
+                     as_gib(of->front_plan[i].cost.memory.peak_bytes),
+                     as_text(report_line(of->problem, &of->front_plan[i].degrees, line)));
         }
     }
     if (of->plan[0].verdict != PLAIT_INVALID) {
@@ -377,9 +358,8 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
         rows = page_table_add(made, "resources", "Step time saved by 10 % more of each resource",
                               "resource=10 % more of|step_s>step|gain>saved", "sensitivity");
         for (int i = 0; i < of->sensitivities; i++) {
-            page_word(rows, "%s", of->sensitivity[i].resource);
-            page_seconds(rows, of->sensitivity[i].step_s);
-            page_percent(rows, of->sensitivity[i].gain);
+            PAGE_ROW(rows, as_text(of->sensitivity[i].resource),
+                     as_seconds(of->sensitivity[i].step_s), as_percent(of->sensitivity[i].gain));
         }
     }
     page_grounds(made);

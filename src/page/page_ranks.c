@@ -183,11 +183,11 @@ static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_no
     for (int i = 0; i < t.cells * t.cells; i++) {
         if (t.bytes[i] == 0.0)
             continue;
-        page_count(rows, i / t.cells);
-        page_count(rows, i % t.cells);
-        page_number(rows, t.bytes[i], "%s", units_bytes(t.bytes[i], text));
-        page_word(rows, "%s", axes_text(t.axes[i], text));
-        page_word(rows, "%s", each == 1 ? "rank" : each == gpus_per_node ? "node" : nodes);
+        PAGE_ROW(rows, as_int(i / t.cells), as_int(i % t.cells), as_bytes(t.bytes[i]),
+                 as_text(axes_text(t.axes[i], text)),
+                 as_text(each == 1               ? "rank"
+                         : each == gpus_per_node ? "node"
+                                                 : nodes));
     }
     return PLAIT_OK;
 }
@@ -221,13 +221,11 @@ plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena
     rows = page_table_add(out, "placement", "Placement of ranks",
                           "rank>rank|node>node|gpu>GPU|stage>stage|dp>dp|cp>cp|tp>tp", "placement");
     for (int rank = 0; rank < gpus && rank < MOST_PLACED; rank++) {
-        page_count(rows, rank);
-        page_count(rows, rank / gpus_per_node);
-        page_count(rows, rank % gpus_per_node);
-        page_count(rows, rank_coordinate(d, PLAIT_AXIS_PP, rank));
-        page_count(rows, rank_coordinate(d, PLAIT_AXIS_DP, rank));
-        page_count(rows, rank_coordinate(d, PLAIT_AXIS_CP, rank));
-        page_count(rows, rank_coordinate(d, PLAIT_AXIS_TP, rank));
+        PAGE_ROW(rows, as_int(rank), as_int(rank / gpus_per_node), as_int(rank % gpus_per_node),
+                 as_int(rank_coordinate(d, PLAIT_AXIS_PP, rank)),
+                 as_int(rank_coordinate(d, PLAIT_AXIS_DP, rank)),
+                 as_int(rank_coordinate(d, PLAIT_AXIS_CP, rank)),
+                 as_int(rank_coordinate(d, PLAIT_AXIS_TP, rank)));
     }
     return PLAIT_OK;
 }

@@ -89,7 +89,7 @@ static const char *workers_text(document *d, const json_cursor *plan, char text[
 /* ---- tables ---- */
 
 /* BOUND is a latency of the job, which is equal in all rows and hidden: charts draw it as a line. */
-typedef enum cell {
+typedef enum serve_cell {
     COUNT,
     AMOUNT,
     FOUR_DIGITS,
@@ -100,12 +100,12 @@ typedef enum cell {
     WORD,
     LIMIT,
     WORKERS
-} cell;
+} serve_cell;
 
 typedef struct column {
     const char *heading; /* as in page_table_add */
     const char *key;     /* in the document */
-    cell kind;
+    serve_cell kind;
 } column;
 
 static const column plans_columns[] = {{"rank>deployment", "rank", COUNT},
@@ -157,7 +157,7 @@ static void add_cell(document *d, page_table *rows, const json_cursor *at, const
         return;
     case LATENCY:
     case BOUND:
-        page_seconds(rows, seconds(d, c->kind == BOUND ? &d->job : at, c->key));
+        PAGE_ROW(rows, as_seconds(seconds(d, c->kind == BOUND ? &d->job : at, c->key)));
         return;
     default:
         break;
@@ -166,7 +166,7 @@ static void add_cell(document *d, page_table *rows, const json_cursor *at, const
     if (c->kind == AMOUNT)
         page_number(rows, value, "%s", units_count(value, text));
     else if (c->kind == SHARE)
-        page_percent(rows, value);
+        PAGE_ROW(rows, as_percent(value));
     else
         page_number(rows, value,
                     c->kind == FOUR_DIGITS    ? "%.4g"
@@ -217,11 +217,10 @@ static plait_status add_steps(document *d, plait_error *err)
             PLAIT_TRY(json_as_number(&part, JSON_NON_NEGATIVE, &ms, err));
             if (!(ms > 0.0))
                 continue;
-            page_count(rows, rank);
+            PAGE_ROW(rows, as_int(rank));
             page_word(rows, "%s", part.key);
-            page_seconds(rows, ms * 1e-3);
-            page_percent(rows, ms * 1e-3 / sum);
-            page_count(rows, (double)part.index);
+            PAGE_ROW(rows, as_seconds(ms * 1e-3), as_percent(ms * 1e-3 / sum),
+                     as_int((double)part.index));
         }
     }
     return PLAIT_OK;
@@ -324,9 +323,8 @@ static plait_status add_simulated(document *d, const json_cursor *simulated, dou
     for (int k = 0; k < 3; k++) {
         PLAIT_TRY(json_object(simulated, keys[k], &seen, err));
         page_word(rows, "%s", names[k]);
-        page_seconds(rows, seconds(d, &seen, "mean"));
-        page_seconds(rows, seconds(d, &seen, "p50"));
-        page_seconds(rows, seconds(d, &seen, "p99"));
+        PAGE_ROW(rows, as_seconds(seconds(d, &seen, "mean")), as_seconds(seconds(d, &seen, "p50")),
+                 as_seconds(seconds(d, &seen, "p99")));
     }
     return PLAIT_OK;
 }

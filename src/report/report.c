@@ -271,19 +271,16 @@ static plait_status print_terms(const report_term *term, int count, double total
                                 plait_error *err)
 {
     table *rows = table_new(columns);
-    char value[UNITS_SIZE], share[UNITS_SIZE];
+    char value[UNITS_SIZE];
 
     for (int i = 0; i < count; i++) {
         if (term[i].value == 0.0)
             continue;
-        table_cell(rows, "%s", term[i].name);
-        table_cell(rows, "%s", written(term[i].value, value));
-        table_cell(rows, "%s", units_percent(term[i].value / total, share));
-        table_cell(rows, "%s", term[i].equation);
-        table_cell(rows, "%s", term[i].what);
+        TABLE_ROW(rows, as_text(term[i].name), as_text(written(term[i].value, value)),
+                  as_percent(term[i].value / total), as_text(term[i].equation),
+                  as_text(term[i].what));
     }
-    table_cell(rows, "total");
-    table_cell(rows, "%s", written(total, value));
+    TABLE_ROW(rows, as_text("total"), as_text(written(total, value)));
     for (int i = 0; i < 3; i++)
         table_cell(rows, "%s", "");
     return table_print(rows, 2, out, err);

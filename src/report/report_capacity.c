@@ -164,19 +164,16 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
 
-        table_cell(rows, "%s", r->problem->cluster->name);
-        table_cell(rows, "%d", r->problem->job.gpus);
-        table_cell(rows, "%d", r->problem->job.gbs);
+        TABLE_ROW(rows, as_text(r->problem->cluster->name), as_int(r->problem->job.gpus),
+                  as_int(r->problem->job.gbs));
         if (!r->fits) {
             for (int empty = 0; empty < 12; empty++)
                 table_cell(rows, "-");
             table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
             continue;
         }
-        table_cell(rows, "%s", units_seconds(r->cost.step_s, text));
-        table_cell(rows, "%s", units_count(r->tokens_per_s, text));
-        table_cell(rows, "%s", units_percent(r->cost.mfu, text));
-        table_cell(rows, "%s", units_percent(r->goodput.effective, text));
+        TABLE_ROW(rows, as_seconds(r->cost.step_s), as_count(r->tokens_per_s),
+                  as_percent(r->cost.mfu), as_percent(r->goodput.effective));
         table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
                    format_days(r->wall_s, text));
         format_days(r->wall_low_s, low);
@@ -190,9 +187,8 @@ static plait_status print_rows(const report_capacity *report, FILE *out, plait_e
                    isfinite(r->usd) ? units_count(r->usd, text) : "-");
         table_cell(rows, "%s", format_count(r->power_w / 1e6, text));
         table_cell(rows, "%s", format_count(r->energy_j / 3.6e9, text));
-        table_cell(rows, "%s", format_count(r->co2_kg / 1e3, text));
-        table_cell(rows, "%s", units_percent(r->scaling, text));
-        table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
+        TABLE_ROW(rows, as_text(format_count(r->co2_kg / 1e3, text)), as_percent(r->scaling),
+                  as_text(plait_capacity_limit_name[r->limit]));
     }
     fputc('\n', out);
     return table_print(rows, 0, out, err);

@@ -119,9 +119,7 @@ plait_status report_cases(const case_study *study, size_t count, FILE *out, plai
     table *rows = table_new("case|>rows|title");
 
     for (size_t i = 0; i < count; i++) {
-        table_cell(rows, "%s", study[i].name);
-        table_cell(rows, "%d", study[i].rows);
-        table_cell(rows, "%s", study[i].title);
+        TABLE_ROW(rows, as_text(study[i].name), as_int(study[i].rows), as_text(study[i].title));
     }
     return table_print(rows, 0, out, err);
 }
@@ -207,11 +205,8 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
         if (first) { // print at least the step of a row without published figures
             const double step_s = row->plan->cost.step_s;
 
-            table_cell(rows, "%s", study->row[r].name);
-            table_cell(rows, "%s", case_figure_title[CASE_step_s]);
-            table_cell(rows, "%s", units_seconds(step_s > 0.0 ? step_s : (double)NAN, text));
-            table_cell(rows, "-");
-            table_cell(rows, "-");
+            TABLE_ROW(rows, as_text(study->row[r].name), as_text(case_figure_title[CASE_step_s]),
+                      as_seconds(step_s > 0.0 ? step_s : (double)NAN), as_text("-"), as_text("-"));
         }
     }
     return table_print(rows, 0, out, err);
@@ -290,13 +285,9 @@ plait_status report_case(const case_study *study, const case_priced *priced, FIL
     for (int r = 0; r < study->rows; r++) {
         const case_row *const row = &study->row[r];
 
-        table_cell(rows, "%s", row->name);
-        table_cell(rows, "%s", row->model);
-        table_cell(rows, "%d", row->gpus);
-        table_cell(rows, "%s", row->cluster);
-        table_cell(rows, "%d", row->seq);
-        table_cell(rows, "%d", row->gbs);
-        table_cell(rows, "%s", plan_text(row, &priced[r], text));
+        TABLE_ROW(rows, as_text(row->name), as_text(row->model), as_int(row->gpus),
+                  as_text(row->cluster), as_int(row->seq), as_int(row->gbs),
+                  as_text(plan_text(row, &priced[r], text)));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(print_figures(study, priced, out, err));

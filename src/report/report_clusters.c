@@ -12,8 +12,6 @@ plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
                              const plait_accelerator *accelerator, size_t accelerators, FILE *out,
                              plait_error *err)
 {
-    char text[UNITS_SIZE];
-
     table *rows = table_new("cluster|accelerator|>GPUs per node|>nodes|>domain GPUs|"
                             ">rate inside|>rate outside");
     for (size_t i = 0; i < clusters; i++) {
@@ -22,12 +20,11 @@ plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
 
         table_cell(rows, "%s", c->name);
         table_cell(rows, "%s%s", group->accelerator->name, c->groups > 1 ? ", ..." : "");
-        table_cell(rows, "%d", group->gpus_per_node);
-        table_cell(rows, group->nodes > 0 ? "%d" : "any", group->nodes);
-        table_cell(rows, c->level[0].gpus < INT_MAX ? "%d" : "all", c->level[0].gpus);
-        table_cell(rows, "%s", units_rate(c->level[0].link.bytes_per_s, "B/s", text));
-        table_cell(rows, "%s",
-                   c->levels > 1 ? units_rate(c->level[1].link.bytes_per_s, "B/s", text) : "-");
+        TABLE_ROW(rows, as_int(group->gpus_per_node),
+                  group->nodes > 0 ? as_int(group->nodes) : as_text("any"),
+                  c->level[0].gpus < INT_MAX ? as_int(c->level[0].gpus) : as_text("all"),
+                  as_rate(c->level[0].link.bytes_per_s, "B/s"),
+                  c->levels > 1 ? as_rate(c->level[1].link.bytes_per_s, "B/s") : as_text("-"));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     fputc('\n', out);
@@ -35,16 +32,13 @@ plait_status report_clusters(const plait_cluster *cluster, size_t clusters,
     for (size_t i = 0; i < accelerators; i++) {
         const plait_accelerator *const a = &accelerator[i];
 
-        table_cell(gpus, "%s", a->name);
-        table_cell(gpus, "%s", units_gib(a->memory_bytes, text));
-        table_cell(gpus, "%s", units_rate(a->hbm_bytes_per_s, "B/s", text));
-        table_cell(gpus, "%s", units_rate(a->peak_flops_per_s[PLAIT_BF16], "FLOP/s", text));
-        table_cell(gpus, "%s",
-                   a->peak_flops_per_s[PLAIT_FP8] > 0.0
-                       ? units_rate(a->peak_flops_per_s[PLAIT_FP8], "FLOP/s", text)
-                       : "-");
-        table_cell(gpus, "%s", units_rate(a->scale_up_bytes_per_s, "B/s", text));
-        table_cell(gpus, "%s", a->gemm[PLAIT_BF16].measured ? "measured" : "defaults");
+        TABLE_ROW(
+            gpus, as_text(a->name), as_gib(a->memory_bytes), as_rate(a->hbm_bytes_per_s, "B/s"),
+            as_rate(a->peak_flops_per_s[PLAIT_BF16], "FLOP/s"),
+            a->peak_flops_per_s[PLAIT_FP8] > 0.0 ? as_rate(a->peak_flops_per_s[PLAIT_FP8], "FLOP/s")
+                                                 : as_text("-"),
+            as_rate(a->scale_up_bytes_per_s, "B/s"),
+            as_text(a->gemm[PLAIT_BF16].measured ? "measured" : "defaults"));
     }
     PLAIT_TRY(table_print(gpus, 0, out, err));
     fputs("\nA synthetic cluster is ACCELERATOR:NODESxGPUS, such as h100-80gb-sxm:64x8.\n", out);
@@ -79,26 +73,21 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
             origin_text(a->memory_op_measured),
             origin_text(a->collective[PLAIT_ALL_REDUCE].measured));
     table *rows = table_new("precision|>dense peak|>ridge, FLOP/byte|>best GEMM|constants");
-    char text[UNITS_SIZE];
 
     for (int p = 0; p < PLAIT_PRECISIONS; p++) {
         const double peak = a->peak_flops_per_s[p];
 
         if (peak <= 0.0)
             continue;
-        table_cell(rows, "%s", plait_precision_name[p]);
-        table_cell(rows, "%s", units_rate(peak, "FLOP/s", text));
-        table_cell(rows, "%.0f", plait_ridge_flops_per_byte(peak, a->hbm_bytes_per_s));
-        table_cell(rows, "%s", units_percent(a->gemm[p].emax, text));
-        table_cell(rows, "%s", origin_text(a->gemm[p].measured));
+        TABLE_ROW(rows, as_text(plait_precision_name[p]), as_rate(peak, "FLOP/s"),
+                  as_format("%.0f", plait_ridge_flops_per_byte(peak, a->hbm_bytes_per_s)),
+                  as_percent(a->gemm[p].emax), as_text(origin_text(a->gemm[p].measured)));
     }
     return table_print(rows, 2, out, err);
 }
 
 static void graph_row(const char *name, const plait_graph *graph, bool whole, table *rows)
 {
-    char text[UNITS_SIZE];
-
     table_cell(rows, "%s", name);
     if (graph->nodes < 2.0) { // the cluster has no fixed size
         table_cell(rows, "any");
@@ -106,11 +95,9 @@ static void graph_row(const char *name, const plait_graph *graph, bool whole, ta
             table_cell(rows, "-");
         return;
     }
-    table_cell(rows, whole ? "%.0f GPUs" : "%.0f", graph->nodes);
-    table_cell(rows, "%.0f", graph->links);
-    table_cell(rows, "%s", units_rate(graph->bisection_bytes_per_s, "B/s", text));
-    table_cell(rows, "%.0f", graph->diameter);
-    table_cell(rows, "%.3g", graph->mean_hops);
+    TABLE_ROW(rows, whole ? as_format("%.0f GPUs", graph->nodes) : as_format("%.0f", graph->nodes),
+              as_format("%.0f", graph->links), as_rate(graph->bisection_bytes_per_s, "B/s"),
+              as_format("%.0f", graph->diameter), as_format("%.3g", graph->mean_hops));
 }
 
 /* ---- what collectives take ---- */
@@ -125,8 +112,7 @@ static void collective_row(const plait_cluster *cluster, plait_collective_op op,
     char text[UNITS_SIZE];
     double seconds = 0.0;
 
-    table_cell(rows, "%s", plait_collective_name[op]);
-    table_cell(rows, "%d", ranks);
+    TABLE_ROW(rows, as_text(plait_collective_name[op]), as_int(ranks));
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) {
         seconds = plait_collective_s(&route, neutral, op, sizes[s]);
         table_cell(rows, "%s", units_seconds(seconds, text));
@@ -169,8 +155,6 @@ static plait_status print_collectives(const plait_cluster *cluster, FILE *out, p
 
 plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error *err)
 {
-    char text[UNITS_SIZE];
-
     fprintf(out, "%s\n%s\n", cluster->name, cluster->source);
     for (int g = 0; g < cluster->groups; g++)
         PLAIT_TRY(print_accelerator(&cluster->group[g], out, err));
@@ -193,12 +177,10 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
                     kind + length, sizeof kind - length, "%c%d%s",
                     strchr(kind, ' ') == NULL ? ' ' : 'x', level->side[a],
                     level->kind == PLAIT_LEVEL_TORUS && !level->wrap[a] ? "-" : "");
-        table_cell(levels, "%s", kind);
-        table_cell(levels, level->gpus < INT_MAX ? "%d GPUs" : "all", level->gpus);
-        table_cell(levels, "%s", units_rate(level->link.bytes_per_s, "B/s", text));
-        table_cell(levels, "%s", units_percent(level->efficiency, text));
-        table_cell(levels, "%s", units_seconds(level->link.latency_s, text));
-        table_cell(levels, "%.3g", level->oversubscription);
+        TABLE_ROW(levels, as_text(kind),
+                  level->gpus < INT_MAX ? as_format("%.0f GPUs", level->gpus) : as_text("all"),
+                  as_rate(level->link.bytes_per_s, "B/s"), as_percent(level->efficiency),
+                  as_seconds(level->link.latency_s), as_format("%.3g", level->oversubscription));
     }
     PLAIT_TRY(table_print(levels, 2, out, err));
     fputs("\nlevels as graphs, whose nodes are units of the previous level; bisection in both "

@@ -93,9 +93,9 @@ static void add_change(table *rows, const json_change *change)
 {
     char a[CELL], b[CELL];
 
-    table_cell(rows, "%s", change->at);
-    table_cell(rows, "%s", value_text(change->at, change->a, change->from, a));
-    table_cell(rows, "%s", value_text(change->at, change->b, change->to, b));
+    TABLE_ROW(rows, as_text(change->at),
+              as_text(value_text(change->at, change->a, change->from, a)),
+              as_text(value_text(change->at, change->b, change->to, b)));
     if (isnan(change->from) || isnan(change->to))
         table_cell(rows, "%s", "");
     else if (is_share(change->at))

@@ -27,7 +27,6 @@ static double difference_of(double from, double to)
 
 static plait_status print_communication(const plait_cost *cost, FILE *out, plait_error *err)
 {
-    char text[UNITS_SIZE];
     table *rows;
     char seconds[UNITS_SIZE], share[UNITS_SIZE];
 
@@ -39,15 +38,10 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
     for (int v = 0; v < cost->volumes; v++) {
         const plait_volume *const volume = &cost->volume[v];
 
-        table_cell(rows, "%s", volume->what);
-        table_cell(rows, "%s", plait_axis_name[volume->axis]);
-        table_cell(rows, "%d", volume->ranks);
-        table_cell(rows, "%s", units_count(volume->count, text));
-        table_cell(rows, "%s", units_bytes(volume->bytes, text));
-        table_cell(rows, "%s", units_seconds(volume->seconds, text));
-        table_cell(rows, "%s", units_seconds(volume->exposed_s, text));
-        table_cell(rows, "%s", units_percent(volume->exposed_s / cost->step_s, text));
-        table_cell(rows, "%s", volume->term);
+        TABLE_ROW(rows, as_text(volume->what), as_text(plait_axis_name[volume->axis]),
+                  as_int(volume->ranks), as_count(volume->count), as_bytes(volume->bytes),
+                  as_seconds(volume->seconds), as_seconds(volume->exposed_s),
+                  as_percent(volume->exposed_s / cost->step_s), as_text(volume->term));
     }
     PLAIT_TRY(table_print(rows, 2, out, err));
     if (cost->network_s > 0.0) {
@@ -95,7 +89,6 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
     print_heading(
         "Fused communication of one GPU of the slowest stage in a step, exposed and hidden:", out);
     if (any) {
-        char text[UNITS_SIZE];
         table *rows =
             table_new("rule|>calls|>sent|>if fused|>time|>if fused|>decision|replacement");
 
@@ -104,14 +97,11 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
 
             if (!is_counted(fused))
                 continue;
-            table_cell(rows, "%s", plait_fusion_rules[r].name);
-            table_cell(rows, "%s", units_count(fused->calls, text));
-            table_cell(rows, "%s", units_bytes(fused->before_bytes, text));
-            table_cell(rows, "%s", units_bytes(fused->after_bytes, text));
-            table_cell(rows, "%s", units_seconds(fused->before_s, text));
-            table_cell(rows, "%s", units_seconds(fused->after_s, text));
-            table_cell(rows, "%s", plait_fusion_fate_name[fused->fate]);
-            table_cell(rows, "%s", plait_fusion_rules[r].does);
+            TABLE_ROW(rows, as_text(plait_fusion_rules[r].name), as_count(fused->calls),
+                      as_bytes(fused->before_bytes), as_bytes(fused->after_bytes),
+                      as_seconds(fused->before_s), as_seconds(fused->after_s),
+                      as_text(plait_fusion_fate_name[fused->fate]),
+                      as_text(plait_fusion_rules[r].does));
         }
         PLAIT_TRY(table_print(rows, 2, out, err));
     }
@@ -152,7 +142,7 @@ static void stage_layers(const plait_stage *stage, char *text, size_t size)
 static plait_status print_stages(const report_plan *plan, FILE *out, plait_error *err)
 {
     const plait_cost *const cost = &plan->cost;
-    char text[UNITS_SIZE], layers[200];
+    char layers[200];
     table *rows = table_new(">stage|layers|>forward|>backward|>in flight|>memory|");
     int listed = 0;
 
@@ -164,12 +154,9 @@ static plait_status print_stages(const report_plan *plan, FILE *out, plait_error
             continue;
         listed++;
         stage_layers(&plan->plan.stage[s], layers, sizeof layers);
-        table_cell(rows, "%d", s);
-        table_cell(rows, "%s", layers);
-        table_cell(rows, "%s", units_seconds(stage->forward_s, text));
-        table_cell(rows, "%s", units_seconds(stage->backward_s, text));
-        table_cell(rows, "%.3g", stage->in_flight);
-        table_cell(rows, "%s", units_gib(stage->memory_bytes, text));
+        TABLE_ROW(rows, as_int(s), as_text(layers), as_seconds(stage->forward_s),
+                  as_seconds(stage->backward_s), as_format("%.3g", stage->in_flight),
+                  as_gib(stage->memory_bytes));
         table_cell(rows, "%s%s%s", slowest ? "slowest" : "", slowest && fullest ? " " : "",
                    fullest ? "fullest" : "");
     }
@@ -217,8 +204,7 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
     for (int how = 0; how < PLAIT_GRAD_SYNCS; how++) {
         const double difference = difference_of(cost->step_s, cost->sync_step_s[how]);
 
-        table_cell(rows, "%s", plait_grad_sync_name[how]);
-        table_cell(rows, "%s", units_seconds(cost->sync_step_s[how], text));
+        TABLE_ROW(rows, as_text(plait_grad_sync_name[how]), as_seconds(cost->sync_step_s[how]));
         table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", units_seconds(difference, text));
         table_cell(rows, "%s",
                    how == plan->degrees.grad_sync ? "this plan"
@@ -244,7 +230,6 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
                                         plait_error *err)
 {
     plait_sensitivity sorted[PLAIT_SENSITIVITIES];
-    char text[UNITS_SIZE];
     table *rows;
 
     if (explained->sensitivities == 0)
@@ -256,9 +241,7 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
     for (int i = 0; i < explained->sensitivities; i++) {
         const plait_sensitivity *const one = &sorted[i];
 
-        table_cell(rows, "%s", one->resource);
-        table_cell(rows, "%s", units_seconds(one->step_s, text));
-        table_cell(rows, "%s", units_percent(one->gain, text));
+        TABLE_ROW(rows, as_text(one->resource), as_seconds(one->step_s), as_percent(one->gain));
     }
     return table_print(rows, 2, out, err);
 }
@@ -290,14 +273,12 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
     for (int i = 0; i < explained->limits; i++) {
         const plait_comm_limit *const limit = &explained->limit[i];
 
-        table_cell(rows, "%s", limit->parallelism);
-        table_cell(rows, "%d", limit->ranks);
-        table_cell(rows, "%s", limit->counts);
-        table_cell(rows, "%s", format_amount(limit->value, text));
+        TABLE_ROW(rows, as_text(limit->parallelism), as_int(limit->ranks), as_text(limit->counts),
+                  as_text(format_amount(limit->value, text)));
         table_cell(rows, "%s", format_amount(limit->least, text));
         table_cell(rows, "%s x", format_amount(limit->value / limit->least, text));
-        table_cell(rows, "%s", limit->equation);
-        table_cell(rows, "%s", limit->value < limit->least ? "not hidden" : "");
+        TABLE_ROW(rows, as_text(limit->equation),
+                  as_text(limit->value < limit->least ? "not hidden" : ""));
     }
     return table_print(rows, 2, out, err);
 }
@@ -314,8 +295,7 @@ static void compare_terms(const report_term *a, const report_term *b, int count,
 
         if (a[i].value == 0.0 && b[i].value == 0.0)
             continue;
-        table_cell(rows, "%s", a[i].name);
-        table_cell(rows, "%s", written(a[i].value, text));
+        TABLE_ROW(rows, as_text(a[i].name), as_text(written(a[i].value, text)));
         table_cell(rows, "%s", written(b[i].value, text));
         table_cell(rows, "%s%s", difference > 0.0 ? "+" : "", written(difference, text));
         table_cell(rows, "%s", a[i].equation);

@@ -224,16 +224,13 @@ static plait_status print_fleets(const report_fleet *report, FILE *out, plait_er
         const plait_fleet *const fleet = &report->answer->fleet[i];
         const plait_fleet_hour *const hour = &fleet->hour[fleet->busiest];
 
-        table_cell(rows, "%d", i + 1);
-        table_cell(rows, "%s", plait_engine_name[fleet->plan.engine->kind]);
+        TABLE_ROW(rows, as_int(i + 1), as_text(plait_engine_name[fleet->plan.engine->kind]));
         report_fleet_workers(fleet, text);
         table_cell(rows, "%s", text);
         report_fleet_counts(fleet, hour, text);
-        table_cell(rows, "%s", text);
-        table_cell(rows, "%s", plait_weight_name[fleet->plan.weights]);
-        table_cell(rows, "%s", plait_kv_name[fleet->plan.kv]);
-        table_cell(rows, "%d", fleet->totals.nodes);
-        table_cell(rows, "%d", hour->spare_nodes);
+        TABLE_ROW(rows, as_text(text), as_text(plait_weight_name[fleet->plan.weights]));
+        TABLE_ROW(rows, as_text(plait_kv_name[fleet->plan.kv]), as_int(fleet->totals.nodes),
+                  as_int(hour->spare_nodes));
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
             table_cell(rows, "%s", format_number(fleet->totals.usd[m], text));
         report_fleet_lacks(report, i, text);
@@ -274,12 +271,8 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
         table_cell(hours, "%d%s", h, h == fleet->busiest ? "*" : "");
         table_cell(hours, "%.4g", hour->rate);
         report_fleet_counts(fleet, hour, text);
-        table_cell(hours, "%s", text);
-        table_cell(hours, "%d", hour->nodes);
-        table_cell(hours, "%d", hour->spare_nodes);
-        table_cell(hours, "%s", units_latency(hour->ttft_s, text));
-        table_cell(hours, "%s", units_latency(hour->ttft_p99_s, text));
-        table_cell(hours, "%s", units_latency(hour->tpot_s, text));
+        TABLE_ROW(hours, as_text(text), as_int(hour->nodes), as_int(hour->spare_nodes),
+                  as_latency(hour->ttft_s), as_latency(hour->ttft_p99_s), as_latency(hour->tpot_s));
         for (int m = 0; m < PLAIT_FLEET_MODES; m++)
             table_cell(hours, "%.0f %%", 100.0 * hour->used[m]);
     }

@@ -10,7 +10,7 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
 {
     table *rows = table_new("model|>parameters|>active|>layers|>hidden|>vocab|>context|"
                             "kinds of layers");
-    char text[UNITS_SIZE], kinds[160];
+    char kinds[160];
 
     for (size_t i = 0; i < count; i++) {
         const plait_params params = plait_model_params(&model[i]);
@@ -18,15 +18,10 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
         kinds[0] = '\0';
         for (int k = 0; k < model[i].kinds; k++)
             report_append(kinds, sizeof kinds, "%s%s", k > 0 ? ", " : "", model[i].kind[k].name);
-        table_cell(rows, "%s", model[i].name);
-        table_cell(rows, "%s", units_count(params.total, text));
-        table_cell(rows, "%s",
-                   params.active < params.total ? units_count(params.active, text) : "-");
-        table_cell(rows, "%d", model[i].layers);
-        table_cell(rows, "%d", model[i].hidden);
-        table_cell(rows, "%d", model[i].vocab);
-        table_cell(rows, model[i].max_seq > 0 ? "%d" : "-", model[i].max_seq);
-        table_cell(rows, "%s", kinds);
+        TABLE_ROW(rows, as_text(model[i].name), as_count(params.total),
+                  params.active < params.total ? as_count(params.active) : as_text("-"),
+                  as_int(model[i].layers), as_int(model[i].hidden), as_int(model[i].vocab),
+                  model[i].max_seq > 0 ? as_int(model[i].max_seq) : as_text("-"), as_text(kinds));
     }
     return table_print(rows, 0, out, err);
 }
@@ -118,13 +113,11 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
 
         for (int i = 0; i < model->layers; i++)
             layers += model->layer_kind[i] == k;
-        table_cell(rows, "%d", layers);
-        table_cell(rows, "%s", model->kind[k].name);
+        TABLE_ROW(rows, as_int(layers), as_text(model->kind[k].name));
         mixer_text(&model->kind[k], cell, sizeof cell);
         table_cell(rows, "%s", cell);
         ffn_text(&model->kind[k], cell, sizeof cell);
-        table_cell(rows, "%s", cell);
-        table_cell(rows, "%s", units_count(params_of(model, &model->kind[k]), cell));
+        TABLE_ROW(rows, as_text(cell), as_count(params_of(model, &model->kind[k])));
     }
     PLAIT_TRY(table_print(rows, 2, out, err));
     fprintf(out, "\nparameters  %s", units_count(params.total, text));

@@ -83,12 +83,9 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[answer->order[i]];
 
-        table_cell(rows, "%d", i + 1);
-        table_cell(rows, "%d", plan->rank);
-        table_cell(rows, "%s", units_seconds(plan->predicted_s, text));
-        table_cell(rows, "%s",
-                   plan->measured_s > 0.0 ? units_seconds(plan->measured_s, text) : "-");
-        table_cell(rows, "%s", units_seconds(plan->posterior.step_s, text));
+        TABLE_ROW(rows, as_int(i + 1), as_int(plan->rank), as_seconds(plan->predicted_s),
+                  plan->measured_s > 0.0 ? as_seconds(plan->measured_s) : as_text("-"),
+                  as_seconds(plan->posterior.step_s));
         table_cell(rows, "%s to %s", units_seconds(plan->posterior.low_s, text),
                    units_seconds(plan->posterior.high_s, other));
         table_cell(rows, "%s", report_line(&answer->problem, &plan->degrees, line));

@@ -14,20 +14,17 @@ static plait_status print_operators(const plait_operators_plan *plan, FILE *out,
 {
     table *rows = table_new("operator|spec|weight|>forward|>backward|>inside|>per step|"
                             ">state|>kept");
-    char text[UNITS_SIZE];
 
     for (int i = 0; i < plan->operators; i++) {
         const plait_operator *const op = &plan->op[i];
 
-        table_cell(rows, "%s", op->name);
-        table_cell(rows, "%s", op->spec);
-        table_cell(rows, "%s", op->has_weight ? plait_weight_home_name[op->home] : "");
-        table_cell(rows, "%s", units_seconds(op->forward_s, text));
-        table_cell(rows, "%s", units_seconds(op->backward_s, text));
-        table_cell(rows, "%s", op->inside_s > 0.0 ? units_seconds(op->inside_s, text) : "");
-        table_cell(rows, "%s", op->sync_s > 0.0 ? units_seconds(op->sync_s, text) : "");
-        table_cell(rows, "%s", op->state_bytes > 0.0 ? units_bytes(op->state_bytes, text) : "");
-        table_cell(rows, "%s", op->kept_bytes > 0.0 ? units_bytes(op->kept_bytes, text) : "");
+        TABLE_ROW(rows, as_text(op->name), as_text(op->spec),
+                  as_text(op->has_weight ? plait_weight_home_name[op->home] : ""),
+                  as_seconds(op->forward_s), as_seconds(op->backward_s),
+                  op->inside_s > 0.0 ? as_seconds(op->inside_s) : as_text(""),
+                  op->sync_s > 0.0 ? as_seconds(op->sync_s) : as_text(""),
+                  op->state_bytes > 0.0 ? as_bytes(op->state_bytes) : as_text(""),
+                  op->kept_bytes > 0.0 ? as_bytes(op->kept_bytes) : as_text(""));
     }
     return table_print(rows, 2, out, err);
 }
@@ -35,19 +32,17 @@ static plait_status print_operators(const plait_operators_plan *plan, FILE *out,
 static plait_status print_edges(const plait_operators_plan *plan, FILE *out, plait_error *err)
 {
     table *rows = table_new("from|to|forward|>|backward|>");
-    char text[UNITS_SIZE];
 
     for (int i = 0; i < plan->edges; i++) {
         const plait_operator_edge *const edge = &plan->edge[i];
 
         if (edge->forward[0] == '\0' && edge->backward[0] == '\0')
             continue;
-        table_cell(rows, "%s", plan->op[edge->from].name);
-        table_cell(rows, "%s", plan->op[edge->to].name);
-        table_cell(rows, "%s", edge->forward);
-        table_cell(rows, "%s", edge->forward[0] ? units_seconds(edge->forward_s, text) : "");
-        table_cell(rows, "%s", edge->backward);
-        table_cell(rows, "%s", edge->backward[0] ? units_seconds(edge->backward_s, text) : "");
+        TABLE_ROW(rows, as_text(plan->op[edge->from].name), as_text(plan->op[edge->to].name),
+                  as_text(edge->forward),
+                  edge->forward[0] ? as_seconds(edge->forward_s) : as_text(""),
+                  as_text(edge->backward),
+                  edge->backward[0] ? as_seconds(edge->backward_s) : as_text(""));
     }
     return table_print(rows, 2, out, err);
 }

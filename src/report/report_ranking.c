@@ -195,10 +195,9 @@ plait_status report_tries(const plait_problem *problem, const report_found *foun
     for (int i = 0; i < tries->count; i++) {
         if (i >= found->tries_asked && i + 1 != 2 && i + 1 != 3 && i + 1 != 5)
             continue;
-        table_cell(rows, i < found->tries_asked ? "%d" : "(%d)", i + 1);
-        table_cell(rows, "%d", tries->plan[i] + 1);
-        table_cell(rows, "%.1f %%", 100.0 * tries->regret[i]);
-        table_cell(rows, "%s", report_line(problem, &found->plan[tries->plan[i]].degrees, line));
+        TABLE_ROW(rows, i < found->tries_asked ? as_int(i + 1) : as_format("(%.0f)", i + 1),
+                  as_int(tries->plan[i] + 1), as_format("%.1f %%", 100.0 * tries->regret[i]),
+                  as_text(report_line(problem, &found->plan[tries->plan[i]].degrees, line)));
     }
     return table_print(rows, 0, out, err);
 }

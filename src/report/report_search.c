@@ -98,11 +98,10 @@ static plait_status print_front(const plait_problem *problem, const plait_search
     for (int i = 0; i < lines; i++) {
         const plait_ranked *const point =
             &result->front[lines == 1 ? 0 : (size - 1) * i / (lines - 1)];
-        char step[UNITS_SIZE], memory[UNITS_SIZE], line[LINE_SIZE];
+        char line[LINE_SIZE];
 
-        table_cell(rows, "%s", units_seconds(point->price.step_s, step));
-        table_cell(rows, "%s", units_gib(point->price.peak_bytes, memory));
-        table_cell(rows, "%s", report_line(problem, &point->plan.degrees, line));
+        TABLE_ROW(rows, as_seconds(point->price.step_s), as_gib(point->price.peak_bytes),
+                  as_text(report_line(problem, &point->plan.degrees, line)));
     }
     return table_print(rows, 2, out, err);
 }

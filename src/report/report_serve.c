@@ -117,28 +117,22 @@ static plait_status print_plans(const plait_serve_options *q, const plait_serve_
                             "weights@below|kv@below|>chunk@4|>running@6|>TTFT@stays|"
                             ">p99@5|>TPOT@stays|>tok/s|>/GPU|>USD/Mtok@2|>J/tok@7|"
                             "bound by@3");
-    char a[UNITS_SIZE], workers[160];
+    char workers[160];
 
     for (int i = 0; i < count; i++) {
         const plait_serve_plan *p = &plan[i];
         report_serve_pools(p, workers);
-        table_cell(rows, "%d", i + 1);
-        table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
-        table_cell(rows, "%s", workers);
+        TABLE_ROW(rows, as_int(i + 1), as_text(plait_engine_name[p->engine->kind]),
+                  as_text(workers));
         table_cell(rows, is_open(q) ? "%d of %d" : "%d", p->replicas, q->gpus / p->gpus);
-        table_cell(rows, "%d", p->gpus);
-        table_cell(rows, "%s", plait_weight_name[p->weights]);
-        table_cell(rows, "%s", plait_kv_name[p->kv]);
-        table_cell(rows, "%.0f", p->chunk_tokens);
-        table_cell(rows, "%.0f", p->service.batch);
-        table_cell(rows, "%s", units_latency(p->service.ttft_s, a));
-        table_cell(rows, "%s", units_latency(p->ttft_p99_s, a));
-        table_cell(rows, "%s", units_latency(p->service.tpot_s, a));
-        table_cell(rows, "%s", units_count(p->service.output_tokens_per_s, a));
-        table_cell(rows, "%.0f", p->tokens_per_s_gpu);
-        table_cell(rows, isfinite(p->usd_per_mtok) ? "%.2f" : "-", p->usd_per_mtok);
-        table_cell(rows, isfinite(p->joules_per_tok) ? "%.2f" : "-", p->joules_per_tok);
-        table_cell(rows, "%s", plait_serve_bind_name[p->service.binds]);
+        TABLE_ROW(rows, as_int(p->gpus), as_text(plait_weight_name[p->weights]),
+                  as_text(plait_kv_name[p->kv]), as_format("%.0f", p->chunk_tokens),
+                  as_format("%.0f", p->service.batch), as_latency(p->service.ttft_s),
+                  as_latency(p->ttft_p99_s), as_latency(p->service.tpot_s),
+                  as_count(p->service.output_tokens_per_s), as_format("%.0f", p->tokens_per_s_gpu),
+                  isfinite(p->usd_per_mtok) ? as_format("%.2f", p->usd_per_mtok) : as_text("-"),
+                  isfinite(p->joules_per_tok) ? as_format("%.2f", p->joules_per_tok) : as_text("-"),
+                  as_text(plait_serve_bind_name[p->service.binds]));
     }
     return table_print(rows, 2, out, err);
 }
@@ -311,21 +305,18 @@ static plait_status print_front(const plait_serve_answer *answer, FILE *out, pla
 {
     table *rows = table_new(">TPOT|>tok/s/GPU@stays|>TTFT|>in flight|engine@below|"
                             "workers@below|weights@below|bound by@1");
-    char a[UNITS_SIZE], workers[160];
+    char workers[160];
 
     if (answer->front > 0)
         fprintf(out, "\nPareto front of TPOT and tokens/s per GPU\n");
     for (int i = 0; i < answer->front; i++) {
         const plait_serve_plan *p = &answer->at_front[i];
         report_serve_pools(p, workers);
-        table_cell(rows, "%s", units_latency(p->service.tpot_s, a));
-        table_cell(rows, "%.0f", p->tokens_per_s_gpu);
-        table_cell(rows, "%s", units_latency(p->service.ttft_s, a));
-        table_cell(rows, "%.0f", p->concurrency);
-        table_cell(rows, "%s", plait_engine_name[p->engine->kind]);
-        table_cell(rows, "%s", workers);
-        table_cell(rows, "%s", plait_weight_name[p->weights]);
-        table_cell(rows, "%s", plait_serve_bind_name[p->service.binds]);
+        TABLE_ROW(rows, as_latency(p->service.tpot_s), as_format("%.0f", p->tokens_per_s_gpu),
+                  as_latency(p->service.ttft_s), as_format("%.0f", p->concurrency),
+                  as_text(plait_engine_name[p->engine->kind]), as_text(workers),
+                  as_text(plait_weight_name[p->weights]),
+                  as_text(plait_serve_bind_name[p->service.binds]));
     }
     return table_print(rows, 2, out, err);
 }
@@ -471,19 +462,17 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (report->explain || answer == NULL) {
             table *rows = table_new("decode step|>time|>share");
             double sum = 0.0;
-            char a[UNITS_SIZE];
 
             for (int i = 0; i < PLAIT_STEP_PARTS; i++)
                 sum += best->service.parts[i];
             for (int i = 0; i < PLAIT_STEP_PARTS; i++) {
                 if (best->service.parts[i] <= 0.0)
                     continue;
-                table_cell(rows, "%s", plait_step_part_name[i]);
-                table_cell(rows, "%s", units_seconds(best->service.parts[i], a));
-                table_cell(rows, "%.1f %%", 100.0 * best->service.parts[i] / sum);
+                TABLE_ROW(rows, as_text(plait_step_part_name[i]),
+                          as_seconds(best->service.parts[i]),
+                          as_format("%.1f %%", 100.0 * best->service.parts[i] / sum));
             }
-            table_cell(rows, "total");
-            table_cell(rows, "%s", units_seconds(sum, a));
+            TABLE_ROW(rows, as_text("total"), as_seconds(sum));
             table_cell(rows, "100.0 %%");
             fprintf(out, "\n");
             PLAIT_TRY(table_print(rows, 2, out, err));

@@ -32,8 +32,7 @@ plait_status report_serve_volume(const report_serve *report, const plait_serve_p
 
             if (line->count == 0)
                 continue;
-            table_cell(rows, "%s", plait_serve_phase_name[p]);
-            table_cell(rows, "%s", plait_serve_call_what[c]);
+            TABLE_ROW(rows, as_text(plait_serve_phase_name[p]), as_text(plait_serve_call_what[c]));
             table_cell(rows, "%lld", (long long)line->count);
             table_cell(rows, "%lld", (long long)line->all_count);
             table_cell(rows, "%lld x %lld", (long long)line->rows, (long long)line->columns);

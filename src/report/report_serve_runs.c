@@ -41,14 +41,11 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
             const plait_serve_errors *e = &v->errors[m][f];
             if (e->rows == 0)
                 continue;
-            table_cell(errors, "%s", plait_serve_mode_word[m]);
-            table_cell(errors, "%s", figure_name[f]);
-            table_cell(errors, "%d", e->rows);
-            table_cell(errors, "%.1f %%", 100.0 * e->median);
-            table_cell(errors, "%.1f %%", 100.0 * e->mean);
-            table_cell(errors, "%+.1f %%", 100.0 * e->bias);
-            table_cell(errors, "%.0f %%", 100.0 * e->within);
-            table_cell(errors, f < PLAIT_SERVE_FIGURES ? "%.0f %%" : "-", 100.0 * e->covered);
+            TABLE_ROW(
+                errors, as_text(plait_serve_mode_word[m]), as_text(figure_name[f]), as_int(e->rows),
+                as_format("%.1f %%", 100.0 * e->median), as_format("%.1f %%", 100.0 * e->mean),
+                as_format("%+.1f %%", 100.0 * e->bias), as_format("%.0f %%", 100.0 * e->within),
+                f < PLAIT_SERVE_FIGURES ? as_format("%.0f %%", 100.0 * e->covered) : as_text("-"));
         }
     PLAIT_TRY(table_print(errors, 2, out, err));
     if (v->choices > 0)

@@ -142,10 +142,9 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
         int end;
 
         if (plait_plan_gpus(&plan->plan, g) == 0) {
-            table_cell(rows, "%d", g);
-            table_cell(rows, "%s", problem->cluster->group[g].accelerator->name);
-            table_cell(rows, "%d", plait_cluster_taken(problem->cluster, problem->job.gpus, g));
-            table_cell(rows, "idle");
+            TABLE_ROW(rows, as_int(g), as_text(problem->cluster->group[g].accelerator->name),
+                      as_int(plait_cluster_taken(problem->cluster, problem->job.gpus, g)),
+                      as_text("idle"));
             for (int i = 0; i < 8; i++)
                 table_cell(rows, "-");
         }
@@ -159,7 +158,7 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
                           group = plan->plan.stage[first].group;
                 int least = plan->plan.stage[first].layers, most = 0;
                 double peak = 0.0, busy_s = 0.0;
-                char text[CELL_SIZE], memory[UNITS_SIZE], share[UNITS_SIZE];
+                char text[CELL_SIZE];
 
                 for (int s = first; s < end; s++) {
                     const int layers = plan->plan.stage[s].layers;
@@ -170,19 +169,15 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
                     peak = cost->memory_bytes > peak ? cost->memory_bytes : peak;
                     busy_s += cost->forward_s + cost->backward_s;
                 }
-                table_cell(rows, "%d", group);
-                table_cell(rows, "%s", problem->cluster->group[group].accelerator->name);
-                table_cell(rows, "%d", (end - first) * d->tp * d->cp * d->dp);
-                table_cell(rows, "%s", range_text(first, end - 1, text));
-                table_cell(rows, "%s", range_text(least, most, text));
-                table_cell(rows, "%d", d->tp);
-                table_cell(rows, "%d", d->dp);
-                table_cell(rows, "%d", d->mbs);
-                table_cell(rows, "%s", recompute_text(&plan->plan, first, end, text));
-                table_cell(rows, "%s", units_gib(peak, memory));
-                table_cell(rows, "%s",
-                           units_percent(m * busy_s / (end - first) / plan->cost.step_s, share));
-                table_cell(rows, "%d", d->cp);
+                TABLE_ROW(rows, as_int(group),
+                          as_text(problem->cluster->group[group].accelerator->name),
+                          as_int((end - first) * d->tp * d->cp * d->dp),
+                          as_text(range_text(first, end - 1, text)));
+                TABLE_ROW(rows, as_text(range_text(least, most, text)), as_int(d->tp),
+                          as_int(d->dp), as_int(d->mbs));
+                TABLE_ROW(rows, as_text(recompute_text(&plan->plan, first, end, text)),
+                          as_gib(peak), as_percent(m * busy_s / (end - first) / plan->cost.step_s),
+                          as_int(d->cp));
             }
         }
     }

@@ -10,8 +10,7 @@
 #include "base/text.h"
 
 enum {
-    GAP = 2, /* blanks between columns */
-    CELL_SIZE = 256,
+    GAP = 2,      /* blanks between columns */
     HANG = 2,     /* blanks before further lines of a cell */
     WRAPPED = 24, /* least width of a wrapped column */
     BELOW_INDENT = 4,
@@ -94,7 +93,7 @@ static size_t longest_word(const char *text)
 
 void table_cell(table *rows, const char *fmt, ...)
 {
-    char text[CELL_SIZE], *kept;
+    char text[VALUE_SIZE], *kept;
     table_room *column;
     va_list args;
 
@@ -113,6 +112,14 @@ void table_cell(table *rows, const char *fmt, ...)
     if (longest_word(kept) > column->word)
         column->word = longest_word(kept);
     rows->cell[rows->cells++] = kept;
+}
+
+void table_row(table *rows, const table_value *cells, size_t count)
+{
+    char text[VALUE_SIZE];
+
+    for (size_t c = 0; c < count; c++)
+        table_cell(rows, "%s", cell_text(&cells[c], text));
 }
 
 /* Reads the place of a column after its title: "@below", "@stays", "@2". */

@@ -17,6 +17,7 @@
 #include <stdio.h>
 
 #include "plait/error.h"
+#include "report/units.h"
 
 typedef struct table table;
 
@@ -30,6 +31,10 @@ typedef struct table table;
  *                 first; without any of them it is left out if wrapping is not enough.
  */
 table *table_new(const char *columns);
+
+/** Fills the next cells. */
+void table_row(table *rows, const table_value *cells, size_t count);
+#define TABLE_ROW(rows, ...) table_row(rows, CELLS(__VA_ARGS__))
 
 /** Fills the next cell; a text longer than 255 bytes is truncated. */
 void table_cell(table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);

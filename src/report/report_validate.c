@@ -10,22 +10,12 @@
 
 /* ---- cells ---- */
 
-/* Fills a number, or "-" for NaN. */
-static void number_cell(table *rows, const char *format, double number)
-{
-    if (isnan(number))
-        table_cell(rows, "-");
-    else
-        table_cell(rows, format, number);
-}
-
 static void errors_cells(table *rows, const plait_errors *errors)
 {
-    table_cell(rows, "%zu", errors->rows);
-    number_cell(rows, "%.1f %%", 100.0 * errors->mape);
-    number_cell(rows, "%.1f %%", 100.0 * errors->median);
-    number_cell(rows, "%.1f %%", 100.0 * errors->p90);
-    number_cell(rows, "%+.1f %%", 100.0 * errors->bias);
+    TABLE_ROW(rows, as_int((double)errors->rows), as_format("%.1f %%", 100.0 * errors->mape),
+              as_format("%.1f %%", 100.0 * errors->median),
+              as_format("%.1f %%", 100.0 * errors->p90),
+              as_format("%+.1f %%", 100.0 * errors->bias));
 }
 
 /* ---- step time ---- */
@@ -35,7 +25,7 @@ static void group_rows(table *rows, const plait_validation *v, plait_run_key by)
     for (size_t g = 0; g < v->groups[by]; g++) {
         table_cell(rows, "%s", v->group[by][g].name);
         errors_cells(rows, &v->group[by][g].errors);
-        number_cell(rows, "%.0f %%", 100.0 * v->group[by][g].inside);
+        TABLE_ROW(rows, as_format("%.0f %%", 100.0 * v->group[by][g].inside));
     }
 }
 
@@ -53,7 +43,7 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
         group_rows(rows, v, PLAIT_BY_LAYERS);
     table_cell(rows, "all");
     errors_cells(rows, &v->total);
-    number_cell(rows, "%.0f %%", 100.0 * v->inside);
+    TABLE_ROW(rows, as_format("%.0f %%", 100.0 * v->inside));
     fputs("\nstep time, predicted over measured - 1:\n", out);
     return table_print(rows, 2, out, err);
 }
@@ -63,8 +53,8 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
 static void left_out_cells(table *rows, const plait_left_out *left_out)
 {
     errors_cells(rows, &left_out->errors);
-    number_cell(rows, "%.0f %%", 100.0 * left_out->inside);
-    number_cell(rows, "%.0f %%", 100.0 * left_out->width);
+    TABLE_ROW(rows, as_format("%.0f %%", 100.0 * left_out->inside),
+              as_format("%.0f %%", 100.0 * left_out->width));
 }
 
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
@@ -74,14 +64,11 @@ static plait_status print_left_out(const plait_left_out *left_out, size_t count,
                             ">bias|>in 80 % band|>band width");
 
     for (size_t i = 0; i < count; i++) {
-        table_cell(rows, "%s", left_out[i].source);
-        table_cell(rows, "%s", left_out[i].runtime);
-        table_cell(rows, left_out[i].calibrated ? "other sources" : "its family");
+        TABLE_ROW(rows, as_text(left_out[i].source), as_text(left_out[i].runtime),
+                  left_out[i].calibrated ? as_text("other sources") : as_text("its family"));
         left_out_cells(rows, &left_out[i]);
     }
-    table_cell(rows, "all");
-    table_cell(rows, "-");
-    table_cell(rows, "-");
+    TABLE_ROW(rows, as_text("all"), as_text("-"), as_text("-"));
     left_out_cells(rows, total);
     fputs("\nstep time of each source, with profiles and bands fitted without it:\n", out);
     return table_print(rows, 2, out, err);
@@ -103,7 +90,7 @@ static void replay_cells(table *rows, const char *name, const double regret[PLAI
 {
     table_cell(rows, "%s", name);
     for (int r = 0; r < PLAIT_REPLAYS; r++)
-        number_cell(rows, "%.1f %%", 100.0 * regret[r]);
+        TABLE_ROW(rows, as_format("%.1f %%", 100.0 * regret[r]));
 }
 
 static plait_status print_replay(const plait_validation *v, FILE *out, plait_error *err)
@@ -164,11 +151,9 @@ static plait_status print_regrets(const plait_validation *v, FILE *out, plait_er
         if (!(sweep->regret > 0.05))
             continue;
         shown++;
-        table_cell(rows, "%s", sweep->name);
-        table_cell(rows, "%zu", sweep->plans);
-        number_cell(rows, "%.1f %%", 100.0 * sweep->regret);
-        number_cell(rows, "%.3f", sweep->spearman);
-        table_cell(rows, "%s", report_run_plan(&v->price[sweep->chosen], text));
+        TABLE_ROW(rows, as_text(sweep->name), as_int((double)sweep->plans),
+                  as_format("%.1f %%", 100.0 * sweep->regret), as_format("%.3f", sweep->spearman),
+                  as_text(report_run_plan(&v->price[sweep->chosen], text)));
         table_cell(rows, "%s", report_run_plan(&v->price[sweep->best], text));
     }
     if (shown > 0)
@@ -186,12 +171,10 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
         return PLAIT_OK;
     rows = table_new("source|measured as|>rows|>MAPE|>median|>90 %|>bias");
     for (size_t g = 0; g < v->memories; g++) {
-        table_cell(rows, "%s", v->memory[g].name);
-        table_cell(rows, "%s", v->memory[g].scope);
+        TABLE_ROW(rows, as_text(v->memory[g].name), as_text(v->memory[g].scope));
         errors_cells(rows, &v->memory[g].errors);
     }
-    table_cell(rows, "all");
-    table_cell(rows, "%s", "");
+    TABLE_ROW(rows, as_text("all"), as_text(""));
     errors_cells(rows, &v->memory_total);
     fputs("\npeak memory, predicted over measured - 1:\n", out);
     return table_print(rows, 2, out, err);
@@ -201,12 +184,10 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
 static void share_cells(table *rows, size_t some, size_t all)
 {
     if (all == 0) {
-        table_cell(rows, "-");
-        table_cell(rows, "-");
+        TABLE_ROW(rows, as_text("-"), as_text("-"));
         return;
     }
-    table_cell(rows, "%zu", some);
-    table_cell(rows, "%.1f %%", 100.0 * (double)some / (double)all);
+    TABLE_ROW(rows, as_int((double)some), as_format("%.1f %%", 100.0 * (double)some / (double)all));
 }
 
 static void confusion_cells(table *rows, const char *name, const plait_confusion *c)
@@ -214,13 +195,12 @@ static void confusion_cells(table *rows, const char *name, const plait_confusion
     const size_t ran = c->true_negatives + c->false_positives;
     const size_t failed = c->true_positives + c->false_negatives;
 
-    table_cell(rows, "%s", name);
-    table_cell(rows, "%zu", ran);
+    TABLE_ROW(rows, as_text(name), as_int((double)ran));
     share_cells(rows, c->false_positives, ran);
     share_cells(rows, c->tight, ran);
     table_cell(rows, "%zu", failed);
     share_cells(rows, c->true_positives, failed);
-    number_cell(rows, "%.1f %%", 100.0 * c->balanced_accuracy);
+    TABLE_ROW(rows, as_format("%.1f %%", 100.0 * c->balanced_accuracy));
 }
 
 static plait_status print_confusions(const plait_validation *v, FILE *out, plait_error *err)
@@ -269,8 +249,7 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
                                plait_error *err)
 {
     table *rows;
-    char measured[UNITS_SIZE], predicted[UNITS_SIZE], terms[REPORT_TERMS_SIZE],
-        plan[REPORT_TERMS_SIZE];
+    char terms[REPORT_TERMS_SIZE], plan[REPORT_TERMS_SIZE];
 
     fprintf(out, "%s: %zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced\n",
             v->runs->name, v->runs->count, v->priced, v->timed, v->timed_priced);
@@ -280,13 +259,12 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
     if (v->sweeps != 0) {
         rows = table_new("|>Spearman|>Kendall|>regret|>beyond noise");
         for (int median = 0; median < 2; median++) {
-            table_cell(rows, median ? "median" : "mean");
-            number_cell(rows, "%.3f", median ? v->spearman.median : v->spearman.mean);
-            number_cell(rows, "%.3f", median ? v->kendall.median : v->kendall.mean);
-            number_cell(rows, "%.1f %%", 100.0 * (median ? v->regret.median : v->regret.mean));
-            number_cell(rows, "%.1f %%",
-                        100.0 *
-                            (median ? v->regret_beyond_noise.median : v->regret_beyond_noise.mean));
+            TABLE_ROW(rows, median ? as_text("median") : as_text("mean"),
+                      as_format("%.3f", median ? v->spearman.median : v->spearman.mean),
+                      as_format("%.3f", median ? v->kendall.median : v->kendall.mean),
+                      as_format("%.1f %%", 100.0 * (median ? v->regret.median : v->regret.mean)),
+                      as_format("%.1f %%", 100.0 * (median ? v->regret_beyond_noise.median
+                                                           : v->regret_beyond_noise.mean)));
         }
         fprintf(out, "\nranking, %zu sweeps of at least %d timed plans:\n", v->sweeps,
                 PLAIT_SWEEP_LEAST);
@@ -303,12 +281,11 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
             const plait_run_price *const price = &v->price[v->worst[i]];
             const plait_run *const run = price->run;
 
-            table_cell(rows, "%s", run->id);
-            table_cell(rows, "%s", units_seconds(run->step_s, measured));
-            table_cell(rows, "%s", units_seconds(price->cost.step_s, predicted));
-            number_cell(rows, "%+.1f %%", 100.0 * (price->cost.step_s / run->step_s - 1.0));
-            table_cell(rows, "%s", report_run_plan(price, plan));
-            table_cell(rows, "%s", report_run_terms(&price->cost, terms));
+            TABLE_ROW(rows, as_text(run->id), as_seconds(run->step_s),
+                      as_seconds(price->cost.step_s),
+                      as_format("%+.1f %%", 100.0 * (price->cost.step_s / run->step_s - 1.0)),
+                      as_text(report_run_plan(price, plan)),
+                      as_text(report_run_terms(&price->cost, terms)));
         }
         fputs("\nworst rows:\n", out);
         PLAIT_TRY(table_print(rows, 2, out, err));
@@ -317,9 +294,8 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
         return PLAIT_OK;
     rows = table_new(">rows|first row@below|reason@below");
     for (size_t i = 0; i < v->reasons; i++) {
-        table_cell(rows, "%zu", v->unpriced[i].rows);
-        table_cell(rows, "%s", v->unpriced[i].first);
-        table_cell(rows, "%s", v->unpriced[i].why);
+        TABLE_ROW(rows, as_int((double)v->unpriced[i].rows), as_text(v->unpriced[i].first),
+                  as_text(v->unpriced[i].why));
     }
     fputs("\nrows without a price:\n", out);
     return table_print(rows, 2, out, err);

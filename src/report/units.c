@@ -122,6 +122,12 @@ char *units_percent(double share, char text[UNITS_SIZE])
     return text;
 }
 
+char *units_signed_percent(double share, char text[UNITS_SIZE])
+{
+    snprintf(text, UNITS_SIZE, "%+.1f %%", 100.0 * share);
+    return text;
+}
+
 char *units_number(double number, char text[UNITS_SIZE])
 {
     snprintf(text, UNITS_SIZE, number >= 100.0 && number < 1e12 ? "%.0f" : "%.3g", number);
@@ -136,4 +142,18 @@ char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE])
     if (!isfinite(per_s))
         return not_a_number(text);
     return on_ladder(ladder, 6, per_s, unit, text);
+}
+
+const char *cell_text(const table_value *of, char text[VALUE_SIZE])
+{
+    if (of->text != NULL)
+        return of->text;
+    if (isnan(of->number))
+        return "-";
+    if (of->unit != NULL)
+        return units_rate(of->number, of->unit, text);
+    if (of->written != NULL)
+        return of->written(of->number, text);
+    snprintf(text, VALUE_SIZE, of->format, of->number);
+    return text;
 }

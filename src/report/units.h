@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <math.h>
+
 enum { UNITS_SIZE = 48 };
 
 /** Memory, always in one unit so that columns compare: "71.3 GiB". */
@@ -31,8 +33,47 @@ char *units_count(double count, char text[UNITS_SIZE]);
 /** A share of one: "41.3 %". */
 char *units_percent(double share, char text[UNITS_SIZE]);
 
+/** A change by a share of one: "+4.1 %". */
+char *units_signed_percent(double share, char text[UNITS_SIZE]);
+
 /** "0.123", "12.3", "1234": three digits, or all before the point. */
 char *units_number(double number, char text[UNITS_SIZE]);
 
 /** A rate with an SI prefix and three digits: (450e9, "B/s") is "450 GB/s". */
 char *units_rate(double per_s, const char *unit, char text[UNITS_SIZE]);
+
+/**
+ * A cell of a table or page: a text, or a number with its format. Numbers that are NaN are written as "-".
+ *
+ *     TABLE_ROW(rows, as_text(plan->name), as_int(plan->gpus), as_seconds(plan->step_s));
+ */
+typedef struct table_value {
+    const char *text;                 /* NULL: a number */
+    double number;                    /* NaN for a text */
+    const char *format;               /* of printf */
+    char *(*written)(double, char *); /* used instead of `format` */
+    const char *unit;                 /* of units_rate(), used instead of both */
+} table_value;
+
+#define as_text(text_) ((table_value){.text = text_, .number = (double)NAN})
+#define as_format(format_, value) ((table_value){.number = value, .format = format_})
+#define as_int(value) as_format("%.0f", value)
+#define as_rate(value, unit_) ((table_value){.number = value, .unit = unit_})
+#define as_quantity(value, function) ((table_value){.number = value, .written = function})
+#define as_gib(bytes) as_quantity(bytes, units_gib)
+#define as_bytes(bytes) as_quantity(bytes, units_bytes)
+#define as_seconds(seconds) as_quantity(seconds, units_seconds)
+#define as_latency(seconds) as_quantity(seconds, units_latency)
+#define as_count(count) as_quantity(count, units_count)
+#define as_percent(share) as_quantity(share, units_percent)
+#define as_signed_percent(share) as_quantity(share, units_signed_percent)
+#define as_number(number) as_quantity(number, units_number)
+
+enum { VALUE_SIZE = 256 };
+
+/** Returns the text of a cell, in `text` if it is a number. */
+const char *cell_text(const table_value *of, char text[VALUE_SIZE]);
+
+#define CELLS(...)                                                                                 \
+    (const table_value[]){__VA_ARGS__},                                                            \
+        sizeof((const table_value[]){__VA_ARGS__}) / sizeof(table_value)

@@ -22,11 +22,11 @@ static page *odd_page(plait_arena *arena)
     page_text(made, "two\nlines of %s", "</p>");
     rows = page_table_add(made, "ranking", "The ranking", "name=name|step_s>step|order>", NULL);
     page_word(rows, "</script><i>|\"x\",y");
-    page_seconds(rows, 1.5);
-    page_count(rows, 7);
+    PAGE_ROW(rows, as_seconds(1.5));
+    PAGE_ROW(rows, as_int(7));
     page_word(rows, "none");
-    page_seconds(rows, (double)NAN);
-    page_count(rows, (double)INFINITY);
+    PAGE_ROW(rows, as_seconds((double)NAN));
+    PAGE_ROW(rows, as_int((double)INFINITY));
     page_grounds(made);
     return made;
 }
