@@ -125,29 +125,6 @@ static plait_status fit_network(const calibrate_kernels_task *task, const char *
     return network_fit(&cluster, points, arena, out, err);
 }
 
-/* Write the cluster; its source states the measurements. */
-static plait_status deliver_cluster(const network_result *network, const calibrate_sink *sink,
-                                    plait_arena *arena, plait_error *err)
-{
-    plait_cluster cluster = *network->cluster;
-    json_writer json;
-    const char *text;
-    size_t length;
-
-    const char *const what =
-        network->used ? plait_arena_printf(arena, "links between nodes fitted to %d collectives",
-                                           network->errors.points)
-                      : "links between nodes are not measured";
-    PLAIT_TRY(plait_check_allocated(what, err));
-    cluster.source = plait_arena_printf(arena, "%s%splait calibrate: %s", cluster.source,
-                                        cluster.source[0] != '\0' ? "; " : "", what);
-    PLAIT_TRY(plait_check_allocated(cluster.source, err));
-    json_writer_init(&json, arena);
-    cluster_write(&json, &cluster);
-    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
-    return command_deliver(text, length, sink->path, sink->print, err);
-}
-
 plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_operands *operands,
                                plait_arena *arena, bool *no, plait_error *err)
 {
@@ -156,7 +133,9 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
     network_result network;
     calibrate_result result;
     point_list points;
-    const char *name;
+    const char *name, *text;
+    json_writer json;
+    size_t length;
 
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "KERNELS.csv",
@@ -194,6 +173,19 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
     }
     PLAIT_TRY(command_deliver(result.text, result.length, task->accelerator_sink.path,
                               task->accelerator_sink.print, err));
-    return wants_cluster(task) ? deliver_cluster(&network, &task->cluster_sink, arena, err)
-                               : PLAIT_OK;
+    if (!wants_cluster(task))
+        return PLAIT_OK;
+    plait_cluster cluster = *network.cluster;
+    const char *const what =
+        network.used ? plait_arena_printf(arena, "links between nodes fitted to %d collectives",
+                                          network.errors.points)
+                     : "links between nodes are not measured";
+    PLAIT_TRY(plait_check_allocated(what, err));
+    cluster.source = plait_arena_printf(arena, "%s%splait calibrate: %s", cluster.source,
+                                        cluster.source[0] != '\0' ? "; " : "", what);
+    PLAIT_TRY(plait_check_allocated(cluster.source, err));
+    json_writer_init(&json, arena);
+    cluster_write(&json, &cluster);
+    PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
+    return command_deliver(text, length, task->cluster_sink.path, task->cluster_sink.print, err);
 }

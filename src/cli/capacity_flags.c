@@ -22,7 +22,6 @@ static plait_status read_number(const char *where, const char *text, double leas
     return PLAIT_OK;
 }
 
-/* Read a whole number from 0 to `most`. */
 static plait_status read_count(const char *where, const char *text, int most, int *out,
                                plait_error *err)
 {

@@ -18,7 +18,6 @@ static const char most_gpus[] = "65536";
 
 static const double most_rate = 1e9; // requests/s
 
-/* Read a list of 24 numbers, "1,2,5,...", one per hour. */
 static plait_status read_list(const char *text, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
                               plait_error *err)
 {

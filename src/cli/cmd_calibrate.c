@@ -150,7 +150,6 @@ static plait_status read_profile(const char *name, const char *software, bool va
     return plait_fail_nomem(err);
 }
 
-/* Fits the profile to the runs, prints the changes and writes the profile. */
 static plait_status fit_runtime(const char *software, int variant, const char *runs_file,
                                 const calibrate_sink *sink, json_tree *tree,
                                 plait_pipelines *pipelines, plait_arena *arena, plait_error *err)

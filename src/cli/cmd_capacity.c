@@ -339,7 +339,6 @@ static plait_status look_between(capacity_sweep *sweep, int c, plait_arena *aren
     return PLAIT_OK;
 }
 
-/* Fill the report of a cluster and search between its rows. */
 static plait_status look_at_cluster(capacity_sweep *sweep, int c, plait_arena *arena,
                                     plait_error *err)
 {

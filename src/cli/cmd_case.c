@@ -17,7 +17,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Search the best plan with the keys of a row. */
 static plait_status search_row(const case_row *row, const problem_flags *flags,
                                const opt_operands *operands, plait_arena *arena, plan_request *out,
                                plait_error *err)

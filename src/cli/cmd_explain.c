@@ -56,38 +56,40 @@ typedef struct explanation {
 
 /* ---- changes with which the plan fits ---- */
 
-/* Add the least recomputation with which the plan fits. */
-static plait_status relax_recompute(explanation *e, plait_error *err)
+static plait_status find_relaxations(explanation *e, plait_error *err)
 {
-    const report_plan *const requested = &e->asked.plan;
-    plait_relaxation *const relaxation = &e->relaxation[0];
-    char less[96], more[96];
+    char limits[96], less[96], more[96];
     report_plan found;
     plait_plan plan;
 
+    e->report.relaxation = e->relaxation;
+    if (e->asked.plan.verdict == PLAIT_INVALID)
+        return plan_request_remedies(&e->asked, e->arena, e->relaxation, &e->report.relaxations,
+                                     err);
+    if (e->asked.plan.verdict == PLAIT_FITS)
+        return PLAIT_OK;
+    // Add the least recomputation with which the plan fits.
+    const report_plan *const requested = &e->asked.plan;
+    plait_relaxation *const relaxation = &e->relaxation[0];
     PLAIT_TRY(
         plait_plan_choose_recompute(&e->asked.problem, &requested->plan, e->arena, &plan, err));
     PLAIT_TRY(report_price(&e->asked.problem, &plan, 0, e->arena, &found, err));
-    if (found.verdict != PLAIT_FITS)
+    if (found.verdict == PLAIT_FITS) {
+        *relaxation = (plait_relaxation){.job = e->asked.problem.job};
+        relaxation->best.plan = plan;
+        relaxation->best.price.step_s = found.cost.step_s;
+        relaxation->best.price.peak_bytes = found.cost.memory.peak_bytes;
+        snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
+                 plait_degrees_get(&plan.degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
+                 plait_degrees_get(&requested->degrees, PLAIT_KEY_RECOMPUTE, less, sizeof less));
+        e->report.relaxations = 1;
+    }
+    if (e->report.relaxations > 0)
         return PLAIT_OK;
-    *relaxation = (plait_relaxation){.job = e->asked.problem.job};
-    relaxation->best.plan = plan;
-    relaxation->best.price.step_s = found.cost.step_s;
-    relaxation->best.price.peak_bytes = found.cost.memory.peak_bytes;
-    snprintf(relaxation->change, sizeof relaxation->change, "recompute %.60s instead of %.60s",
-             plait_degrees_get(&plan.degrees, PLAIT_KEY_RECOMPUTE, more, sizeof more),
-             plait_degrees_get(&requested->degrees, PLAIT_KEY_RECOMPUTE, less, sizeof less));
-    e->report.relaxations = 1;
-    return PLAIT_OK;
-}
-
-/* Find changes of the job with which a plan of these degrees fits, or else a plan of any degrees. */
-static plait_status relax_job(explanation *e, plait_error *err)
-{
+    // Find changes of the job with which a plan of these degrees fits, or else a plan of any
+    // degrees.
     const plait_degrees *const d = &e->asked.plan.degrees;
     plait_search_options limited = e->search;
-    char limits[96];
-
     snprintf(limits, sizeof limits, "tp=%d,pp=%d,cp=%d,ep=%d", d->tp, d->pp, d->cp, d->ep);
     PLAIT_TRY(plait_search_limit(&limited, limits, err));
     PLAIT_TRY(plait_relaxations(&e->asked.problem, &limited, e->arena, e->relaxation,
@@ -96,18 +98,6 @@ static plait_status relax_job(explanation *e, plait_error *err)
         return PLAIT_OK;
     return plait_relaxations(&e->asked.problem, &e->search, e->arena, e->relaxation,
                              &e->report.relaxations, err);
-}
-
-static plait_status find_relaxations(explanation *e, plait_error *err)
-{
-    e->report.relaxation = e->relaxation;
-    if (e->asked.plan.verdict == PLAIT_INVALID)
-        return plan_request_remedies(&e->asked, e->arena, e->relaxation, &e->report.relaxations,
-                                     err);
-    if (e->asked.plan.verdict == PLAIT_FITS)
-        return PLAIT_OK;
-    PLAIT_TRY(relax_recompute(e, err));
-    return e->report.relaxations > 0 ? PLAIT_OK : relax_job(e, err);
 }
 
 /* ---- comparisons ---- */
@@ -149,37 +139,30 @@ static plait_status ask_why_not(explanation *e, plait_error *err)
 
 enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
-/* Simulate the pipeline for its drawing. A failure is reported in place of the drawing. */
-static plait_status simulate_pipeline(explanation *e, plait_error *err)
-{
-    const report_plan *const plan = &e->asked.plan;
-    const plait_problem *const problem = &e->asked.problem;
-    const double microbatches = plait_degrees_microbatches(&plan->degrees, problem->job.gbs);
-
-    if (e->flags->json || plan->degrees.pp == 1)
-        return PLAIT_OK;
-    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN_ACTIONS) {
-        e->report.no_timeline = "the pipeline has too many actions";
-        return PLAIT_OK;
-    }
-    const plait_status status = plait_plan_simulate(problem, &plan->plan, &plan->cost, e->arena,
-                                                    &e->timeline, &e->no_timeline);
-    if (status != PLAIT_OK)
-        e->report.no_timeline = e->no_timeline.message;
-    else
-        e->report.timeline = &e->timeline;
-    return faults_only(status, &e->no_timeline, err);
-}
-
 /* ---- the command ---- */
 
-/* Find the timeline, the sensitivities and the communication limits of the plan. */
 static plait_status find_limits(explanation *e, plait_error *err)
 {
     const plait_problem *const problem = &e->asked.problem;
     const report_plan *const plan = &e->asked.plan;
 
-    PLAIT_TRY(simulate_pipeline(e, err));
+    // Simulate the pipeline for its drawing. A failure is reported in place of the drawing.
+    const report_plan *const drawn = &e->asked.plan;
+    const plait_problem *const asked = &e->asked.problem;
+    const double microbatches = plait_degrees_microbatches(&drawn->degrees, asked->job.gbs);
+    if (!e->flags->json && drawn->degrees.pp != 1) {
+        if (3.0 * microbatches * drawn->degrees.pp * drawn->degrees.vpp > MOST_DRAWN_ACTIONS) {
+            e->report.no_timeline = "the pipeline has too many actions";
+        } else {
+            const plait_status status = plait_plan_simulate(
+                asked, &drawn->plan, &drawn->cost, e->arena, &e->timeline, &e->no_timeline);
+            if (status != PLAIT_OK)
+                e->report.no_timeline = e->no_timeline.message;
+            else
+                e->report.timeline = &e->timeline;
+            PLAIT_TRY(faults_only(status, &e->no_timeline, err));
+        }
+    }
     if (plait_plan_mixed(problem, &plan->plan)) {
         e->report.no_limits =
             "since they are computed only for one kind of node and uniform stages";

@@ -41,13 +41,24 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status render_launch(const launch_values *flags, const plan_request *question,
-                                  plait_launch_target target, plait_arena *arena,
-                                  plait_launch_folder *folder, plait_error *err)
+static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
+                               plait_error *err)
 {
+    static const opt_operands nothing = {0};
+    const plan_request_flags plan = {.plan = path};
+    plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
+    plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
+    bool batch = false;
+    int target;
     plait_launch launch;
     plait_error inner;
 
+    PLAIT_TRY(plait_check_allocated(question && folder, err));
+    PLAIT_TRY(folder_check(flags->output, flags->force, err));
+    PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
+    target = (int)plait_launch_target_of(question->problem.runtime);
+    if (flags->target != NULL)
+        PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
     plait_launch_init(&launch);
     launch.problem = &question->problem;
     launch.plan = &question->plan.plan;
@@ -58,32 +69,14 @@ static plait_status render_launch(const launch_values *flags, const plan_request
     if (question->plan.verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, question->file->where,
                           "expected a plan that fits, found: %s", question->plan.why);
-    if (plait_launch_render(&launch, target, arena, folder, &inner) == PLAIT_OK)
-        return PLAIT_OK;
-    return plait_fail(err, inner.status,
-                      strcmp(inner.where, "container") == 0 ? "--container"
-                      : strcmp(inner.where, "account") == 0 ? "--account"
-                                                            : question->file->where,
-                      "%s", inner.message);
-}
-
-static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
-                               plait_error *err)
-{
-    static const opt_operands nothing = {0};
-    const plan_request_flags plan = {.plan = path};
-    plan_request *question = plait_arena_alloc(arena, 1, sizeof *question);
-    plait_launch_folder *folder = plait_arena_alloc(arena, 1, sizeof *folder);
-    bool batch = false;
-    int target;
-
-    PLAIT_TRY(plait_check_allocated(question && folder, err));
-    PLAIT_TRY(folder_check(flags->output, flags->force, err));
-    PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
-    target = (int)plait_launch_target_of(question->problem.runtime);
-    if (flags->target != NULL)
-        PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
-    PLAIT_TRY(render_launch(flags, question, (plait_launch_target)target, arena, folder, err));
+    if (plait_launch_render(&launch, (plait_launch_target)target, arena, folder, &inner) !=
+        PLAIT_OK) {
+        return plait_fail(err, inner.status,
+                          strcmp(inner.where, "container") == 0 ? "--container"
+                          : strcmp(inner.where, "account") == 0 ? "--account"
+                                                                : question->file->where,
+                          "%s", inner.message);
+    }
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (question->plan.verdict == PLAIT_TIGHT)
         print_warning("the plan may run out of memory (%.0f %% risk); a search without --risk "
@@ -186,35 +179,13 @@ static const char *tried_file(const char *path, plait_arena *arena)
     return plait_arena_printf(arena, "%.*s", (int)(length - ending), path);
 }
 
-/* Write each plan to try into a folder "rank-N" of the output folder. */
-static plait_status launch_tried(const launch_values *flags, const char *file, plait_arena *arena,
-                                 plait_error *err)
-{
-    int rank[PLAIT_MAX_TRIES], count;
-
-    PLAIT_TRY(plans_tried(file, PLAIT_MAX_TRIES, rank, &count, arena, err));
-    PLAIT_TRY(folder_check(flags->output, flags->force, err));
-    if (mkdir(flags->output, 0777) != 0 && errno != EEXIST)
-        return file_fail_write(flags->output, errno, err);
-    for (int i = 0; i < count; i++) {
-        launch_values one = *flags;
-        const char *const path = plait_arena_printf(arena, "%s:%d", file, rank[i]);
-
-        one.output = plait_arena_printf(arena, "%s/rank-%d", flags->output, rank[i]);
-        PLAIT_TRY(plait_check_allocated(path && one.output, err));
-        PLAIT_TRY(launch_one(&one, path, arena, err));
-        if (i + 1 < count)
-            print_message("\n");
-    }
-    return PLAIT_OK;
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
     const launch_values *const flags = values;
     const char *tried;
     bool serving;
+    int rank[PLAIT_MAX_TRIES], count;
 
     (void)no;
     if (operands->count == 0)
@@ -231,8 +202,23 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->as != NULL ? "--as" : "--model",
                           "expected a file of `plait serve --json` with this option, found a plan");
     tried = tried_file(operands->text[0], arena);
-    return tried != NULL ? launch_tried(flags, tried, arena, err)
-                         : launch_one(flags, operands->text[0], arena, err);
+    if (tried == NULL)
+        return launch_one(flags, operands->text[0], arena, err);
+    PLAIT_TRY(plans_tried(tried, PLAIT_MAX_TRIES, rank, &count, arena, err));
+    PLAIT_TRY(folder_check(flags->output, flags->force, err));
+    if (mkdir(flags->output, 0777) != 0 && errno != EEXIST)
+        return file_fail_write(flags->output, errno, err);
+    for (int i = 0; i < count; i++) {
+        launch_values one = *flags;
+        const char *const path = plait_arena_printf(arena, "%s:%d", tried, rank[i]);
+
+        one.output = plait_arena_printf(arena, "%s/rank-%d", flags->output, rank[i]);
+        PLAIT_TRY(plait_check_allocated(path && one.output, err));
+        PLAIT_TRY(launch_one(&one, path, arena, err));
+        if (i + 1 < count)
+            print_message("\n");
+    }
+    return PLAIT_OK;
 }
 
 const command command_launch = {

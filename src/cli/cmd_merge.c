@@ -21,7 +21,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The position of a line in a part. */
 typedef struct merge_line {
     int64_t index;
     long offset;
@@ -121,7 +120,6 @@ static int by_index(const void *a, const void *b)
     return one->part - other->part;
 }
 
-/* The bytes of a line, which the caller frees; NULL with errno if they cannot be read. */
 static char *load_line(const merging *m, const merge_line *line)
 {
     char *const text = malloc(line->length + 1);

@@ -78,7 +78,6 @@ static const double noisy = 1.1;
 /* Chosen: no published run is further off; the step is in another unit or of another job. */
 static const double absurd = 4.0;
 
-/* Update the posterior with the mean of each measured plan. */
 static void apply_measurements(next_answer *out)
 {
     for (int i = 0; i < out->plans; i++) {
@@ -158,30 +157,6 @@ static plait_status take_any_log(const char *operand, plait_arena *arena, next_a
     return PLAIT_OK;
 }
 
-/*
- * Whether the plan has the value of each key that a row gives. @param keys  receives their number
- */
-static plait_status row_is_of(const csv_table *table, size_t row, const next_plan *plan, bool *is,
-                              int *keys, plait_error *err)
-{
-    *is = true;
-    *keys = 0;
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const int column = csv_table_column(table, plait_keys[k].name);
-        plait_degrees asked_for = plan->degrees;
-        plait_error inner;
-
-        if (column < 0 || csv_table_text(table, row, column)[0] == '\0')
-            continue;
-        if (plait_degrees_set(&asked_for, plait_keys[k].name, csv_table_text(table, row, column),
-                              &inner) != PLAIT_OK)
-            return csv_table_fail(table, row, column, err, "a value of this key");
-        (*keys)++;
-        *is = *is && plait_key_same(&asked_for, &plan->degrees, (plait_key_id)k);
-    }
-    return PLAIT_OK;
-}
-
 /* Find the first plan with the rank and the keys of a row, which must give at least one of them. */
 static plait_status plan_of_row(const csv_table *table, size_t row, const next_answer *answer,
                                 int *out, plait_error *err)
@@ -194,7 +169,21 @@ static plait_status plan_of_row(const csv_table *table, size_t row, const next_a
         PLAIT_TRY(csv_table_int(table, row, column, 1, 1 << 30, &rank, err));
     for (int i = 0; *out < 0 && i < answer->plans; i++) {
         bool is;
-        PLAIT_TRY(row_is_of(table, row, &answer->plan[i], &is, &keys, err));
+        is = true;
+        keys = 0;
+        for (int k = 0; k < PLAIT_KEYS; k++) {
+            const int key_column = csv_table_column(table, plait_keys[k].name);
+            plait_degrees asked_for = answer->plan[i].degrees;
+            plait_error inner;
+
+            if (key_column < 0 || csv_table_text(table, row, key_column)[0] == '\0')
+                continue;
+            if (plait_degrees_set(&asked_for, plait_keys[k].name,
+                                  csv_table_text(table, row, key_column), &inner) != PLAIT_OK)
+                return csv_table_fail(table, row, key_column, err, "a value of this key");
+            (keys)++;
+            is = is && plait_key_same(&asked_for, &answer->plan[i].degrees, (plait_key_id)k);
+        }
         *out = is && (rank == 0 || answer->plan[i].rank == rank) ? i : -1;
     }
     if (rank == 0 && keys == 0)

@@ -40,7 +40,6 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Sequences of a microbatch, from --mbs or --tokens. */
 static plait_status microbatch_of(const operators_values *flags, const plait_mesh *mesh, int *out,
                                   plait_error *err)
 {
@@ -63,38 +62,6 @@ static plait_status microbatch_of(const operators_values *flags, const plait_mes
                       flags->problem.seq, plait_mesh_gpus(mesh), tokens / seq);
 }
 
-static plait_status read_flags(const operators_values *flags, problem_flags *problem,
-                               plait_operators_options *out, plait_error *err)
-{
-    double gib = 0.0;
-    int mbs;
-
-    plait_operators_options_init(out);
-    if (flags->mesh == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--mesh",
-                          "expected sizes such as 8x8, found nothing");
-    PLAIT_TRY(plait_mesh_parse(flags->mesh, &out->mesh, err));
-    PLAIT_TRY(microbatch_of(flags, &out->mesh, &mbs, err));
-    if (flags->memory != NULL &&
-        (!text_parse_number(flags->memory, &gib) || !(gib > 0.0) || gib > 1e9))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory",
-                          "expected a positive number of GiB, found '%.40s'", flags->memory);
-    if (flags->memory != NULL)
-        out->memory_bytes = gib * PLAIT_GIB;
-    out->kind = flags->kind - 1;
-    *problem = flags->problem;
-    if (problem->gpus == 0)
-        problem->gpus = plait_mesh_gpus(&out->mesh);
-    if (problem->gbs == 0)
-        problem->gbs = mbs;
-    if (mbs > 0 && problem->gbs % mbs != 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
-                          "expected a divisor of the %d sequences of a step, found %d",
-                          problem->gbs, mbs);
-    out->microbatches = mbs > 0 ? problem->gbs / mbs : 1;
-    return PLAIT_OK;
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -104,8 +71,32 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_operators_options chosen;
     plait_operators_result result;
     json_writer json;
+    int mbs;
 
-    PLAIT_TRY(read_flags(flags, &resolved, &chosen, err));
+    double gib = 0.0;
+    plait_operators_options_init(&chosen);
+    if (flags->mesh == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--mesh",
+                          "expected sizes such as 8x8, found nothing");
+    PLAIT_TRY(plait_mesh_parse(flags->mesh, &chosen.mesh, err));
+    PLAIT_TRY(microbatch_of(flags, &chosen.mesh, &mbs, err));
+    if (flags->memory != NULL &&
+        (!text_parse_number(flags->memory, &gib) || !(gib > 0.0) || gib > 1e9))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory",
+                          "expected a positive number of GiB, found '%.40s'", flags->memory);
+    if (flags->memory != NULL)
+        chosen.memory_bytes = gib * PLAIT_GIB;
+    chosen.kind = flags->kind - 1;
+    resolved = flags->problem;
+    if (resolved.gpus == 0)
+        resolved.gpus = plait_mesh_gpus(&chosen.mesh);
+    if (resolved.gbs == 0)
+        resolved.gbs = mbs;
+    if (mbs > 0 && resolved.gbs % mbs != 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--mbs",
+                          "expected a divisor of the %d sequences of a step, found %d",
+                          resolved.gbs, mbs);
+    chosen.microbatches = mbs > 0 ? resolved.gbs / mbs : 1;
     PLAIT_TRY(problem_resolve(&resolved, operands, NULL, arena, &problem, err));
     PLAIT_TRY(plait_operators_solve(&problem, &chosen, arena, &result, err));
     *no = result.verdict != PLAIT_FITS;

@@ -127,7 +127,6 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
     return PLAIT_OK;
 }
 
-/* The value or the range of a limit. */
 static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SIZE])
 {
     if (limit->value[0] != '\0')
@@ -141,33 +140,6 @@ static const char *limit_text(const plait_limit *limit, char text[PLAIT_VALUE_SI
     return text;
 }
 
-static plait_status choose_objective(const char *name, const plait_problem *problem,
-                                     plait_search_options *search, plait_error *err)
-{
-    int objective;
-
-    if (name == NULL)
-        return PLAIT_OK;
-    PLAIT_TRY(problem_word("--objective", name, plait_objective_name, &objective, err));
-    search->objective = (plait_objective)objective;
-    for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
-        const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
-
-        if (objective == PLAIT_MINIMISE_COST && accelerator->usd_per_hour <= 0.0)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, "--objective",
-                "expected time, memory or energy, since %s has no price (usd_per_hour), found cost",
-                accelerator->name);
-        if (objective == PLAIT_MINIMISE_ENERGY && accelerator->power_w <= 0.0)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, "--objective",
-                "expected time, memory or cost, since %s has no power (power_w), found energy",
-                accelerator->name);
-    }
-    return PLAIT_OK;
-}
-
-/* The keys in which ranked plans must differ. */
 static plait_status read_distinct(const search_values *flags, plait_key_set *out, plait_error *err)
 {
     char list[256], *rest = list, *word;
@@ -203,6 +175,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
 {
     int refine = PLAIT_REFINE_ALL;
     char one[PLAIT_VALUE_SIZE], other[PLAIT_VALUE_SIZE];
+    int objective;
 
     plait_search_options_init(search);
     PLAIT_TRY(limit_keys(flags, arena, search, err));
@@ -222,7 +195,25 @@ static plait_status read_options(const search_values *flags, const plait_problem
     if (flags->refine != NULL)
         PLAIT_TRY(problem_word("--refine", flags->refine, plait_refine_name, &refine, err));
     search->refine = (plait_refine)refine;
-    PLAIT_TRY(choose_objective(flags->objective, problem, search, err));
+    if (flags->objective != NULL) {
+        PLAIT_TRY(
+            problem_word("--objective", flags->objective, plait_objective_name, &objective, err));
+        search->objective = (plait_objective)objective;
+        for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
+            const plait_accelerator *const accelerator = problem->cluster->group[g].accelerator;
+
+            if (objective == PLAIT_MINIMISE_COST && accelerator->usd_per_hour <= 0.0)
+                return plait_fail(err, PLAIT_ERROR_RANGE, "--objective",
+                                  "expected time, memory or energy, since %s has no price "
+                                  "(usd_per_hour), found cost",
+                                  accelerator->name);
+            if (objective == PLAIT_MINIMISE_ENERGY && accelerator->power_w <= 0.0)
+                return plait_fail(
+                    err, PLAIT_ERROR_RANGE, "--objective",
+                    "expected time, memory or cost, since %s has no power (power_w), found energy",
+                    accelerator->name);
+        }
+    }
     PLAIT_TRY(read_distinct(flags, &search->distinct, err));
     if (flags->tries > 0 && search->objective != PLAIT_MINIMISE_TIME)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--try",
@@ -275,27 +266,6 @@ static plait_status relax_runtime(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-/* Nothing fits: price the closest plan and find the changes with which a plan fits. */
-static plait_status find_relaxations(const plait_problem *problem,
-                                     const plait_search_result *result, plait_arena *arena,
-                                     report_found *found, plait_error *err)
-{
-    plait_relaxation *relaxation =
-        plait_arena_alloc(arena, PLAIT_MAX_RELAXATIONS, sizeof *relaxation);
-    report_plan *closest = plait_arena_alloc(arena, 1, sizeof *closest);
-
-    PLAIT_TRY(plait_check_allocated(relaxation && closest, err));
-    if (!result->has_closest)
-        return PLAIT_OK;
-    PLAIT_TRY(report_price(problem, &result->closest.plan, 0, arena, closest, err));
-    PLAIT_TRY(
-        plait_relaxations(problem, found->options, arena, relaxation, &found->relaxations, err));
-    PLAIT_TRY(relax_runtime(problem, found->options, arena, relaxation, &found->relaxations, err));
-    found->closest = closest;
-    found->relaxation = relaxation;
-    return PLAIT_OK;
-}
-
 /* A smaller number of GPUs that divides better, if one is faster. */
 static plait_status find_fewer_gpus(const plait_problem *problem, const plait_search_result *result,
                                     plait_arena *arena, report_found *found, plait_error *err)
@@ -339,7 +309,6 @@ static plait_status choose_tries(int count, const plait_problem *problem, plait_
     return PLAIT_OK;
 }
 
-/* Write the command that explains the best plan. */
 static plait_status next_command(const search_values *flags, const opt_operands *operands,
                                  const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
@@ -453,9 +422,22 @@ static plait_status answer_search(const search_values *flags, const opt_operands
         }
     }
     found.idle = idle;
-    if (result->plans == 0)
-        PLAIT_TRY(find_relaxations(problem, result, arena, &found, err));
-    else
+    if (result->plans == 0) {
+        plait_relaxation *relaxation =
+            plait_arena_alloc(arena, PLAIT_MAX_RELAXATIONS, sizeof *relaxation);
+        report_plan *closest = plait_arena_alloc(arena, 1, sizeof *closest);
+
+        PLAIT_TRY(plait_check_allocated(relaxation && closest, err));
+        if (result->has_closest) {
+            PLAIT_TRY(report_price(problem, &result->closest.plan, 0, arena, closest, err));
+            PLAIT_TRY(plait_relaxations(problem, found.options, arena, relaxation,
+                                        &found.relaxations, err));
+            PLAIT_TRY(
+                relax_runtime(problem, found.options, arena, relaxation, &found.relaxations, err));
+            found.closest = closest;
+            found.relaxation = relaxation;
+        }
+    } else
         PLAIT_TRY(plait_idle_groups(problem, search, &result->plan[0].plan, arena, idle,
                                     &found.idle_groups, err));
     PLAIT_TRY(find_fewer_gpus(problem, result, arena, &found, err));

@@ -128,7 +128,6 @@ static int lowest_bit(unsigned mask)
     return bit;
 }
 
-/* Price and simulate the one deployment of --eval. */
 static plait_status evaluate_deployment(const serve_values *flags, const plait_serve_options *q,
                                         const plait_serve_sim_options *draws, report_serve *report,
                                         plait_serve_plan *plan, plait_arena *arena, bool *no,

@@ -124,7 +124,6 @@ static int run_command(int argc, const char **argv)
     return status == PLAIT_OK ? flush_output(no ? EXIT_NO : EXIT_DONE) : print_error(&err);
 }
 
-/* Print the verbs, or the completions of one of them. */
 static plait_status print_completion(const char *verb, plait_arena *arena, plait_error *err)
 {
     const command *found = verb != NULL ? find_command(verb, err) : NULL;

@@ -17,51 +17,6 @@ bool plan_request_any(const plan_request_flags *flags)
 
 /* ---- degrees ---- */
 
-/*
- * Options change a plan from a file: keys of the file that have their default value become free, so
- * that a shard group of all replicas stays one of all replicas. With another pp or vpp the split
- * becomes free as well.
- */
-static void free_default_keys(const plait_problem *problem, const plans_entry *file,
-                              const plan_request_flags *flags, plait_key_set *given)
-{
-    plait_problem before = *problem;
-    plait_degrees d = file->degrees;
-
-    before.job.gpus = file->gpus > 0 ? file->gpus : problem->job.gpus;
-    d.dp = plait_key_default(&before, &d, PLAIT_KEY_DP); // files only check dp
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id key = (plait_key_id)k;
-
-        if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_SPLIT &&
-            plait_key_is_usual(&before, &d, key))
-            *given &= ~PLAIT_KEY_BIT(k);
-    }
-    if (flags->key[PLAIT_KEY_PP] != NULL || flags->key[PLAIT_KEY_VPP] != NULL)
-        *given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
-}
-
-/* Set the mbs that makes the number of microbatches of --microbatches. */
-static plait_status set_microbatches(const plan_request_flags *flags, const plait_problem *problem,
-                                     plait_degrees *degrees, int *microbatches,
-                                     plait_key_set *given, plait_error *err)
-{
-    *microbatches = 0;
-    if (flags->microbatches == NULL)
-        return PLAIT_OK;
-    if (!text_parse_int(flags->microbatches, 1, PLAIT_MAX_GBS, microbatches))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--microbatches",
-                          "expected an integer of at least 1, found \"%.60s\"",
-                          flags->microbatches);
-    if (flags->key[PLAIT_KEY_MBS] == NULL && degrees->dp > 0) {
-        const int mbs = problem->job.gbs / degrees->dp / *microbatches;
-
-        degrees->mbs = mbs > 0 ? mbs : 1;
-        *given |= PLAIT_KEY_BIT(PLAIT_KEY_MBS);
-    }
-    return PLAIT_OK;
-}
-
 /* Write the divisors of `of` that are nearest to a number that does not divide it: "6 or 8". */
 static void nearest_divisors(int of, int number, char *text, size_t size)
 {
@@ -168,8 +123,25 @@ static plait_status resolve_request(const plan_request_flags *flags, const opt_o
     if (out->file != NULL) {
         degrees = out->file->degrees;
         out->given = out->file->given;
-        if (changed)
-            free_default_keys(&out->problem, out->file, flags, &out->given);
+        if (changed) {
+            // Keys of the file that have their default value become free, so that a shard group of
+            // all replicas stays one of all replicas; so does the split with another pp or vpp.
+            const plans_entry *const read = out->file;
+            plait_problem before = out->problem;
+            plait_degrees d = read->degrees;
+
+            before.job.gpus = read->gpus > 0 ? read->gpus : out->problem.job.gpus;
+            d.dp = plait_key_default(&before, &d, PLAIT_KEY_DP); // files only check dp
+            for (int k = 0; k < PLAIT_KEYS; k++) {
+                const plait_key_id key = (plait_key_id)k;
+
+                if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_SPLIT &&
+                    plait_key_is_usual(&before, &d, key))
+                    out->given &= ~PLAIT_KEY_BIT(k);
+            }
+            if (flags->key[PLAIT_KEY_PP] != NULL || flags->key[PLAIT_KEY_VPP] != NULL)
+                out->given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SPLIT);
+        }
     }
     opt_spell_out((const opt[]){OPT_OF_KEYS(plan_request_flags, key), OPT_END}, &named);
     for (int k = 0; k < PLAIT_KEYS; k++) {
@@ -181,8 +153,20 @@ static plait_status resolve_request(const plan_request_flags *flags, const opt_o
         out->given |= PLAIT_KEY_BIT(k);
     }
     derive_dp(&out->problem, out->given, &degrees);
-    PLAIT_TRY(
-        set_microbatches(flags, &out->problem, &degrees, &out->microbatches, &out->given, err));
+    int *microbatches = &out->microbatches;
+    *microbatches = 0;
+    if (flags->microbatches != NULL) {
+        if (!text_parse_int(flags->microbatches, 1, PLAIT_MAX_GBS, microbatches))
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--microbatches",
+                              "expected an integer of at least 1, found \"%.60s\"",
+                              flags->microbatches);
+        if (flags->key[PLAIT_KEY_MBS] == NULL && degrees.dp > 0) {
+            const int mbs = out->problem.job.gbs / degrees.dp / *microbatches;
+
+            degrees.mbs = mbs > 0 ? mbs : 1;
+            out->given |= PLAIT_KEY_BIT(PLAIT_KEY_MBS);
+        }
+    }
     PLAIT_TRY(finish_request(out, degrees, changed, arena, err));
     check_microbatches(&out->problem, out->microbatches, flags->key[PLAIT_KEY_MBS] != NULL,
                        &out->plan);
@@ -263,7 +247,6 @@ static plait_status keys_needed(const plait_problem *problem, const plait_degree
     return PLAIT_OK;
 }
 
-/* Write the values of some keys as options, "--tp 8 --pp 4". */
 static plait_status flags_text(const plait_degrees *degrees, plait_key_set keys, plait_arena *arena,
                                const char **text, plait_error *err)
 {
@@ -294,27 +277,6 @@ plait_status plan_request_text(const plait_problem *problem, const plait_degrees
 
 /* ---- remedies for a plan that cannot run ---- */
 
-/*
- * Add the options that change the request to this plan, unless their text is too long for `change`.
- */
-static plait_status add_remedy(const plan_request *question, const plait_change *change,
-                               plait_arena *arena, plait_relaxation *way, int *ways,
-                               plait_error *err)
-{
-    const plait_degrees *const degrees = &change->best.plan.degrees;
-    plait_key_set needed = question->given | change->changed;
-    const char *text;
-
-    PLAIT_TRY(keys_needed(&question->problem, degrees, arena, &needed, err));
-    PLAIT_TRY(
-        flags_text(degrees, (needed & ~question->given) | change->changed, arena, &text, err));
-    if (strlen(text) >= sizeof way->change)
-        return PLAIT_OK;
-    way[*ways] = (plait_relaxation){.best = change->best, .job = question->problem.job};
-    snprintf(way[(*ways)++].change, sizeof way->change, "%s", text);
-    return PLAIT_OK;
-}
-
 plait_status plan_request_remedies(const plan_request *question, plait_arena *arena,
                                    plait_relaxation way[PLAN_REQUEST_REMEDIES], int *ways,
                                    plait_error *err)
@@ -343,7 +305,19 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
         PLAIT_TRY(plait_ways_out(&question->problem, question->given, fixed,
                                  &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,
                                  &changes, err));
-    for (int i = 0; i < changes; i++)
-        PLAIT_TRY(add_remedy(question, &change[i], arena, way, ways, err));
+    for (int i = 0; i < changes; i++) {
+        const plait_change *const chosen = &change[i];
+        const plait_degrees *const degrees = &chosen->best.plan.degrees;
+        plait_key_set needed = question->given | chosen->changed;
+        const char *options;
+
+        PLAIT_TRY(keys_needed(&question->problem, degrees, arena, &needed, err));
+        PLAIT_TRY(flags_text(degrees, (needed & ~question->given) | chosen->changed, arena,
+                             &options, err));
+        if (strlen(options) < sizeof way->change) {
+            way[*ways] = (plait_relaxation){.best = chosen->best, .job = question->problem.job};
+            snprintf(way[(*ways)++].change, sizeof way->change, "%s", options);
+        }
+    }
     return PLAIT_OK;
 }

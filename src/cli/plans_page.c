@@ -29,38 +29,6 @@ typedef struct reporting {
 
 enum { MOST_DRAWN = 12000 }; /* actions, about a megabyte of drawing */
 
-/*
- * Simulate a step with two microbatches a stage, which shows the pipeline of any longer one. A
- * failure is reported in place of the drawing.
- */
-static plait_status simulate_plans(reporting *r, plait_error *err)
-{
-    const report_plan *const plan = &r->page.plan[0];
-    const plait_degrees *const d = &plan->degrees;
-    plait_problem problem = *r->problem;
-    if (plait_degrees_microbatches(d, problem.job.gbs) > 2 * d->pp)
-        problem.job.gbs = 2 * d->pp * d->dp * d->mbs;
-    const int microbatches = plait_degrees_microbatches(d, problem.job.gbs);
-    plait_cost cost;
-
-    if (plan->degrees.pp == 1)
-        return PLAIT_OK;
-    r->page.microbatches = microbatches;
-    if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN) {
-        r->page.no_timeline = "the pipeline has too many actions for a page; `plait eval --plan "
-                              "FILE --timeline trace.json` writes all of them";
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(plait_plan_evaluate(&problem, &plan->plan, NULL, r->arena, &cost, err));
-    const plait_status status =
-        plait_plan_simulate(&problem, &plan->plan, &cost, r->arena, &r->timeline, &r->no_timeline);
-    if (status != PLAIT_OK)
-        r->page.no_timeline = r->no_timeline.message;
-    else
-        r->page.timeline = &r->timeline;
-    return faults_only(status, &r->no_timeline, err);
-}
-
 /* The difference of a slower plan, "+4.1 %: most of it tp_comm, +320 ms". */
 static const char *slower_text(const plait_cost *first, const plait_cost *other, plait_arena *arena)
 {
@@ -137,7 +105,31 @@ static plait_status search_plans(reporting *r, plait_error *err)
 
     if (first->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    PLAIT_TRY(simulate_plans(r, err));
+    const report_plan *const plan = &r->page.plan[0];
+    const plait_degrees *const degrees = &plan->degrees;
+    plait_problem problem = *r->problem;
+    if (plait_degrees_microbatches(degrees, problem.job.gbs) > 2 * degrees->pp)
+        problem.job.gbs = 2 * degrees->pp * degrees->dp * degrees->mbs;
+    const int microbatches = plait_degrees_microbatches(degrees, problem.job.gbs);
+    plait_cost cost;
+
+    if (plan->degrees.pp != 1) {
+        r->page.microbatches = microbatches;
+        if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN) {
+            r->page.no_timeline =
+                "the pipeline has too many actions for a page; `plait eval --plan "
+                "FILE --timeline trace.json` writes all of them";
+        } else {
+            PLAIT_TRY(plait_plan_evaluate(&problem, &plan->plan, NULL, r->arena, &cost, err));
+            const plait_status status = plait_plan_simulate(&problem, &plan->plan, &cost, r->arena,
+                                                            &r->timeline, &r->no_timeline);
+            if (status != PLAIT_OK)
+                r->page.no_timeline = r->no_timeline.message;
+            else
+                r->page.timeline = &r->timeline;
+            PLAIT_TRY(faults_only(status, &r->no_timeline, err));
+        }
+    }
     r->page.other = r->other;
     if (plait_plan_mixed(r->problem, &first->plan))
         return PLAIT_OK;

@@ -81,33 +81,6 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
 
 /* ---- GPUs, engines and formats ---- */
 
-/* TensorRT-LLM runs only on GPUs of NVIDIA; an accelerator without a vendor may be one of them. */
-static plait_status read_engines(const char *name, plait_serve_options *q, plait_arena *arena,
-                                 plait_error *err)
-{
-    const char *const vendor = q->cluster->group[0].accelerator->vendor;
-    const bool may_be_nvidia = vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
-    plait_engine *profiles;
-    size_t count;
-    int only = -1;
-
-    if (name != NULL)
-        PLAIT_TRY(problem_word("--engine", name, plait_engine_name, &only, err));
-    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
-    q->engines = 0;
-    for (int k = 0; k < PLAIT_ENGINES; k++) {
-        const plait_engine *found =
-            plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
-        if (found != NULL && (only < 0 || only == k) && (k != PLAIT_ENGINE_TRTLLM || may_be_nvidia))
-            q->engine[q->engines++] = found;
-    }
-    if (q->engines == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
-                          "expected an engine that runs on accelerators of %s, found %s", vendor,
-                          name);
-    return PLAIT_OK;
-}
-
 plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
                                   plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
@@ -115,6 +88,8 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     const char *warning;
     int word = 0;
+    plait_engine *profiles;
+    size_t count;
 
     PLAIT_TRY(plait_check_allocated(model && cluster, err));
     if (operands->count < 2)
@@ -143,7 +118,24 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     q->model = model;
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
-    PLAIT_TRY(read_engines(flags->engine, q, arena, err));
+    const char *const name = flags->engine;
+    const char *const vendor = q->cluster->group[0].accelerator->vendor;
+    const bool may_be_nvidia = vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
+    int only = -1;
+    if (name != NULL)
+        PLAIT_TRY(problem_word("--engine", name, plait_engine_name, &only, err));
+    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
+    q->engines = 0;
+    for (int k = 0; k < PLAIT_ENGINES; k++) {
+        const plait_engine *found =
+            plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
+        if (found != NULL && (only < 0 || only == k) && (k != PLAIT_ENGINE_TRTLLM || may_be_nvidia))
+            q->engine[q->engines++] = found;
+    }
+    if (q->engines == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
+                          "expected an engine that runs on accelerators of %s, found %s", vendor,
+                          name);
     q->weights = plait_serve_usual_weights(cluster->group[0].accelerator, model);
     q->kv = (1u << PLAIT_KV_FORMATS) - 1;
     if (flags->weights != NULL) {

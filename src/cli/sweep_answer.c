@@ -36,13 +36,11 @@ static const opt options[] = {
 static const opt_usage usage = {
     .command = "sweep", .synopsis = "a model and a cluster", .max_operands = 2, .options = options};
 
-/* The options of a whole run, which need its tokens. */
 static const char *const run_options[] = {
     "deadline",   "budget",    "price",  "co2",     "failures", "node-loss",
     "repeat",     "straggler", "detect", "restart", "repair",   "write-rate",
     "write-most", "spares",    "runs",   "knee",    NULL};
 
-/* State of one scenario. */
 typedef struct scenario {
     int64_t index;
     const sweep_entry *entry;
@@ -139,7 +137,6 @@ static plait_status read_flags(const sweep *of, scenario *s)
                             "of a run need, found nothing");
 }
 
-/* Whether two scenarios have the same plan. */
 static bool same_question(const scenario *a, const scenario *b)
 {
     const problem_flags *const p = &a->values.problem, *const q = &b->values.problem;
@@ -157,7 +154,6 @@ static bool same_question(const scenario *a, const scenario *b)
     return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus;
 }
 
-/* Search the plan. If nothing is legal or fits, the reason is the answer. */
 static plait_status find_plan(scenario *s)
 {
     plait_search_options search;
@@ -201,38 +197,6 @@ static plait_status find_plan(scenario *s)
 
 /* ---- the line ---- */
 
-static void write_answer(json_writer *json, const scenario *s)
-{
-    const plait_capacity_row *const row = &s->row;
-    const plait_cost *const cost = &row->cost;
-
-    json_member_string(
-        json, "verdict",
-        plait_verdict_name[row->fits                                   ? PLAIT_FITS
-                           : row->limit == PLAIT_CAPACITY_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
-                                                                       : PLAIT_INVALID]);
-    if (!row->fits) {
-        json_member_string(json, "why", s->why);
-        return;
-    }
-    json_write_key(json, "plan");
-    json_degrees_write(json, &row->plan.degrees);
-    JSON_NUMBERS(json, {"step_s", cost->step_s}, {"step_low_s", cost->step_low_s},
-                 {"step_high_s", cost->step_high_s},
-                 {"tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu}, {"mfu", cost->mfu},
-                 {"memory_bytes", cost->memory.peak_bytes}, {"risk", cost->risk},
-                 {"step_usd", cost->cost_usd}, {"step_j", cost->energy_j});
-    if (s->values.run.tokens == NULL)
-        return;
-    json_member_string(
-        json, "binds",
-        row->limit == PLAIT_CAPACITY_LIMIT_NOTHING ? NULL : plait_capacity_limit_name[row->limit]);
-    JSON_NUMBERS(json, {"days", row->wall_s / PLAIT_DAY}, {"days_low", row->wall_low_s / PLAIT_DAY},
-                 {"days_high", row->wall_high_s / PLAIT_DAY}, {"in_time", row->finishes},
-                 {"effective", row->goodput.effective}, {"cost_usd", row->usd},
-                 {"energy_mwh", row->energy_j / 3.6e9}, {"co2_t", row->co2_kg / 1e3});
-}
-
 static plait_status write_line(const sweep *of, scenario *s)
 {
     json_writer json;
@@ -252,15 +216,45 @@ static plait_status write_line(const sweep *of, scenario *s)
     if (s->err.status != PLAIT_OK)
         json_member_string(&json, "error",
                            plait_arena_printf(s->arena, "%s: %s", s->err.where, s->err.message));
-    else
-        write_answer(&json, s);
+    else {
+        const plait_capacity_row *const row = &s->row;
+        const plait_cost *const cost = &row->cost;
+
+        json_member_string(
+            &json, "verdict",
+            plait_verdict_name[row->fits                                   ? PLAIT_FITS
+                               : row->limit == PLAIT_CAPACITY_LIMIT_MEMORY ? PLAIT_OUT_OF_MEMORY
+                                                                           : PLAIT_INVALID]);
+        if (!row->fits) {
+            json_member_string(&json, "why", s->why);
+        } else {
+            json_write_key(&json, "plan");
+            json_degrees_write(&json, &row->plan.degrees);
+            JSON_NUMBERS(&json, {"step_s", cost->step_s}, {"step_low_s", cost->step_low_s},
+                         {"step_high_s", cost->step_high_s},
+                         {"tokens_per_s_per_gpu", cost->tokens_per_s_per_gpu}, {"mfu", cost->mfu},
+                         {"memory_bytes", cost->memory.peak_bytes}, {"risk", cost->risk},
+                         {"step_usd", cost->cost_usd}, {"step_j", cost->energy_j});
+            if (s->values.run.tokens != NULL) {
+                json_member_string(&json, "binds",
+                                   row->limit == PLAIT_CAPACITY_LIMIT_NOTHING
+                                       ? NULL
+                                       : plait_capacity_limit_name[row->limit]);
+                JSON_NUMBERS(&json, {"days", row->wall_s / PLAIT_DAY},
+                             {"days_low", row->wall_low_s / PLAIT_DAY},
+                             {"days_high", row->wall_high_s / PLAIT_DAY},
+                             {"in_time", row->finishes}, {"effective", row->goodput.effective},
+                             {"cost_usd", row->usd}, {"energy_mwh", row->energy_j / 3.6e9},
+                             {"co2_t", row->co2_kg / 1e3});
+            }
+        }
+    }
     json_end_object(&json);
     return json_writer_finish(&json, &s->line, NULL, &s->err);
 }
 
 /* ---- all scenarios ---- */
 
-/* Take the plan of the leader and follow the run. */
 static plait_status evaluate_run(scenario *s)
 {
     const scenario *const leader = s->leader;

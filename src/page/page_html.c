@@ -190,7 +190,6 @@ static void add_title(text_builder *out, const page *of)
     add_escaped(out, of->title);
 }
 
-/* Adds the answer and its numbers to the header, above the links to sections. */
 static void add_answer(text_builder *out, const page *of)
 {
     if (of->answer != NULL)

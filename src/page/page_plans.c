@@ -203,31 +203,11 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
     }
 }
 
-static void add_communication(page *out, const plait_cost *cost)
-{
-    page_table *rows;
-
-    if (cost->volumes == 0)
-        return;
-    rows = page_table_add(out, "communication",
-                          "Communication of one GPU of the slowest stage in a step",
-                          "what=operation|group=group|ranks>ranks|count>calls|bytes>size of a call|"
-                          "seconds>time|exposed_s>exposed|term=term",
-                          NULL);
-    for (int v = 0; v < cost->volumes; v++) {
-        const plait_volume *const volume = &cost->volume[v];
-
-        PAGE_ROW(rows, as_text(volume->what), as_text(plait_axis_name[volume->axis]),
-                 as_int(volume->ranks), as_int(volume->count), as_bytes(volume->bytes),
-                 as_seconds(volume->seconds), as_seconds(volume->exposed_s), as_text(volume->term));
-    }
-}
-
-/* Adds terms of the step, memory, stages and communication of the first plan. */
 static void add_price(page *out, const page_plans *of)
 {
     const report_plan *const plan = &of->plan[0];
     report_term term[PLAIT_STEP_TERM_COUNT], part[PLAIT_MEMORY_TERM_COUNT];
+    page_table *volumes;
 
     page_section(out, "price", "Step time of the first plan");
     page_table *rows =
@@ -256,7 +236,20 @@ static void add_price(page *out, const page_plans *of)
     }
     add_stages(out, of->problem, plan);
     page_section(out, "volumes", "Communication");
-    add_communication(out, &plan->cost);
+    if (plan->cost.volumes == 0)
+        return;
+    volumes = page_table_add(
+        out, "communication", "Communication of one GPU of the slowest stage in a step",
+        "what=operation|group=group|ranks>ranks|count>calls|bytes>size of a call|"
+        "seconds>time|exposed_s>exposed|term=term",
+        NULL);
+    for (int v = 0; v < plan->cost.volumes; v++) {
+        const plait_volume *const volume = &plan->cost.volume[v];
+
+        PAGE_ROW(volumes, as_text(volume->what), as_text(plait_axis_name[volume->axis]),
+                 as_int(volume->ranks), as_int(volume->count), as_bytes(volume->bytes),
+                 as_seconds(volume->seconds), as_seconds(volume->exposed_s), as_text(volume->term));
+    }
 }
 
 /* ---- alternatives ---- */

@@ -39,7 +39,6 @@ static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *vo
                             : plait_group_inner(whole, volume->ranks);
 }
 
-/* Returns the index of a rank in its group. */
 static int member_of(const plait_group_shape *group, int rank)
 {
     int member = 0;
@@ -80,35 +79,6 @@ static void add_bytes(traffic *t, int from, int to, plait_axis axis, double byte
     t->axes[at] = (unsigned char)(t->axes[at] | 1 << axis);
 }
 
-/* Adds activations from each chunk to the next one if it is on another rank, and gradients back. */
-static void add_sends(traffic *t, const plait_degrees *d, const plait_group_shape *group, int rank,
-                      double bytes)
-{
-    const int here = member_of(group, rank), pp = group->ranks;
-
-    for (int chunk = 0; chunk + 1 < pp * d->vpp; chunk++) {
-        const int from = plait_schedule_rank(d->schedule, pp, chunk);
-        const int to = plait_schedule_rank(d->schedule, pp, chunk + 1);
-
-        if (from != here || to == from)
-            continue;
-        const int other = rank_after(group, rank, (to - from + pp) % pp);
-        add_bytes(t, rank, other, PLAIT_AXIS_PP, bytes);
-        add_bytes(t, other, rank, PLAIT_AXIS_PP, bytes);
-    }
-}
-
-/* Adds the gradients of an embedding that the first and the last stage share. */
-static void add_tied(traffic *t, const plait_group_shape *group, int rank, double bytes)
-{
-    if (member_of(group, rank) != 0)
-        return;
-    const int last = rank_after(group, rank, group->ranks - 1);
-
-    add_bytes(t, rank, last, PLAIT_AXIS_PP, bytes);
-    add_bytes(t, last, rank, PLAIT_AXIS_PP, bytes);
-}
-
 static void add_volume(traffic *t, const plait_problem *problem, const plait_degrees *d,
                        const plait_volume *volume)
 {
@@ -127,11 +97,27 @@ static void add_volume(traffic *t, const plait_problem *problem, const plait_deg
         if (volume->op == PLAIT_ALL_TO_ALL)
             for (int other = 1; other < group.ranks; other++)
                 add_bytes(t, rank, rank_after(&group, rank, other), volume->axis, buffers / n);
-        else if (volume->axis == PLAIT_AXIS_PP && volume->op == PLAIT_ALL_REDUCE)
-            add_tied(t, &group, rank, buffers);
-        else if (volume->axis == PLAIT_AXIS_PP)
-            add_sends(t, d, &group, rank, sends);
-        else
+        else if (volume->axis == PLAIT_AXIS_PP && volume->op == PLAIT_ALL_REDUCE) {
+            if (member_of(&group, rank) == 0) {
+                const int last = rank_after(&group, rank, group.ranks - 1);
+
+                add_bytes(t, rank, last, PLAIT_AXIS_PP, buffers);
+                add_bytes(t, last, rank, PLAIT_AXIS_PP, buffers);
+            }
+        } else if (volume->axis == PLAIT_AXIS_PP) {
+            const int here = member_of(&group, rank), pp = group.ranks;
+
+            for (int chunk = 0; chunk + 1 < pp * d->vpp; chunk++) {
+                const int from = plait_schedule_rank(d->schedule, pp, chunk);
+                const int to = plait_schedule_rank(d->schedule, pp, chunk + 1);
+
+                if (from != here || to == from)
+                    continue;
+                const int other = rank_after(&group, rank, (to - from + pp) % pp);
+                add_bytes(t, rank, other, PLAIT_AXIS_PP, sends);
+                add_bytes(t, other, rank, PLAIT_AXIS_PP, sends);
+            }
+        } else
             add_bytes(t, rank, rank_after(&group, rank, 1), volume->axis, share * buffers);
     }
 }

@@ -175,7 +175,6 @@ static void add_cell(document *d, page_table *rows, const json_cursor *at, const
                     value);
 }
 
-/* Adds a table with a row for each object of a list. */
 static page_table *add_rows(document *d, const json_cursor *list, const char *id,
                             const char *caption, const char *chart, const column *columns)
 {

@@ -131,26 +131,6 @@ static const page_table *first_table(const page *of)
     return NULL;
 }
 
-/* Adds the answer to the first row, and the assumptions to every row, so that each row keeps them. */
-static void add_row_grounds(text_builder *out, const page *of, bool first)
-{
-    text_builder grounds;
-    const char *text;
-
-    if (of->answer == NULL)
-        return;
-    text_append_char(out, ',');
-    if (first)
-        add_quoted(out, of->answer);
-    text_append_char(out, ',');
-    text_builder_init(&grounds, of->arena);
-    page_add_assumptions(of, &grounds);
-    text = text_builder_finish(&grounds, NULL);
-    out->failed = out->failed || text == NULL;
-    if (text != NULL)
-        add_quoted(out, text);
-}
-
 void page_as_csv(const page *of, text_builder *out)
 {
     const page_table *const table = first_table(of);
@@ -171,7 +151,21 @@ void page_as_csv(const page *of, text_builder *out)
             else if (!isnan(cell->number))
                 text_append_number(out, cell->number);
         }
-        add_row_grounds(out, of, r == 0);
+        text_builder grounds;
+        const char *text;
+
+        if (of->answer != NULL) {
+            text_append_char(out, ',');
+            if (r == 0)
+                add_quoted(out, of->answer);
+            text_append_char(out, ',');
+            text_builder_init(&grounds, of->arena);
+            page_add_assumptions(of, &grounds);
+            text = text_builder_finish(&grounds, NULL);
+            out->failed = out->failed || text == NULL;
+            if (text != NULL)
+                add_quoted(out, text);
+        }
         text_append_char(out, '\n');
     }
 }

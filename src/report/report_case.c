@@ -251,31 +251,10 @@ static void print_row_remark(const char **heading, const char *text, FILE *out)
     print_wrapped(text, 2, out);
 }
 
-static void print_row_remarks(const case_study *study, const case_priced *priced, FILE *out)
-{
-    static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
-    const char *heading = "\nRows:\n";
-    char text[2048];
-
-    for (int r = 0; r < study->rows; r++) {
-        const case_row *const row = &study->row[r];
-
-        if (priced[r].plan->verdict != PLAIT_FITS) {
-            snprintf(text, sizeof text, "%s: the plan %s: %s", row->name,
-                     words[priced[r].plan->verdict], priced[r].plan->why);
-            print_row_remark(&heading, text, out);
-        }
-        for (int i = 0; i < row->notes.count; i++) {
-            snprintf(text, sizeof text, "%s: %s", row->name, row->notes.text[i]);
-            print_row_remark(&heading, text, out);
-        }
-    }
-}
-
 plait_status report_case(const case_study *study, const case_priced *priced, FILE *out,
                          plait_error *err)
 {
-    char text[TEXT_SIZE];
+    char text[TEXT_SIZE], remark[2048];
 
     fprintf(out, "%s: %s\n", study->name, study->title);
     print_wrapped(study->source, 0, out);
@@ -315,7 +294,21 @@ plait_status report_case(const case_study *study, const case_priced *priced, FIL
     print_remarks("Assumed, because not published:", &study->assumed, out);
     print_remarks("Contradictions in the source:", &study->contradicts, out);
     print_remarks("Notes:", &study->notes, out);
-    print_row_remarks(study, priced, out);
+    static const char *const words[] = {"", "may run out of memory", "does not fit", "cannot run"};
+    const char *heading = "\nRows:\n";
+    for (int r = 0; r < study->rows; r++) {
+        const case_row *const row = &study->row[r];
+
+        if (priced[r].plan->verdict != PLAIT_FITS) {
+            snprintf(remark, sizeof remark, "%s: the plan %s: %s", row->name,
+                     words[priced[r].plan->verdict], priced[r].plan->why);
+            print_row_remark(&heading, remark, out);
+        }
+        for (int i = 0; i < row->notes.count; i++) {
+            snprintf(remark, sizeof remark, "%s: %s", row->name, row->notes.text[i]);
+            print_row_remark(&heading, remark, out);
+        }
+    }
     return PLAIT_OK;
 }
 

@@ -24,7 +24,6 @@ static const char *gain_text(const doctor_answer *answer, double step_s, char te
     return text;
 }
 
-/* Returns the explanation of the lines below the changes; empty: none is needed. */
 static const char *changes_legend(const doctor_answer *answer)
 {
     for (int i = 0; i < answer->changes; i++)

@@ -11,7 +11,6 @@
 #include "report/timeline.h"
 #include "report/units.h"
 
-/* Prints the heading of a section, after an empty line. */
 static void print_heading(const char *text, FILE *out)
 {
     fprintf(out, "\n%s\n", text);
@@ -162,20 +161,6 @@ static plait_status print_stages(const report_plan *plan, FILE *out, plait_error
     }
     fprintf(out, "\nStages, times of one microbatch (%d of %d listed):\n", listed, cost->stages);
     return table_print(rows, 2, out, err);
-}
-
-static void print_timeline(const report_explained *explained, FILE *out)
-{
-    if (explained->timeline == NULL && explained->no_timeline == NULL)
-        return;
-    print_heading("The pipeline, simulated (C.86, C.180 to C.183):", out);
-    if (explained->timeline == NULL) {
-        fprintf(out, "  not drawn: %s\n", explained->no_timeline);
-        return;
-    }
-    timeline_text(explained->timeline, out);
-    fputs("  ", out);
-    timeline_against(explained->timeline, &explained->plan->cost, out);
 }
 
 /* ---- ways to reduce gradients ---- */
@@ -382,7 +367,16 @@ plait_status report_explain(const plait_problem *problem, const report_explained
         PLAIT_TRY(print_communication(&plan->cost, out, err));
         PLAIT_TRY(print_fused(&plan->cost, out, err));
         PLAIT_TRY(print_stages(plan, out, err));
-        print_timeline(explained, out);
+        if (explained->timeline != NULL || explained->no_timeline != NULL) {
+            print_heading("The pipeline, simulated (C.86, C.180 to C.183):", out);
+            if (explained->timeline == NULL) {
+                fprintf(out, "  not drawn: %s\n", explained->no_timeline);
+            } else {
+                timeline_text(explained->timeline, out);
+                fputs("  ", out);
+                timeline_against(explained->timeline, &explained->plan->cost, out);
+            }
+        }
         PLAIT_TRY(print_syncs(problem->runtime, plan, out, err));
         const plait_cost *const cost = &plan->cost;
         const report_term overhead = report_largest_overhead(&cost->step);

@@ -12,7 +12,6 @@
 /* Smallest expected gain for which another plan is tried. */
 static const double least_gain = 0.01;
 
-/* Returns the predicted peak of the measured kind of memory. */
 static double predicted_peak(const next_plan *plan)
 {
     return plan->reserved ? plan->memory.reserved_bytes : plan->memory.allocated_bytes;
@@ -45,36 +44,10 @@ static bool is_done(const next_answer *answer)
     return answer->tries.count == 0 || answer->tries.gain < least_gain;
 }
 
-static void print_advice(const next_answer *answer, FILE *out)
-{
-    const next_plan *const best = best_measured(answer);
-    const plait_tries *const tries = &answer->tries;
-    char step[UNITS_SIZE], line[REPORT_LINE_SIZE];
-
-    fprintf(
-        out,
-        "\n%d of %d plans measured, at %.3g times the predicted step; the fastest of them is plan "
-        "%d, %s\n",
-        answer->measured, answer->plans, measured_over_predicted(answer), best->rank,
-        units_seconds(best->measured_s, step));
-    if (is_done(answer)) {
-        fprintf(out, "no remaining plan saves more than %.1f %% (95 %% confidence): keep plan %d\n",
-                100.0 * fmax(0.0, tries->gain), best->rank);
-        return;
-    }
-    const next_plan *const next = &answer->plan[tries->plan[0]];
-    fprintf(out,
-            "a remaining plan may take up to %.1f %% less (95 %% confidence); the expected loss is "
-            "%.1f %% now, %.1f %% after one more try\n",
-            100.0 * tries->gain, 100.0 * tries->now, 100.0 * tries->regret[0]);
-    fprintf(out, "try next: plan %d: %s\n", next->rank,
-            report_line(&answer->problem, &next->degrees, line));
-}
-
 plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
 {
     char text[UNITS_SIZE], other[UNITS_SIZE], line[REPORT_LINE_SIZE], found[UNITS_SIZE],
-        expected[UNITS_SIZE];
+        expected[UNITS_SIZE], step[UNITS_SIZE];
 
     report_question(&answer->problem, out);
     fputc('\n', out);
@@ -108,7 +81,27 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
                 out);
         fputc('\n', out);
     }
-    print_advice(answer, out);
+    const next_plan *const best = best_measured(answer);
+    const plait_tries *const tries = &answer->tries;
+    fprintf(
+        out,
+        "\n%d of %d plans measured, at %.3g times the predicted step; the fastest of them is plan "
+        "%d, %s\n",
+        answer->measured, answer->plans, measured_over_predicted(answer), best->rank,
+        units_seconds(best->measured_s, step));
+    if (is_done(answer)) {
+        fprintf(out, "no remaining plan saves more than %.1f %% (95 %% confidence): keep plan %d\n",
+                100.0 * fmax(0.0, tries->gain), best->rank);
+    } else {
+        const next_plan *const next = &answer->plan[tries->plan[0]];
+        fprintf(
+            out,
+            "a remaining plan may take up to %.1f %% less (95 %% confidence); the expected loss is "
+            "%.1f %% now, %.1f %% after one more try\n",
+            100.0 * tries->gain, 100.0 * tries->now, 100.0 * tries->regret[0]);
+        fprintf(out, "try next: plan %d: %s\n", next->rank,
+                report_line(&answer->problem, &next->degrees, line));
+    }
     return PLAIT_OK;
 }
 

@@ -107,7 +107,6 @@ static bool is_printed(int figure, const report_found *found)
                                 : true;
 }
 
-/* Returns whether several plans have the same text for a key. */
 static bool is_same_in_all(const plait_problem *problem, const report_found *found,
                            plait_key_id key)
 {
@@ -122,7 +121,6 @@ static bool is_same_in_all(const plait_problem *problem, const report_found *fou
     return found->result->plans > 1;
 }
 
-/* Returns whether a key applies to any of the plans. */
 static bool applies_to_any(const plait_problem *problem, const report_found *found,
                            plait_key_id key)
 {

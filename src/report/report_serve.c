@@ -137,7 +137,6 @@ static plait_status print_plans(const plait_serve_options *q, const plait_serve_
     return table_print(rows, 2, out, err);
 }
 
-/* Prints the best deployments, and which of them the simulation confirmed. */
 static plait_status print_ranking(const report_serve *report, FILE *out, plait_error *err)
 {
     const plait_serve_answer *answer = report->answer;
@@ -281,7 +280,6 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
     }
 }
 
-/* Prints the measured runs of an engine, and the constants that they do not determine. */
 static void print_engine(const plait_engine *e, FILE *out)
 {
     static const char *const word[] = {

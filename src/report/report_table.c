@@ -154,7 +154,6 @@ table *table_new(const char *columns)
 
 /* ---- what there is room for ---- */
 
-/* Returns the least width that a column can be wrapped to. */
 static size_t least_width(const table_room *column)
 {
     const size_t least = column->word + HANG > WRAPPED ? column->word + HANG : WRAPPED;

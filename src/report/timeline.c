@@ -149,22 +149,6 @@ static void draw_text(drawing *draw, double x, int y, const char *anchor, const 
                        anchor, text);
 }
 
-/* A box that is wide enough has the number of its microbatch; each half of a pair has half of the row. */
-static void draw_event(drawing *draw, const plait_sim_event *event)
-{
-    const double width = (event->end_s - event->begin_s) * draw->scale;
-    const bool below = event->action.paired && event->action.kind != PLAIT_ACTION_FORWARD;
-    char number[16];
-
-    draw_box(draw, event->rank, event->begin_s, event->end_s, below ? (ROW - 2) / 2 : 0,
-             event->action.paired ? (ROW - 2) / 2 : ROW - 2, kind_colour[event->action.kind]);
-    if (width < NARROWEST_LABEL || event->action.paired)
-        return;
-    snprintf(number, sizeof number, "%d", event->action.microbatch);
-    draw_text(draw, LEFT + event->begin_s * draw->scale + width / 2.0,
-              TOP + event->rank * ROW + ROW - 7, "middle", number);
-}
-
 static void draw_legend(drawing *draw, bool split, int y)
 {
     const struct {
@@ -225,8 +209,20 @@ plait_status timeline_svg(const plait_timeline *line, plait_arena *arena, const 
         snprintf(name, sizeof name, "stage %d", rank);
         draw_text(&draw, LEFT - 8, TOP + rank * ROW + ROW - 7, "end", name);
     }
-    for (int e = 0; e < line->pipeline.events; e++)
-        draw_event(&draw, &line->pipeline.event[e]);
+    for (int e = 0; e < line->pipeline.events; e++) {
+        const plait_sim_event *const event = &line->pipeline.event[e];
+        const double width = (event->end_s - event->begin_s) * draw.scale;
+        const bool below = event->action.paired && event->action.kind != PLAIT_ACTION_FORWARD;
+        char number[16];
+
+        draw_box(&draw, event->rank, event->begin_s, event->end_s, below ? (ROW - 2) / 2 : 0,
+                 event->action.paired ? (ROW - 2) / 2 : ROW - 2, kind_colour[event->action.kind]);
+        if (width >= NARROWEST_LABEL && !event->action.paired) {
+            snprintf(number, sizeof number, "%d", event->action.microbatch);
+            draw_text(&draw, LEFT + event->begin_s * draw.scale + width / 2.0,
+                      TOP + event->rank * ROW + ROW - 7, "middle", number);
+        }
+    }
     for (int e = 0; e < line->tails; e++) {
         const plait_tail_event *const event = &line->tail[e];
 

@@ -45,7 +45,6 @@ typedef struct window {
     bool split;
 } window;
 
-/* Seconds that one rank spends on each letter in each column. */
 typedef struct line_shares {
     double s[MOST_COLUMNS][LETTERS];
 } line_shares;
@@ -109,7 +108,6 @@ static double column_begin_s(const window *shown, int column)
 
 // ---- one rank ------------------------------------------------------------------------------
 
-/* Adds the overlap of an event with each column from `first` to `end`. */
 static void add_between(const window *shown, int first, int end, int what, double begin_s,
                         double end_s, double sign, line_shares *shares)
 {
@@ -202,27 +200,12 @@ static void print_rank(const plait_timeline *line, int rank, const window *shown
 
 // ---- all of it -----------------------------------------------------------------------------
 
-static void print_axis(const window *shown, FILE *out)
-{
-    char left[UNITS_SIZE], right[UNITS_SIZE];
-    const char *const end = units_seconds(shown->end_s, right);
-
-    if (!shown->split) {
-        fprintf(out, "           0%*s\n", shown->columns - 1, end);
-        return;
-    }
-    units_seconds(shown->half * shown->column_s, left);
-    fprintf(out, "           0%*s", shown->half - 1, left);
-    units_seconds(column_begin_s(shown, shown->half), left);
-    fprintf(out, "    %-*s%s\n", shown->half - (int)strlen(end), left, end);
-}
-
 void timeline_text(const plait_timeline *line, FILE *out)
 {
     const window shown = window_of(line, columns_of(out));
     const bool all = line->ranks <= MOST_RANKS;
     bool seen[LETTERS] = {false};
-    char text[UNITS_SIZE];
+    char text[UNITS_SIZE], left[UNITS_SIZE], right[UNITS_SIZE];
 
     for (int r = 0; r < line->ranks; r++) {
         if (all || r < SHOWN_AT_AN_END || r >= line->ranks - SHOWN_AT_AN_END) {
@@ -241,7 +224,15 @@ void timeline_text(const plait_timeline *line, FILE *out)
                     units_percent(least, low), units_percent(most, high));
         }
     }
-    print_axis(&shown, out);
+    const char *const end = units_seconds(shown.end_s, right);
+    if (!shown.split) {
+        fprintf(out, "           0%*s\n", shown.columns - 1, end);
+    } else {
+        units_seconds(shown.half * shown.column_s, left);
+        fprintf(out, "           0%*s", shown.half - 1, left);
+        units_seconds(column_begin_s(&shown, shown.half), left);
+        fprintf(out, "    %-*s%s\n", shown.half - (int)strlen(end), left, end);
+    }
     fputs("  ", out);
     for (int what = 0; what < LETTERS; what++)
         if (seen[what])
