@@ -2,7 +2,7 @@
  * calibrate_kernels.c - plait calibrate KERNELS.csv...: an accelerator and the network of its
  * cluster
  */
-#include "cli/calibrate_kernels.h"
+#include "cli/calibrate.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* calibrate_steps.c - plait calibrate --log: scales a cluster to a site's measured steps */
-#include "cli/calibrate_steps.h"
+#include "cli/calibrate.h"
 
 #include <stdio.h>
 

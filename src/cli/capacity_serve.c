@@ -2,7 +2,7 @@
  * capacity_serve.c - plait capacity --serve: reads the load of a day and prints the fleet that
  * serves it
  */
-#include "cli/capacity_serve.h"
+#include "cli/capacity_flags.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "io/csv/csv_table.h"
 #include "report/lines.h"
 #include "base/magnitude.h"
-#include "page/page_fleet.h"
+#include "page/pages.h"
 #include "report/report_fleet.h"
 
 /* Default of --gpus for a cluster without a size. */

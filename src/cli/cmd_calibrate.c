@@ -6,8 +6,7 @@
 
 #include "calibrate/engine_fit.h"
 #include "calibrate/profile.h"
-#include "cli/calibrate_kernels.h"
-#include "cli/calibrate_steps.h"
+#include "cli/calibrate.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "io/file.h"
@@ -265,25 +264,6 @@ static void show_progress(const char *source, const char *runtime)
         fprintf(stderr, "fitting %s without %s\n", runtime, source);
 }
 
-static plait_status calibrate_evidence(const char *runs, const opt_operands *operands,
-                                       const calibrate_sink *sink, plait_arena *arena,
-                                       plait_error *err)
-{
-    plait_evidence evidence;
-    plait_runs measured;
-    const char *text;
-    size_t length;
-
-    if (operands->count > 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected --evidence without other files, found one");
-    PLAIT_TRY(plait_runs_load(runs, arena, &measured, err));
-    PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
-    PLAIT_TRY(report_left_out(&evidence, sink->print ? stderr : lines_out(), arena, err));
-    PLAIT_TRY(plait_evidence_text(&evidence, arena, &text, &length, err));
-    return command_deliver(text, length, sink->path, sink->print, err);
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -324,8 +304,21 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
     if (flags->engine != NULL)
         return calibrate_engine(flags->engine, operands, &sink, arena, no, err);
-    if (flags->evidence != NULL)
-        return calibrate_evidence(flags->evidence, operands, &sink, arena, err);
+    if (flags->evidence != NULL) {
+        plait_evidence evidence;
+        plait_runs measured;
+        const char *text;
+        size_t length;
+
+        if (operands->count > 0)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                              "expected --evidence without other files, found one");
+        PLAIT_TRY(plait_runs_load(flags->evidence, arena, &measured, err));
+        PLAIT_TRY(cross_predict(&measured, show_progress, arena, &evidence, err));
+        PLAIT_TRY(report_left_out(&evidence, sink.print ? stderr : lines_out(), arena, err));
+        PLAIT_TRY(plait_evidence_text(&evidence, arena, &text, &length, err));
+        return command_deliver(text, length, sink.path, sink.print, err);
+    }
     if (flags->log != NULL)
         return calibrate_steps(flags->log, flags->plan, flags->cluster, operands, &sink, arena,
                                err);

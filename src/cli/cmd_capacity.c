@@ -4,14 +4,12 @@
 #include <string.h>
 
 #include "cli/capacity_flags.h"
-#include "cli/capacity_serve.h"
 #include "cli/command.h"
 #include "report/lines.h"
-#include "page/page_capacity.h"
+#include "page/pages.h"
 #include "cli/problem.h"
 #include "cli/terminal.h"
 #include "report/report_capacity.h"
-#include "base/text.h"
 
 typedef struct capacity_values {
     int seq, max_gbs, threads;

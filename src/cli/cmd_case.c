@@ -5,7 +5,7 @@
 #include "io/plans/cases.h"
 #include "cli/command.h"
 #include "report/lines.h"
-#include "report/report_case.h"
+#include "report/report_answers.h"
 
 typedef struct case_values {
     bool json;
@@ -63,37 +63,36 @@ static plait_status price_row(const case_study *study, int r, plait_arena *arena
     return plait_fail(err, inner.status, where, "%s", inner.message);
 }
 
-static plait_status show_case(const case_values *flags, const char *name, plait_arena *arena,
-                              plait_error *err)
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
 {
-    case_study study;
-    case_priced *priced;
-    json_writer json;
-    plan_request *row;
-
-    PLAIT_TRY(cases_find(name, arena, &study, err));
-    priced = plait_arena_alloc(arena, (size_t)study.rows, sizeof *priced);
-    row = plait_arena_alloc(arena, (size_t)study.rows, sizeof *row);
-    PLAIT_TRY(plait_check_allocated(priced && row, err));
-    for (int r = 0; r < study.rows; r++) {
-        PLAIT_TRY(price_row(&study, r, arena, &row[r], err));
-        priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
-        case_compare(&study, priced, r);
-    }
-    if (!flags->json)
-        return report_case(&study, priced, lines_out(), err);
-    command_begin_json(&json, arena);
-    json_case(&json, &study, priced);
-    return command_deliver_json(&json, NULL, true, err);
-}
-
-static plait_status list_cases(const case_values *flags, plait_arena *arena, plait_error *err)
-{
+    const case_values *const flags = values;
     const char *const *names;
     case_study *study;
     json_writer json;
     size_t count;
 
+    (void)no;
+    if (operands->count > 0) {
+        case_study one;
+        case_priced *priced;
+        plan_request *row;
+
+        PLAIT_TRY(cases_find(operands->text[0], arena, &one, err));
+        priced = plait_arena_alloc(arena, (size_t)one.rows, sizeof *priced);
+        row = plait_arena_alloc(arena, (size_t)one.rows, sizeof *row);
+        PLAIT_TRY(plait_check_allocated(priced && row, err));
+        for (int r = 0; r < one.rows; r++) {
+            PLAIT_TRY(price_row(&one, r, arena, &row[r], err));
+            priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
+            case_compare(&one, priced, r);
+        }
+        if (!flags->json)
+            return report_case(&one, priced, lines_out(), err);
+        command_begin_json(&json, arena);
+        json_case(&json, &one, priced);
+        return command_deliver_json(&json, NULL, true, err);
+    }
     PLAIT_TRY(plait_data_list(PLAIT_DATA_CASES, arena, &names, &count, err));
     study = plait_arena_alloc(arena, count, sizeof *study);
     PLAIT_TRY(plait_check_allocated(study, err));
@@ -106,14 +105,6 @@ static plait_status list_cases(const case_values *flags, plait_arena *arena, pla
     command_begin_json(&json, arena);
     json_cases(&json, study, count);
     return command_deliver_json(&json, NULL, true, err);
-}
-
-static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                        bool *no, plait_error *err)
-{
-    (void)no;
-    return operands->count > 0 ? show_case(values, operands->text[0], arena, err)
-                               : list_cases(values, arena, err);
 }
 
 const command command_case = {

@@ -2,7 +2,6 @@
  * cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one with derived
  * numbers
  */
-#include <stdio.h>
 
 #include "io/cluster/cluster_file.h"
 #include "cli/command.h"

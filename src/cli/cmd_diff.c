@@ -2,7 +2,6 @@
  * cmd_diff.c - plait diff: the differences of two files of one kind, which is recognised by content
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "io/cluster/cluster_file.h"
@@ -13,7 +12,7 @@
 #include "io/model/model_file.h"
 #include "plait/data.h"
 #include "io/plans/plans.h"
-#include "report/report_diff.h"
+#include "report/report_answers.h"
 #include "base/text.h"
 
 typedef struct diff_values {

@@ -13,7 +13,7 @@
 #include "launch/import.h"
 #include "cli/imported.h"
 #include "report/lines.h"
-#include "report/report_doctor.h"
+#include "report/report_answers.h"
 #include "base/text.h"
 
 typedef struct doctor_values {
@@ -87,32 +87,6 @@ static plait_status render_command(const doctor_answer *answer, plait_launch_tar
     if (status != PLAIT_OK)
         out->files = 0;
     return faults_only(status, &inner, err);
-}
-
-/*
- * Price a change. Keys without an effect, where the search may name any value, keep the value of
- * today.
- */
-static plait_status price_change(const doctor_answer *answer, const plait_change *change,
-                                 plait_arena *arena, report_plan *out, plait_error *err)
-{
-    plait_degrees degrees = change->best.plan.degrees;
-    const plait_key_set moved =
-        change->changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
-    char *value = plait_arena_alloc(
-        arena, PLAIT_KEYS, PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
-
-    PLAIT_TRY(plait_check_allocated(value, err));
-    for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
-        if (moved & PLAIT_KEY_BIT(key))
-            continue;
-        plait_degrees_get(&answer->now->degrees, (plait_key_id)key, value, PLAIT_VALUE_SIZE);
-        PLAIT_TRY(plait_degrees_set(&degrees, plait_keys[key].name, value, err));
-    }
-    PLAIT_TRY(report_price_degrees(answer->problem, &degrees, 0, arena, out, err));
-    return out->verdict == PLAIT_INVALID
-               ? report_price(answer->problem, &change->best.plan, 0, arena, out, err)
-               : PLAIT_OK;
 }
 
 /* The keys of a set in which two plans differ. */
@@ -240,7 +214,26 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
             report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
 
             PLAIT_TRY(plait_check_allocated(plan, err));
-            PLAIT_TRY(price_change(answer, &answer->change[i], arena, plan, err));
+            plait_degrees degrees = answer->change[i].best.plan.degrees;
+            const plait_key_set moved = answer->change[i].changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+                                        PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
+            char *value = plait_arena_alloc(
+                arena, PLAIT_KEYS,
+                PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
+
+            PLAIT_TRY(plait_check_allocated(value, err));
+            for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
+                if (moved & PLAIT_KEY_BIT(key))
+                    continue;
+                plait_degrees_get(&answer->now->degrees, (plait_key_id)key, value,
+                                  PLAIT_VALUE_SIZE);
+                PLAIT_TRY(plait_degrees_set(&degrees, plait_keys[key].name, value, err));
+            }
+            PLAIT_TRY(report_price_degrees(answer->problem, &degrees, 0, arena, plan, err));
+            PLAIT_TRY(plan->verdict == PLAIT_INVALID
+                          ? report_price(answer->problem, &answer->change[i].best.plan, 0, arena,
+                                         plan, err)
+                          : PLAIT_OK);
             answer->plan[i] = plan;
             answer->edits[i] = "";
             if (read.target == PLAIT_LAUNCH_COMPANION)

@@ -2,7 +2,6 @@
  * cmd_explain.c - plait explain: every term of a plan, its limits, and comparisons with other plans
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/plan_request.h"
 #include "cli/command.h"
@@ -141,41 +140,6 @@ enum { MOST_DRAWN_ACTIONS = 1 << 21 };
 
 /* ---- the command ---- */
 
-static plait_status find_limits(explanation *e, plait_error *err)
-{
-    const plait_problem *const problem = &e->asked.problem;
-    const report_plan *const plan = &e->asked.plan;
-
-    // Simulate the pipeline for its drawing. A failure is reported in place of the drawing.
-    const report_plan *const drawn = &e->asked.plan;
-    const plait_problem *const asked = &e->asked.problem;
-    const double microbatches = plait_degrees_microbatches(&drawn->degrees, asked->job.gbs);
-    if (!e->flags->json && drawn->degrees.pp != 1) {
-        if (3.0 * microbatches * drawn->degrees.pp * drawn->degrees.vpp > MOST_DRAWN_ACTIONS) {
-            e->report.no_timeline = "the pipeline has too many actions";
-        } else {
-            const plait_status status = plait_plan_simulate(
-                asked, &drawn->plan, &drawn->cost, e->arena, &e->timeline, &e->no_timeline);
-            if (status != PLAIT_OK)
-                e->report.no_timeline = e->no_timeline.message;
-            else
-                e->report.timeline = &e->timeline;
-            PLAIT_TRY(faults_only(status, &e->no_timeline, err));
-        }
-    }
-    if (plait_plan_mixed(problem, &plan->plan)) {
-        e->report.no_limits =
-            "since they are computed only for one kind of node and uniform stages";
-        return PLAIT_OK;
-    }
-    PLAIT_TRY(plait_sensitivities(problem, &plan->plan, e->arena, e->sensitivity, err));
-    e->report.sensitivity = e->sensitivity;
-    e->report.sensitivities = PLAIT_SENSITIVITIES;
-    e->report.limit = e->limit;
-    e->report.limits = plait_comm_limits(problem, &plan->degrees, e->limit);
-    return PLAIT_OK;
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -202,8 +166,38 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(plan_request_resolve(request, operands, arena, &e->asked, err));
     e->report.plan = &e->asked.plan;
     PLAIT_TRY(report_natural(&e->asked.problem, arena, &e->asked.plan, err));
-    if (e->asked.plan.verdict != PLAIT_INVALID)
-        PLAIT_TRY(find_limits(e, err));
+    if (e->asked.plan.verdict != PLAIT_INVALID) {
+        const plait_problem *const problem = &e->asked.problem;
+        const report_plan *const plan = &e->asked.plan;
+
+        // Simulate the pipeline for its drawing. A failure is reported in place of the drawing.
+        const report_plan *const drawn = &e->asked.plan;
+        const plait_problem *const asked = &e->asked.problem;
+        const double microbatches = plait_degrees_microbatches(&drawn->degrees, asked->job.gbs);
+        if (!e->flags->json && drawn->degrees.pp != 1) {
+            if (3.0 * microbatches * drawn->degrees.pp * drawn->degrees.vpp > MOST_DRAWN_ACTIONS) {
+                e->report.no_timeline = "the pipeline has too many actions";
+            } else {
+                const plait_status status = plait_plan_simulate(
+                    asked, &drawn->plan, &drawn->cost, e->arena, &e->timeline, &e->no_timeline);
+                if (status != PLAIT_OK)
+                    e->report.no_timeline = e->no_timeline.message;
+                else
+                    e->report.timeline = &e->timeline;
+                PLAIT_TRY(faults_only(status, &e->no_timeline, err));
+            }
+        }
+        if (plait_plan_mixed(problem, &plan->plan)) {
+            e->report.no_limits =
+                "since they are computed only for one kind of node and uniform stages";
+        } else {
+            PLAIT_TRY(plait_sensitivities(problem, &plan->plan, e->arena, e->sensitivity, err));
+            e->report.sensitivity = e->sensitivity;
+            e->report.sensitivities = PLAIT_SENSITIVITIES;
+            e->report.limit = e->limit;
+            e->report.limits = plait_comm_limits(problem, &plan->degrees, e->limit);
+        }
+    }
     if (e->flags->versus != NULL) {
         PLAIT_TRY(plan_request_versus(e->flags->versus, &e->asked.problem, arena, &e->versus, err));
         e->report.versus = &e->versus.plan;

@@ -1,5 +1,4 @@
 /* cmd_models.c - plait models: lists models, or shows one with derived numbers */
-#include <stdio.h>
 
 #include "cli/command.h"
 #include "io/data/data.h"

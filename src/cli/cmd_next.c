@@ -2,17 +2,16 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/plan_request.h"
-#include "cli/calibrate_steps.h"
+#include "cli/calibrate.h"
 #include "cli/command.h"
 #include "io/csv/csv_table.h"
 #include "io/file.h"
 #include "report/lines.h"
 #include "cli/imported.h"
 #include "plait/validate.h"
-#include "report/report_next.h"
+#include "report/report_answers.h"
 #include "cli/terminal.h"
 #include "base/text.h"
 #include "report/units.h"

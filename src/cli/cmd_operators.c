@@ -1,13 +1,11 @@
 /* cmd_operators.c - plait operators: the fastest way to cut each operator over a mesh of GPUs */
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "cli/command.h"
 #include "plait/operators.h"
 #include "plait/units.h"
 #include "report/lines.h"
 #include "cli/problem.h"
-#include "report/report_operators.h"
+#include "report/report_answers.h"
 #include "base/text.h"
 
 typedef struct operators_values {

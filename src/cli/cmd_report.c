@@ -1,15 +1,11 @@
 /* cmd_report.c - plait report: the page of a search or of a deployment */
-#include <string.h>
 
 #include "cli/plan_request.h"
 #include "cli/command.h"
 #include "base/status.h"
-#include "io/file.h"
 #include "io/json/json.h"
-#include "page/page_serve.h"
-#include "cli/plans_page.h"
+#include "page/pages.h"
 #include "cli/terminal.h"
-#include "base/text.h"
 
 typedef struct report_values {
     const char *output;

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/plan_request.h"
-#include "cli/plans_page.h"
 #include "cli/terminal.h"
 #include "plan/choices.h"
 #include "report/json_plan.h"
@@ -515,30 +514,6 @@ static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
     return rest != 0 ? rest > 0 : llabs(batch - job->gbs) < llabs(best - job->gbs);
 }
 
-/*
- * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a plan), and name
- * the nearest batch that does not: 1000 sequences share only 8 with 512 GPUs, 1024 share 512.
- */
-static void warn_of_batch(const plait_job *job, int dp)
-{
-    const int64_t shared = common_divisor(job->gbs, job->gpus);
-    int64_t best = job->gbs, reach = job->gbs / REACH_SHARE;
-
-    if (dp > 0 && dp != shared)
-        return;
-    reach = reach < job->gpus ? reach
-                              : job->gpus; // a range of that width has a multiple of every divisor
-    reach = reach < MOST_REACH ? reach : MOST_REACH;
-    for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
-        if (batch > 0 && divides_better(job, batch, best))
-            best = batch;
-    if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
-        print_warning("--gbs %d: dp is at most %lld, since %d GPUs and the batch have no larger "
-                      "common divisor; --gbs %lld allows dp up to %lld",
-                      job->gbs, (long long)shared, job->gpus, (long long)best,
-                      (long long)common_divisor(best, job->gpus));
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -577,8 +552,31 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     status = plait_search(&problem, &search, arena, &result, &refusal);
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
-    if (status == PLAIT_OK || text_equal(refusal.where, "search"))
-        warn_of_batch(&problem.job, *no ? 0 : result.plan[0].plan.degrees.dp);
+    if (status == PLAIT_OK || text_equal(refusal.where, "search")) {
+        // * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a
+        // plan), and name the nearest batch that does not: 1000 sequences share only 8 with 512
+        // GPUs, 1024 share 512.
+        const plait_job *const job = &problem.job;
+        const int dp = *no ? 0 : result.plan[0].plan.degrees.dp;
+        const int64_t shared = common_divisor(job->gbs, job->gpus);
+        int64_t best = job->gbs, reach = job->gbs / REACH_SHARE;
+
+        if (dp <= 0 || dp == shared) {
+            reach = reach < job->gpus
+                        ? reach
+                        : job->gpus; // a range of that width has a multiple of every divisor
+            reach = reach < MOST_REACH ? reach : MOST_REACH;
+            for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
+                if (batch > 0 && divides_better(job, batch, best))
+                    best = batch;
+            if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
+                print_warning(
+                    "--gbs %d: dp is at most %lld, since %d GPUs and the batch have no larger "
+                    "common divisor; --gbs %lld allows dp up to %lld",
+                    job->gbs, (long long)shared, job->gpus, (long long)best,
+                    (long long)common_divisor(best, job->gpus));
+        }
+    }
     if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
     if (status != PLAIT_OK)

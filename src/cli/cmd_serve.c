@@ -10,7 +10,6 @@
 #include "cli/command.h"
 #include "report/lines.h"
 #include "base/magnitude.h"
-#include "base/numbers.h"
 #include "plait/data.h"
 #include "plait/serve.h"
 #include "report/report_serve.h"

@@ -1,6 +1,5 @@
 /* cmd_sweep.c - plait sweep: thousands of questions, a line of JSON each */
 #include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "cli/command.h"

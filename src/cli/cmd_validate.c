@@ -5,10 +5,10 @@
 #include "cli/command.h"
 #include "cli/problem.h"
 #include "io/file.h"
-#include "page/page_accuracy.h"
+#include "page/pages.h"
 #include "plait/validate.h"
 #include "report/lines.h"
-#include "report/report_serve_runs.h"
+#include "report/report_serve.h"
 #include "report/report_validate.h"
 
 typedef struct validate_values {

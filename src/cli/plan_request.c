@@ -17,22 +17,6 @@ bool plan_request_any(const plan_request_flags *flags)
 
 /* ---- degrees ---- */
 
-/* Write the divisors of `of` that are nearest to a number that does not divide it: "6 or 8". */
-static void nearest_divisors(int of, int number, char *text, size_t size)
-{
-    int low = number < of ? number : of;
-    int high = number;
-
-    while (low > 1 && of % low != 0)
-        low--;
-    while (high < of && of % high != 0)
-        high++;
-    if (high > of || low == high)
-        snprintf(text, size, "%d", low);
-    else
-        snprintf(text, size, "%d or %d", low, high);
-}
-
 /*
  * Make the plan invalid if it does not have the requested number of microbatches. Without --mbs
  * this reason precedes others, which follow from it.
@@ -48,7 +32,18 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
     if (asked_for == 0)
         return;
     if (!mbs_given && replicas_divide && gbs / dp % asked_for != 0) {
-        nearest_divisors(gbs / dp, asked_for, near, sizeof near);
+        const int of = gbs / dp;
+        int low = asked_for < of ? asked_for : of;
+        int high = asked_for;
+
+        while (low > 1 && of % low != 0)
+            low--;
+        while (high < of && of % high != 0)
+            high++;
+        if (high > of || low == high)
+            snprintf(near, sizeof near, "%d", low);
+        else
+            snprintf(near, sizeof near, "%d or %d", low, high);
         snprintf(plan->why, sizeof plan->why,
                  "%d microbatches do not divide the %d sequences of a data-parallel rank (dp %d, "
                  "batch %d): give --microbatches %s",

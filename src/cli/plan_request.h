@@ -3,6 +3,7 @@
 
 #include "cli/problem.h"
 #include "report/report.h"
+#include "page/pages.h"
 
 /** Options of the problem and the plan; NULL if not given. */
 typedef struct plan_request_flags {
@@ -68,3 +69,13 @@ PLAIT_MUST_CHECK plait_status plan_request_remedies(const plan_request *question
                                                     plait_arena *arena,
                                                     plait_relaxation way[PLAN_REQUEST_REMEDIES],
                                                     int *ways, plait_error *err);
+
+/**
+ * Write the page of plans in the format of the file's ending. The first plan gets a timeline,
+ * sensitivities, and a search for the best plan with another value of each key.
+ *
+ * @param plans    problem, plans, front and command; the other members are found here
+ * @param threads  threads of the searches; 0: all of the machine
+ */
+PLAIT_MUST_CHECK plait_status plans_page_write(const page_plans *plans, const char *output,
+                                               int threads, plait_arena *arena, plait_error *err);

@@ -2,7 +2,7 @@
  * plans_page.c - the page of priced plans: simulates the first one and searches plans with other
  * values
  */
-#include "cli/plans_page.h"
+#include "cli/plan_request.h"
 
 #include <stdio.h>
 

@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "plait/data.h"
-#include "plait/validate.h"
 #include "plait/plan.h"
 
 #include "rules/kernels.h"
@@ -38,28 +36,6 @@ plait_status problem_word(const char *where, const char *word, const char *const
 }
 
 /* ---- model and cluster ---- */
-
-static plait_status resolve_model(const char *name, const plans_entry *file, bool quiet,
-                                  plait_arena *arena, plait_problem *out, plait_error *err)
-{
-    const char *warning = NULL;
-    plait_model *model;
-
-    if (name == NULL && file != NULL && file->model != NULL) {
-        out->model = file->model;
-        return PLAIT_OK;
-    }
-    if (name == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "MODEL",
-                          "expected a name that `plait models` lists, or a file, found nothing");
-    model = plait_arena_alloc(arena, 1, sizeof *model);
-    PLAIT_TRY(plait_check_allocated(model, err));
-    PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
-    if (warning != NULL && warning[0] != '\0' && !quiet)
-        print_warning("%s: %s", name, warning);
-    out->model = model;
-    return PLAIT_OK;
-}
 
 /* The number of GPUs is that of --gpus, else that of the file, else the size of the cluster. */
 static plait_status resolve_cluster(const char *name, const problem_flags *flags,
@@ -209,9 +185,25 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     int precision = file != NULL && file->precision >= 0 ? file->precision : PLAIT_BF16;
     plait_job *const job = &out->job;
     char why[256];
+    plait_model *model;
 
     plait_problem_init(out);
-    PLAIT_TRY(resolve_model(operands->text[0], file, flags->quiet, arena, out, err));
+    const char *const name = operands->text[0];
+    const char *warning = NULL;
+    if (name == NULL && file != NULL && file->model != NULL) {
+        out->model = file->model;
+    } else {
+        if (name == NULL)
+            return plait_fail(
+                err, PLAIT_ERROR_SCHEMA, "MODEL",
+                "expected a name that `plait models` lists, or a file, found nothing");
+        model = plait_arena_alloc(arena, 1, sizeof *model);
+        PLAIT_TRY(plait_check_allocated(model, err));
+        PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
+        if (warning != NULL && warning[0] != '\0' && !flags->quiet)
+            print_warning("%s: %s", name, warning);
+        out->model = model;
+    }
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
     job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;

@@ -5,7 +5,6 @@
 #include "cli/serve_flags.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "base/magnitude.h"
 #include "cli/problem.h"
@@ -13,21 +12,6 @@
 #include "base/text.h"
 
 /* ---- the load and its bounds ---- */
-
-/* A number without a unit is in milliseconds, as in the benchmarks of the engines. */
-static plait_status read_latency(const char *where, const char *text, double *out, plait_error *err)
-{
-    char milliseconds[64];
-    double number;
-
-    if (text == NULL)
-        return PLAIT_OK;
-    if (text_parse_number(text, &number)) {
-        snprintf(milliseconds, sizeof milliseconds, "%.60sms", text);
-        text = milliseconds;
-    }
-    return magnitude_duration(where, text, out, err);
-}
 
 static plait_status read_load(const serve_flags *flags, const plait_model *model,
                               plait_serve_options *q, plait_error *err)
@@ -59,8 +43,20 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
         PLAIT_SERVE_LIMIT_LIST(X)
 #undef X
     };
-    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
-        PLAIT_TRY(read_latency(plait_serve_limit_flag[l], flags->limit[l], asked[l], err));
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
+        // A number without a unit is in milliseconds, as in the benchmarks of the engines.
+        const char *text = flags->limit[l];
+        char milliseconds[64];
+        double number;
+
+        if (text != NULL) {
+            if (text_parse_number(text, &number)) {
+                snprintf(milliseconds, sizeof milliseconds, "%.60sms", text);
+                text = milliseconds;
+            }
+            PLAIT_TRY(magnitude_duration(plait_serve_limit_flag[l], text, asked[l], err));
+        }
+    }
     const char *const text = flags->speculate;
     plait_load *const load = &q->load;
     char method[16] = "";

@@ -81,27 +81,6 @@ static plait_status read_axes(const json_cursor *object, plait_arena *arena, swe
     return PLAIT_OK;
 }
 
-/* Add the defaults for keys that an entry does not have; they vary slowest. */
-static plait_status apply_defaults(const sweep_entry *defaults, const sweep_entry *own,
-                                   plait_arena *arena, sweep_entry *out, plait_error *err)
-{
-    sweep_axis *axis = plait_arena_alloc(arena, (size_t)(defaults->axes + own->axes), sizeof *axis);
-
-    PLAIT_TRY(plait_check_allocated(axis, err));
-    *out = (sweep_entry){.axis = axis};
-    for (int a = 0; a < defaults->axes; a++) {
-        int same = 0;
-
-        while (same < own->axes && !text_equal(own->axis[same].key, defaults->axis[a].key))
-            same++;
-        if (same == own->axes)
-            axis[out->axes++] = defaults->axis[a];
-    }
-    for (int a = 0; a < own->axes; a++)
-        axis[out->axes++] = own->axis[a];
-    return PLAIT_OK;
-}
-
 static plait_status read_entries(const json_cursor *list, const sweep_entry *defaults,
                                  plait_arena *arena, sweep *out, plait_error *err)
 {
@@ -115,7 +94,22 @@ static plait_status read_entries(const json_cursor *list, const sweep_entry *def
 
         PLAIT_TRY(json_as_object(&one, err));
         PLAIT_TRY(read_axes(&one, arena, &own, err));
-        PLAIT_TRY(apply_defaults(defaults, &own, arena, &entry[out->entries], err));
+        // Add the defaults for keys that an entry does not have; they vary slowest.
+        sweep_axis *axes =
+            plait_arena_alloc(arena, (size_t)(defaults->axes + own.axes), sizeof *axes);
+
+        PLAIT_TRY(plait_check_allocated(axes, err));
+        entry[out->entries] = (sweep_entry){.axis = axes};
+        for (int a = 0; a < defaults->axes; a++) {
+            int same = 0;
+
+            while (same < own.axes && !text_equal(own.axis[same].key, defaults->axis[a].key))
+                same++;
+            if (same == own.axes)
+                axes[entry[out->entries].axes++] = defaults->axis[a];
+        }
+        for (int a = 0; a < own.axes; a++)
+            axes[entry[out->entries].axes++] = own.axis[a];
         sweep_entry *const e = &entry[out->entries++];
         e->first = out->count;
         e->count = 1;

@@ -197,35 +197,11 @@ void page_drawing(page *of, const char *caption, const char *svg)
     add_block(of, (page_block){.kind = BLOCK_DRAWING, .text = caption, .svg = svg});
 }
 
-/* Reads "key>title|key=title"; a title that is empty becomes NULL. */
-static void read_columns(page_table *table, const char *columns)
-{
-    char *text = plait_arena_text(table->of->arena, columns), *next;
-    size_t count = 1;
-    page_column *column;
-
-    for (const char *c = columns; *c != '\0'; c++)
-        count += *c == '|';
-    column = plait_arena_alloc(table->of->arena, count, sizeof *column);
-    table->column = column;
-    table->of->failed = text == NULL || column == NULL;
-    if (table->of->failed)
-        return;
-    for (; text != NULL; text = next, column++, table->columns++) {
-        char *const mark = text + strcspn(text, "=>|");
-
-        next = text_cut(text, '|');
-        column->key = text;
-        column->number = *mark == '>';
-        column->title = mark[1] != '\0' ? mark + 1 : NULL;
-        *mark = '\0';
-    }
-}
-
 page_table *page_table_add(page *of, const char *id, const char *caption, const char *columns,
                            const char *chart)
 {
     page_table *table;
+    page_column *column;
 
     if (of == NULL || of->failed)
         return NULL;
@@ -234,7 +210,25 @@ page_table *page_table_add(page *of, const char *id, const char *caption, const 
     if (of->failed)
         return NULL;
     *table = (page_table){.of = of, .id = id, .caption = caption, .chart = chart};
-    read_columns(table, columns);
+    // Reads "key>title|key=title"; a title that is empty becomes NULL.
+    char *text = plait_arena_text(table->of->arena, columns), *next;
+    size_t count = 1;
+    for (const char *c = columns; *c != '\0'; c++)
+        count += *c == '|';
+    column = plait_arena_alloc(table->of->arena, count, sizeof *column);
+    table->column = column;
+    table->of->failed = text == NULL || column == NULL;
+    if (!table->of->failed) {
+        for (; text != NULL; text = next, column++, table->columns++) {
+            char *const mark = text + strcspn(text, "=>|");
+
+            next = text_cut(text, '|');
+            column->key = text;
+            column->number = *mark == '>';
+            column->title = mark[1] != '\0' ? mark + 1 : NULL;
+            *mark = '\0';
+        }
+    }
     if (of->failed)
         return NULL;
     add_block(of, (page_block){.kind = BLOCK_TABLE, .table = table});

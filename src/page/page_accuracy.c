@@ -1,7 +1,6 @@
 /* page_accuracy.c - builds the page of plait validate: errors, bands, ranking, memory, worst runs */
-#include "page/page_accuracy.h"
+#include "page/pages.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #include "report/report_validate.h"
@@ -166,34 +165,29 @@ static void add_memory(page *out, const plait_validation *v)
 
 // ---- the page ------------------------------------------------------------------------------
 
-static void add_answer(page *out, const plait_validation *v)
-{
-    char text[UNITS_SIZE];
-
-    page_answer(out, "Half of the predicted step times are within %s of the measured ones.",
-                units_percent(v->total.median, text));
-    page_figure(out, "median error of the step time", text, "of %zu timed runs", v->timed_priced);
-    page_figure(out, "mean error", units_percent(v->total.mape, text), "outliers included");
-    snprintf(text, sizeof text, "%+.1f %%", 100.0 * v->total.bias);
-    page_figure(out, "bias", text, "predicted / measured - 1; above 0: predictions are too slow");
-    page_assume(out, "runs",
-                "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced",
-                v->runs->count, v->priced, v->timed, v->timed_priced);
-    page_assume(
-        out, "bands",
-        "a band contains 80 %% of comparable measured runs from sources other than the row's own");
-}
-
 plait_status page_of_accuracy(const plait_validation *v, const char *command, plait_arena *arena,
                               page **out, plait_error *err)
 {
     page *made = page_new(arena, "Measured against predicted: %s", v->runs->name);
     page_table *rows;
-    char text[REPORT_TERMS_SIZE];
+    char text[REPORT_TERMS_SIZE], figure[UNITS_SIZE];
 
     *out = made;
     PLAIT_TRY(plait_check_allocated(made, err));
-    add_answer(made, v);
+    page_answer(made, "Half of the predicted step times are within %s of the measured ones.",
+                units_percent(v->total.median, figure));
+    page_figure(made, "median error of the step time", figure, "of %zu timed runs",
+                v->timed_priced);
+    page_figure(made, "mean error", units_percent(v->total.mape, figure), "outliers included");
+    snprintf(figure, sizeof figure, "%+.1f %%", 100.0 * v->total.bias);
+    page_figure(made, "bias", figure,
+                "predicted / measured - 1; above 0: predictions are too slow");
+    page_assume(made, "runs",
+                "%zu rows, %zu priced; %zu timed rows of trust high or medium, %zu priced",
+                v->runs->count, v->priced, v->timed, v->timed_priced);
+    page_assume(
+        made, "bands",
+        "a band contains 80 %% of comparable measured runs from sources other than the row's own");
     page_section(made, "times", "Step time");
     add_times(made, v);
     add_runs(made, v);

@@ -1,10 +1,9 @@
 /* page_capacity.c - builds the page of plait capacity: days, dollars, goodput, scaling, sensitivities */
-#include "page/page_capacity.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "page/page_grounds.h"
+#include "page/pages.h"
 #include "plait/units.h"
 #include "report/report_private.h"
 #include "base/text.h"

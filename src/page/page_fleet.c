@@ -1,9 +1,8 @@
 /* page_fleet.c - builds the page of plait capacity --serve: hours, utilisation, other fleets */
-#include "page/page_fleet.h"
 
 #include <math.h>
 
-#include "page/page_grounds.h"
+#include "page/pages.h"
 #include "report/units.h"
 
 static void add_printed(page *out, const report_fleet *report,

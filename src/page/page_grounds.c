@@ -1,5 +1,5 @@
 /* page_grounds.c - adds the assumptions of a training plan's numbers to a page */
-#include "page/page_grounds.h"
+#include "page/pages.h"
 
 #include "report/report_private.h"
 #include "base/text.h"

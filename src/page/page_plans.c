@@ -1,10 +1,9 @@
 /* page_plans.c - builds the page of a file of plans: answer, ranking, price of the first plan, alternatives */
-#include "page/page_plans.h"
 
 #include <math.h>
 #include <stdio.h>
 
-#include "page/page_grounds.h"
+#include "page/pages.h"
 #include "plan/choices.h"
 #include "report/report_private.h"
 #include "report/timeline.h"

@@ -4,11 +4,9 @@
  * its buffer (an all-reduce twice that) to the next one, in an all-to-all 1/n to each other one. The
  * software's own algorithms distribute the traffic differently within the same groups.
  */
-#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
-#include "page/page_plans.h"
+#include "page/pages.h"
 #include "report/units.h"
 
 enum { MOST_CELLS = 64, MOST_PLACED = 512 };

@@ -3,7 +3,7 @@
  * Numbers and words are read from the document where the page shows them; the first fault is kept
  * until the page is complete.
  */
-#include "page/page_serve.h"
+#include "page/pages.h"
 
 #include <math.h>
 

@@ -3,7 +3,6 @@
 
 #include "io/json/json_write.h"
 #include "io/plans/plans_json.h"
-#include "report/report.h"
 
 #include <math.h>
 

@@ -136,42 +136,6 @@ static size_t product_length(const plait_release *release)
     return dash != NULL ? (size_t)(dash - release->name) + 1 : 0;
 }
 
-/* Prints the runtime with the release or the month that selected its profile. */
-static void print_runtime(const plait_runtime *runtime, FILE *out)
-{
-    const bool newest =
-        runtime->until == 0 &&
-        (runtime->at == NULL || runtime->at + 1 == runtime->release + runtime->releases);
-
-    fprintf(out, "runtime %s", runtime->name);
-    if (runtime->date == 0)
-        return;
-    fputs(" (", out);
-    if (runtime->at != NULL) {
-        const plait_release *base = runtime->at, *const first = &runtime->release[0];
-        const char *const number = runtime->name + strlen(plait_runtime_software(runtime)) + 1;
-
-        fputs(runtime->at->name, out);
-        while (product_length(base) != product_length(first) ||
-               strncmp(base->name, first->name, product_length(first)) != 0)
-            base--;
-        if (base != runtime->at)
-            fprintf(out, " with %s", base->name);
-        for (size_t i = 0; strchr(runtime->name, '@') != NULL && i < runtime->releases; i++) {
-            const plait_release *const other = &runtime->release[i];
-
-            if (other != runtime->at && strcmp(other->name + product_length(other), number) == 0)
-                fprintf(out, ", not %s", other->name); // another product has the same number
-        }
-    }
-    if (runtime->until > 0)
-        fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", profile of " : "",
-                runtime->until / 100, runtime->until % 100);
-    else if (newest)
-        fprintf(out, "%sthe newest", runtime->at != NULL ? ", " : "");
-    fputc(')', out);
-}
-
 void report_question(const plait_problem *problem, FILE *out)
 {
     const plait_job *const job = &problem->job;
@@ -193,7 +157,38 @@ void report_question(const plait_problem *problem, FILE *out)
     fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, ",
             units_count(plait_job_tokens(job), text), job->gbs, job->gbs == 1 ? "" : "s", job->seq,
             plait_precision_name[job->precision]);
-    print_runtime(problem->runtime, out);
+    const plait_runtime *const runtime = problem->runtime;
+    const bool newest =
+        runtime->until == 0 &&
+        (runtime->at == NULL || runtime->at + 1 == runtime->release + runtime->releases);
+    fprintf(out, "runtime %s", runtime->name);
+    if (runtime->date != 0) {
+        fputs(" (", out);
+        if (runtime->at != NULL) {
+            const plait_release *base = runtime->at, *const first = &runtime->release[0];
+            const char *const number = runtime->name + strlen(plait_runtime_software(runtime)) + 1;
+
+            fputs(runtime->at->name, out);
+            while (product_length(base) != product_length(first) ||
+                   strncmp(base->name, first->name, product_length(first)) != 0)
+                base--;
+            if (base != runtime->at)
+                fprintf(out, " with %s", base->name);
+            for (size_t i = 0; strchr(runtime->name, '@') != NULL && i < runtime->releases; i++) {
+                const plait_release *const other = &runtime->release[i];
+
+                if (other != runtime->at &&
+                    strcmp(other->name + product_length(other), number) == 0)
+                    fprintf(out, ", not %s", other->name); // another product has the same number
+            }
+        }
+        if (runtime->until > 0)
+            fprintf(out, "%sreleases up to %02d.%02d", runtime->at != NULL ? ", profile of " : "",
+                    runtime->until / 100, runtime->until % 100);
+        else if (newest)
+            fprintf(out, "%sthe newest", runtime->at != NULL ? ", " : "");
+        fputc(')', out);
+    }
     fputc('\n', out);
 }
 

@@ -154,46 +154,6 @@ static bool any_tie(const report_capacity *report,
     return false;
 }
 
-static plait_status print_rows(const report_capacity *report, FILE *out, plait_error *err)
-{
-    table *rows = table_new("cluster|>GPUs@stays|>batch@2|>step@2|>tokens/s@3|>MFU@3|"
-                            ">goodput@1|>days@stays|>80 % band@1|>in time@1|>USD@stays|"
-                            ">MW@3|>MWh@2|>t CO2@2|>scaling@3|binds");
-    char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
-
-    for (int i = 0; i < report->rows; i++) {
-        const plait_capacity_row *const r = &report->row[i];
-
-        TABLE_ROW(rows, as_text(r->problem->cluster->name), as_int(r->problem->job.gpus),
-                  as_int(r->problem->job.gbs));
-        if (!r->fits) {
-            for (int empty = 0; empty < 12; empty++)
-                table_cell(rows, "-");
-            table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
-            continue;
-        }
-        TABLE_ROW(rows, as_seconds(r->cost.step_s), as_count(r->tokens_per_s),
-                  as_percent(r->cost.mfu), as_percent(r->goodput.effective));
-        table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
-                   format_days(r->wall_s, text));
-        format_days(r->wall_low_s, low);
-        format_days(r->wall_high_s, high);
-        if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
-            low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
-        table_cell(rows, isfinite(r->wall_low_s) && isfinite(r->wall_high_s) ? "%s to %s" : "-",
-                   low, high);
-        table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
-        table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
-                   isfinite(r->usd) ? units_count(r->usd, text) : "-");
-        table_cell(rows, "%s", format_count(r->power_w / 1e6, text));
-        table_cell(rows, "%s", format_count(r->energy_j / 3.6e9, text));
-        TABLE_ROW(rows, as_text(format_count(r->co2_kg / 1e3, text)), as_percent(r->scaling),
-                  as_text(plait_capacity_limit_name[r->limit]));
-    }
-    fputc('\n', out);
-    return table_print(rows, 0, out, err);
-}
-
 // ---- the answer ----------------------------------------------------------------------------
 
 static void print_choice(const report_capacity *report, const char *what, const char *of, int i,
@@ -271,26 +231,6 @@ static void print_answers(const report_capacity *report, FILE *out)
                 100.0 * (report->row[with].problem->band.tie - 1.0),
                 in_days ? "the days of the answer" : "", in_days && in_usd ? " or " : "",
                 in_usd ? "the USD of the cheapest" : "");
-}
-
-static plait_status print_tornado(const report_capacity *report, FILE *out, plait_error *err)
-{
-    const plait_capacity_row *const r = &report->row[report->answer];
-    table *rows = table_new("input|>days at -10 %|>at +10 %|>USD at -10 %|>at +10 %");
-    char text[UNITS_SIZE];
-
-    for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
-        const plait_capacity_swing *const s = &report->swing[i];
-
-        table_cell(rows, "%s", s->what);
-        for (int side = 0; side < 2; side++)
-            table_cell(rows, "%s", format_change(s->wall_s[side], r->wall_s, text));
-        for (int side = 0; side < 2; side++)
-            table_cell(rows, "%s", format_change(s->usd[side], r->usd, text));
-    }
-    fprintf(out, "\nsensitivity to 10 %% less and more of one input, %d GPUs of %s:\n",
-            r->problem->job.gpus, r->problem->cluster->name);
-    return table_print(rows, 2, out, err);
 }
 
 // ---- what would change it ------------------------------------------------------------------
@@ -427,9 +367,59 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
 
 plait_status report_capacity_print(const report_capacity *report, FILE *out, plait_error *err)
 {
+    char text[UNITS_SIZE], low[UNITS_SIZE], high[UNITS_SIZE];
+
     report_capacity_question(report, out);
-    PLAIT_TRY(print_rows(report, out, err));
+    table *rows = table_new("cluster|>GPUs@stays|>batch@2|>step@2|>tokens/s@3|>MFU@3|"
+                            ">goodput@1|>days@stays|>80 % band@1|>in time@1|>USD@stays|"
+                            ">MW@3|>MWh@2|>t CO2@2|>scaling@3|binds");
+    for (int i = 0; i < report->rows; i++) {
+        const plait_capacity_row *const r = &report->row[i];
+
+        TABLE_ROW(rows, as_text(r->problem->cluster->name), as_int(r->problem->job.gpus),
+                  as_int(r->problem->job.gbs));
+        if (!r->fits) {
+            for (int empty = 0; empty < 12; empty++)
+                table_cell(rows, "-");
+            table_cell(rows, "%s", plait_capacity_limit_name[r->limit]);
+            continue;
+        }
+        TABLE_ROW(rows, as_seconds(r->cost.step_s), as_count(r->tokens_per_s),
+                  as_percent(r->cost.mfu), as_percent(r->goodput.effective));
+        table_cell(rows, "%s%s", report_capacity_ties_days(report, r) ? "~" : "",
+                   format_days(r->wall_s, text));
+        format_days(r->wall_low_s, low);
+        format_days(r->wall_high_s, high);
+        if (are_days(r->wall_low_s) && are_days(r->wall_high_s)) // the column before has the unit
+            low[strcspn(low, " ")] = high[strcspn(high, " ")] = '\0';
+        table_cell(rows, isfinite(r->wall_low_s) && isfinite(r->wall_high_s) ? "%s to %s" : "-",
+                   low, high);
+        table_cell(rows, "%s", isnan(r->finishes) ? "-" : units_percent(r->finishes, text));
+        table_cell(rows, "%s%s", report_capacity_ties_usd(report, r) ? "~" : "",
+                   isfinite(r->usd) ? units_count(r->usd, text) : "-");
+        table_cell(rows, "%s", format_count(r->power_w / 1e6, text));
+        table_cell(rows, "%s", format_count(r->energy_j / 3.6e9, text));
+        TABLE_ROW(rows, as_text(format_count(r->co2_kg / 1e3, text)), as_percent(r->scaling),
+                  as_text(plait_capacity_limit_name[r->limit]));
+    }
+    fputc('\n', out);
+    PLAIT_TRY(table_print(rows, 0, out, err));
     fputc('\n', out);
     report_capacity_answer(report, out);
-    return report->answer < 0 ? PLAIT_OK : print_tornado(report, out, err);
+    if (report->answer < 0)
+        return PLAIT_OK;
+    const plait_capacity_row *const r = &report->row[report->answer];
+    table *inputs = table_new("input|>days at -10 %|>at +10 %|>USD at -10 %|>at +10 %");
+    for (int i = 0; i < PLAIT_CAPACITY_SWINGS; i++) {
+        const plait_capacity_swing *const s = &report->swing[i];
+
+        table_cell(inputs, "%s", s->what);
+        for (int side = 0; side < 2; side++)
+            table_cell(inputs, "%s", format_change(s->wall_s[side], r->wall_s, text));
+        for (int side = 0; side < 2; side++)
+            table_cell(inputs, "%s", format_change(s->usd[side], r->usd, text));
+    }
+    fprintf(out, "\nsensitivity to 10 %% less and more of one input, %d GPUs of %s:\n",
+            r->problem->job.gpus, r->problem->cluster->name);
+    return table_print(inputs, 2, out, err);
 }

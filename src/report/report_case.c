@@ -1,5 +1,5 @@
 /* report_case.c - prints published systems beside the prices that plait computes for them, as text and as JSON */
-#include "report/report_case.h"
+#include "report/report_answers.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* report_diff.c - prints what changed between two documents, the most important values first */
-#include "report/report_diff.h"
+#include "report/report_answers.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* report_doctor.c - prints the current plan and the fewest changes that make it faster */
-#include "report/report_doctor.h"
+#include "report/report_answers.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,9 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "io/json/json_write.h"
 #include "plait/units.h"
 #include "report/report_serve.h"
 #include "report/report_table.h"

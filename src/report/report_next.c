@@ -1,5 +1,5 @@
 /* report_next.c - prints plans by posterior step time after measurements, and which plan to try next */
-#include "report/report_next.h"
+#include "report/report_answers.h"
 
 #include <math.h>
 

@@ -1,7 +1,5 @@
 /* report_operators.c - prints the layout and the costs of each operator, as text and as JSON */
-#include "report/report_operators.h"
-
-#include <string.h>
+#include "report/report_answers.h"
 
 #include "io/json/json_write.h"
 #include "io/plans/plans_json.h"
@@ -25,24 +23,6 @@ static plait_status print_operators(const plait_operators_plan *plan, FILE *out,
                   op->sync_s > 0.0 ? as_seconds(op->sync_s) : as_text(""),
                   op->state_bytes > 0.0 ? as_bytes(op->state_bytes) : as_text(""),
                   op->kept_bytes > 0.0 ? as_bytes(op->kept_bytes) : as_text(""));
-    }
-    return table_print(rows, 2, out, err);
-}
-
-static plait_status print_edges(const plait_operators_plan *plan, FILE *out, plait_error *err)
-{
-    table *rows = table_new("from|to|forward|>|backward|>");
-
-    for (int i = 0; i < plan->edges; i++) {
-        const plait_operator_edge *const edge = &plan->edge[i];
-
-        if (edge->forward[0] == '\0' && edge->backward[0] == '\0')
-            continue;
-        TABLE_ROW(rows, as_text(plan->op[edge->from].name), as_text(plan->op[edge->to].name),
-                  as_text(edge->forward),
-                  edge->forward[0] ? as_seconds(edge->forward_s) : as_text(""),
-                  as_text(edge->backward),
-                  edge->backward[0] ? as_seconds(edge->backward_s) : as_text(""));
     }
     return table_print(rows, 2, out, err);
 }
@@ -96,7 +76,19 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
     fprintf(out, "\n");
     PLAIT_TRY(print_operators(best, out, err));
     fprintf(out, "\ncommunication between operators\n");
-    PLAIT_TRY(print_edges(best, out, err));
+    table *edges = table_new("from|to|forward|>|backward|>");
+    for (int i = 0; i < best->edges; i++) {
+        const plait_operator_edge *const edge = &best->edge[i];
+
+        if (edge->forward[0] == '\0' && edge->backward[0] == '\0')
+            continue;
+        TABLE_ROW(edges, as_text(best->op[edge->from].name), as_text(best->op[edge->to].name),
+                  as_text(edge->forward),
+                  edge->forward[0] ? as_seconds(edge->forward_s) : as_text(""),
+                  as_text(edge->backward),
+                  edge->backward[0] ? as_seconds(edge->backward_s) : as_text(""));
+    }
+    PLAIT_TRY(table_print(edges, 2, out, err));
     fprintf(out,
             "\nper layer and microbatch: forward %s, backward %s, exposed communication %s; "
             "per layer and step: gradient reduction and optimizer %s\n",

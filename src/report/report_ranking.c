@@ -54,44 +54,27 @@ static void figure_cell(const plait_problem *problem, const report_plan *plan, i
 {
     const plait_cost *const cost = &plan->cost;
     const report_term overhead = report_largest_overhead(&cost->step);
+    const table_value value[RANK_FIGURES] = {
+        [MICROBATCHES] = as_int(plait_degrees_microbatches(&plan->degrees, problem->job.gbs)),
+        [STEP] = as_seconds(cost->step_s),
+        [TOKENS] = as_format("%.0f", cost->tokens_per_s_per_gpu),
+        [MFU] = as_percent(cost->mfu),
+        [MEMORY] = as_gib(cost->memory.peak_bytes),
+        [COST] = as_format("%.4g", cost->cost_usd),
+        [ENERGY] = as_rate(cost->energy_j, "J"),
+    };
     char text[UNITS_SIZE];
 
-    switch ((rank_figure)figure) {
-    case RANK:
+    if (figure == RANK)
         table_cell(rows, "%d%s", plan->rank, plan->tied ? "~" : " ");
-        break;
-    case MICROBATCHES:
-        table_cell(rows, "%d", plait_degrees_microbatches(&plan->degrees, problem->job.gbs));
-        break;
-    case STEP:
-        table_cell(rows, "%s", units_seconds(cost->step_s, text));
-        break;
-    case TOKENS:
-        table_cell(rows, "%.0f", cost->tokens_per_s_per_gpu);
-        break;
-    case MFU:
-        table_cell(rows, "%s", units_percent(cost->mfu, text));
-        break;
-    case MEMORY:
-        table_cell(rows, "%s", units_gib(cost->memory.peak_bytes, text));
-        break;
-    case COST:
-        table_cell(rows, "%.4g", cost->cost_usd);
-        break;
-    case ENERGY:
-        table_cell(rows, "%s", units_rate(cost->energy_j, "J", text));
-        break;
-    case OVERHEAD:
+    else if (figure == OVERHEAD)
         table_cell(rows, "%s %s", overhead.name,
                    units_percent(overhead.value / cost->step_s, text));
-        break;
-    case VARIANTS: // plans that differ only in small keys, and the loss of the slowest of them
+    else if (figure == VARIANTS) // plans that differ only in small keys, and the slowest one's loss
         table_cell(rows, plan->variants > 0 ? "%lld within %.1f %%" : "-",
                    (long long)plan->variants, 100.0 * plan->variants_within);
-        break;
-    case RANK_FIGURES:
-        break;
-    }
+    else
+        table_row(rows, &value[figure], 1);
 }
 
 /* Returns whether a figure is printed: money and energy only if the search minimises them. */

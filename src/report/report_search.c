@@ -3,9 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
-#include "plan/choices.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"

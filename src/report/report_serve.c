@@ -2,7 +2,6 @@
 #include "report/report_serve.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "report/report_private.h"
 #include "report/report_table.h"
@@ -372,34 +371,6 @@ static bool has_bounds(const plait_serve_options *q)
     return false;
 }
 
-/* Prints the rate that the GPUs sustain, and the number of GPUs for the requested rate (S.109). */
-static void print_reach(const report_serve *report, FILE *out)
-{
-    const plait_serve_options *q = report->question;
-    const plait_serve_reach *reach = report->reach;
-    char workers[160];
-    int decimals = 0;
-
-    if (q->load.kind != PLAIT_LOAD_RATE || reach == NULL)
-        return;
-    if (reach->rate <= 0.0) {
-        fprintf(out,
-                "  No request rate is sustained%s: relax the bounds, use more GPUs or narrower "
-                "weights.\n",
-                has_bounds(q) ? " within the bounds" : " at all");
-        return;
-    }
-    for (double three = reach->rate; three < 100.0 && decimals < 11; three *= 10.0)
-        decimals++; // three digits
-    report_serve_pools(&reach->plan, workers);
-    fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
-            q->gpus == 1 ? " sustains" : "s sustain", decimals, reach->rate,
-            has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
-            mode_of(&reach->plan), reach->plan.replicas, workers);
-    if (reach->gpus > 0)
-        fprintf(out, "  %.6g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
-}
-
 /* Prints the smallest change: the bounds under which the nearest deployment would be accepted. */
 static void print_nearest(const report_serve *report, FILE *out)
 {
@@ -415,7 +386,26 @@ static void print_nearest(const report_serve *report, FILE *out)
         print_no_worker(out);
         return;
     }
-    print_reach(report, out);
+    const plait_serve_reach *reach = report->reach;
+    int decimals = 0;
+    if (q->load.kind == PLAIT_LOAD_RATE && reach != NULL) {
+        if (reach->rate <= 0.0) {
+            fprintf(out,
+                    "  No request rate is sustained%s: relax the bounds, use more GPUs or narrower "
+                    "weights.\n",
+                    has_bounds(q) ? " within the bounds" : " at all");
+        } else {
+            for (double three = reach->rate; three < 100.0 && decimals < 11; three *= 10.0)
+                decimals++; // three digits
+            report_serve_pools(&reach->plan, workers);
+            fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
+                    q->gpus == 1 ? " sustains" : "s sustain", decimals, reach->rate,
+                    has_bounds(q) ? " within the bounds" : "", reach->plan.engine->name,
+                    mode_of(&reach->plan), reach->plan.replicas, workers);
+            if (reach->gpus > 0)
+                fprintf(out, "  %.6g requests/s need about %d GPUs.\n", q->load.rate, reach->gpus);
+        }
+    }
     if (!answer->has_nearest) {
         if (q->load.kind != PLAIT_LOAD_RATE || report->reach == NULL)
             fprintf(out, "  None sustains the load even without bounds: use more GPUs, fewer "

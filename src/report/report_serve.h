@@ -62,3 +62,10 @@ void report_serve_needs(const plait_serve_options *question, const plait_serve_p
 
 /** Writes the document of `plait serve --json`. */
 void json_serve(json_writer *json, const report_serve *report);
+
+/** Prints errors of each figure by mode, choices, and the reasons why rows have no price. */
+PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validation *validation,
+                                                      FILE *out, plait_error *err);
+
+/** Writes the document of `plait validate --serving --json`. */
+void json_serve_validation(json_writer *json, const plait_serve_validation *validation);

@@ -1,5 +1,5 @@
 /* report_serve_runs.c - prints measured serving runs beside predictions, as text and as JSON */
-#include "report/report_serve_runs.h"
+#include "report/report_serve.h"
 
 #include <math.h>
 #include <string.h>

@@ -28,57 +28,6 @@ static bool stages_equal(const plait_stage *a, const plait_stage *b)
     return true;
 }
 
-static void print_choices(const plait_plan *plan, int first, int last, FILE *out)
-{
-    const plait_stage *const stage = &plan->stage[first];
-    char text[96];
-
-    if (first == last)
-        fprintf(out, "stage %d recomputes", first);
-    else
-        fprintf(out, "stages %d to %d recompute", first, last);
-    // Prints choices of recomputation in the order of their first layers: " full in 4 layers,
-    // none in 6".
-    plait_degrees one = stage->degrees;
-    for (int i = 0, printed = 0; i < stage->layers; i++) {
-        int before = 0, count = 0;
-
-        for (int j = 0; j < stage->layers; j++)
-            if (recompute_same(stage->recompute[j], stage->recompute[i])) {
-                before += j < i;
-                count++;
-            }
-        if (before > 0)
-            continue;
-        one.recompute = stage->recompute[i];
-        fprintf(out, "%s %s in %d%s", printed > 0 ? "," : "",
-                plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, sizeof text), count,
-                printed > 0  ? ""
-                : count == 1 ? " layer"
-                             : " layers");
-        printed++;
-    }
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if ((PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
-            !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
-            fprintf(out, "; %s %s", plait_keys[key].name,
-                    plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
-    // Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
-    for (int layer = 0, end; stage_cuts(stage) && layer < stage->layers; layer = end) {
-        const plait_cut cut = plait_cut_of(stage, layer);
-
-        for (end = layer + 1; end < stage->layers; end++)
-            if (!cut_same(plait_cut_of(stage, end), cut))
-                break;
-        fprintf(out, "%s tp %d, ZeRO %d in %d%s", layer > 0 ? "," : ";", cut.tp, cut.zero,
-                end - layer,
-                layer > 0  ? ""
-                : end == 1 ? " layer"
-                           : " layers");
-    }
-    fputc('\n', out);
-}
-
 void report_choices(const plait_plan *plan, FILE *out)
 {
     for (int first = 0, last; first < plan->stages; first = last + 1) {
@@ -87,8 +36,56 @@ void report_choices(const plait_plan *plan, FILE *out)
                 last++;
             else
                 break;
-        if (stage_chooses(plan, &plan->stage[first]))
-            print_choices(plan, first, last, out);
+        if (stage_chooses(plan, &plan->stage[first])) {
+            const plait_stage *const stage = &plan->stage[first];
+            char text[96];
+
+            if (first == last)
+                fprintf(out, "stage %d recomputes", first);
+            else
+                fprintf(out, "stages %d to %d recompute", first, last);
+            // Prints choices of recomputation in the order of their first layers: " full in 4 layers,
+            // none in 6".
+            plait_degrees one = stage->degrees;
+            for (int i = 0, printed = 0; i < stage->layers; i++) {
+                int before = 0, count = 0;
+
+                for (int j = 0; j < stage->layers; j++)
+                    if (recompute_same(stage->recompute[j], stage->recompute[i])) {
+                        before += j < i;
+                        count++;
+                    }
+                if (before > 0)
+                    continue;
+                one.recompute = stage->recompute[i];
+                fprintf(out, "%s %s in %d%s", printed > 0 ? "," : "",
+                        plait_degrees_get(&one, PLAIT_KEY_RECOMPUTE, text, sizeof text), count,
+                        printed > 0  ? ""
+                        : count == 1 ? " layer"
+                                     : " layers");
+                printed++;
+            }
+            for (int key = 0; key < PLAIT_KEYS; key++)
+                if ((PLAN_OWN_KEYS & PLAIT_KEY_BIT(key)) &&
+                    !plait_key_same(&stage->degrees, &plan->degrees, (plait_key_id)key))
+                    fprintf(
+                        out, "; %s %s", plait_keys[key].name,
+                        plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
+            // Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
+            for (int layer = 0, end; stage_cuts(stage) && layer < stage->layers; layer = end) {
+                const plait_cut cut = plait_cut_of(stage, layer);
+
+                for (end = layer + 1; end < stage->layers; end++)
+                    if (!cut_same(plait_cut_of(stage, end), cut))
+                        break;
+                fprintf(out, "%s tp %d, ZeRO %d in %d%s", layer > 0 ? "," : ";", cut.tp, cut.zero,
+                        end - layer,
+                        layer > 0  ? ""
+                        : end == 1 ? " layer"
+                                   : " layers");
+            }
+            fputc('\n', out);
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 #include "report/report_table.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,9 +1,6 @@
 /* report_validate.c - prints measured runs beside predictions */
 #include "report/report_validate.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"

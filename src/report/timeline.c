@@ -1,10 +1,7 @@
 /* timeline.c - writes a simulated step as a trace for Chrome and Perfetto, and as an SVG */
 #include "report/timeline.h"
 
-#include <stdio.h>
-
 #include "io/json/json_write.h"
-#include "plait/units.h"
 #include "report/units.h"
 
 static const char *const kind_name[PLAIT_ACTION_KINDS] = {

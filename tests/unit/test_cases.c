@@ -3,7 +3,7 @@
 #include "io/plans/cases.h"
 #include "support/must.h"
 #include "plait/data.h"
-#include "report/report_case.h"
+#include "report/report_answers.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* calibrate_steps.h - plait calibrate --log: scales a cluster to a site's measured steps */
+/* calibrate.h - plait calibrate: kernels and links of an accelerator, and steps of a site */
 #pragma once
 
 #include <stdio.h>
@@ -35,3 +35,15 @@ PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
                                               const opt_operands *operands,
                                               const calibrate_sink *sink, plait_arena *arena,
                                               plait_error *err);
+
+typedef struct calibrate_kernels_task {
+    const char *accelerator; /* name of the accelerator; NULL: the one that the tables name */
+    const char *cluster;     /* name of the cluster; NULL: the accelerator's default network */
+    calibrate_sink accelerator_sink;
+    calibrate_sink cluster_sink;
+} calibrate_kernels_task;
+
+/** Fit the tables, print the errors, and write the accelerator and the cluster. */
+PLAIT_MUST_CHECK plait_status calibrate_kernels(const calibrate_kernels_task *task,
+                                                const opt_operands *operands, plait_arena *arena,
+                                                bool *no, plait_error *err);
