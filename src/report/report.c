@@ -259,46 +259,6 @@ report_term report_largest_overhead(const plait_step_time *step)
     return largest;
 }
 
-typedef char *quantity_text(double value, char text[UNITS_SIZE]);
-
-static plait_status print_terms(const report_term *term, int count, double total,
-                                const char *columns, quantity_text *written, FILE *out,
-                                plait_error *err)
-{
-    table *rows = table_new(columns);
-    char value[UNITS_SIZE];
-
-    for (int i = 0; i < count; i++) {
-        if (term[i].value == 0.0)
-            continue;
-        TABLE_ROW(rows, as_text(term[i].name), as_text(written(term[i].value, value)),
-                  as_percent(term[i].value / total), as_text(term[i].equation),
-                  as_text(term[i].what));
-    }
-    TABLE_ROW(rows, as_text("total"), as_text(written(total, value)));
-    for (int i = 0; i < 3; i++)
-        table_cell(rows, "%s", "");
-    return table_print(rows, 2, out, err);
-}
-
-plait_status report_step_terms(const plait_cost *cost, FILE *out, plait_error *err)
-{
-    report_term term[PLAIT_STEP_TERM_COUNT];
-
-    report_step_term_list(&cost->step, term);
-    return print_terms(term, PLAIT_STEP_TERM_COUNT, cost->step_s, "term|>time|>share|equation|what",
-                       units_seconds, out, err);
-}
-
-plait_status report_memory_terms(const plait_cost *cost, FILE *out, plait_error *err)
-{
-    report_term term[PLAIT_MEMORY_TERM_COUNT];
-
-    report_memory_term_list(&cost->memory, term);
-    return print_terms(term, PLAIT_MEMORY_TERM_COUNT, cost->memory.peak_bytes,
-                       "term|>memory|>share|equation|what", units_gib, out, err);
-}
-
 /* ---- what the numbers rest on ---- */
 
 /* Appends ", name" unless the constants were measured. */

@@ -146,14 +146,6 @@ void report_question(const plait_problem *problem, FILE *out);
  */
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out);
 
-/** Prints a table of the terms of a step that are not zero. */
-PLAIT_MUST_CHECK plait_status report_step_terms(const plait_cost *cost, FILE *out,
-                                                plait_error *err);
-
-/** Prints a table of the terms of the fullest GPU's memory. */
-PLAIT_MUST_CHECK plait_status report_memory_terms(const plait_cost *cost, FILE *out,
-                                                  plait_error *err);
-
 /** Prints degrees that are not 1, "tp 8, pp 4, dp 8, ...", and the words of the other keys. */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out);
 

@@ -25,12 +25,3 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
 enum { REPORT_LINE_SIZE = 288 };
 const char *report_line(const plait_problem *problem, const plait_degrees *degrees,
                         char line[REPORT_LINE_SIZE]);
-
-/** Prints the plans of a search, one per row, below the keys that all of them share. */
-PLAIT_MUST_CHECK plait_status report_ranking(const plait_problem *problem,
-                                             const report_found *found, FILE *out,
-                                             plait_error *err);
-
-/** Prints the plans to start, with the expected loss if only the first 1, 2, 3, 5 or the requested number run. */
-PLAIT_MUST_CHECK plait_status report_tries(const plait_problem *problem, const report_found *found,
-                                           FILE *out, plait_error *err);
