@@ -123,7 +123,7 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
 
     PLAIT_TRY(plait_check_allocated(after, err));
     if (applied != NULL) {
-        // Import and price a config; *read is false if it gives no valid plan.
+        // Import and price the edited file; it is not read if it gives no valid plan.
         plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
         const char *warning;
         plait_error inner;
@@ -151,6 +151,62 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
         !(fabs(is->memory.peak_bytes - wanted->memory.peak_bytes) <=
           1e-9 * wanted->memory.peak_bytes))
         *edits = by_hand;
+    return PLAIT_OK;
+}
+
+/*
+ * Find the edits of each change, and the price of its plan. Keys without an effect, where the search
+ * may name any value, keep the value of today. launch.json has no edits: it lists ranks and actions,
+ * which are not edited by hand.
+ */
+static plait_status find_edits(doctor_answer *answer, const launch_config *file,
+                               const plans_entry *today, const plan_request_flags *question,
+                               plait_arena *arena, plait_error *err)
+{
+    const char *applied;
+    plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
+
+    PLAIT_TRY(plait_check_allocated(folder, err));
+    PLAIT_TRY(render_command(answer, file->target, answer->now, arena, &folder[0], err));
+    for (int i = 0; i < answer->changes; i++) {
+        report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
+
+        PLAIT_TRY(plait_check_allocated(plan, err));
+        plait_degrees degrees = answer->change[i].best.plan.degrees;
+        const plait_key_set moved = answer->change[i].changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
+                                    PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
+        char *value =
+            plait_arena_alloc(arena, PLAIT_KEYS,
+                              PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
+
+        PLAIT_TRY(plait_check_allocated(value, err));
+        for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
+            if (moved & PLAIT_KEY_BIT(key))
+                continue;
+            plait_degrees_get(&answer->now->degrees, (plait_key_id)key, value, PLAIT_VALUE_SIZE);
+            PLAIT_TRY(plait_degrees_set(&degrees, plait_keys[key].name, value, err));
+        }
+        PLAIT_TRY(report_price_degrees(answer->problem, &degrees, 0, arena, plan, err));
+        PLAIT_TRY(
+            plan->verdict == PLAIT_INVALID
+                ? report_price(answer->problem, &answer->change[i].best.plan, 0, arena, plan, err)
+                : PLAIT_OK);
+        answer->plan[i] = plan;
+        answer->edits[i] = "";
+        if (file->target == PLAIT_LAUNCH_COMPANION)
+            continue;
+        PLAIT_TRY(render_command(answer, file->target, plan, arena, &folder[1], err));
+        PLAIT_TRY(launch_edits_make(file, &folder[0], &folder[1], answer->change[i].changed, arena,
+                                    &answer->edits[i], &applied, err));
+        PLAIT_TRY(
+            check_edits(answer, i, file, applied, today, question, arena, &answer->edits[i], err));
+        if (strstr(answer->edits[i], "+ --flash-attention-version") != NULL) {
+            answer->edits[i] = plait_arena_printf(
+                arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
+                answer->edits[i]);
+            PLAIT_TRY(plait_check_allocated(answer->edits[i], err));
+        }
+    }
     return PLAIT_OK;
 }
 
@@ -203,53 +259,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options_init(&space);
     if (today->plan.verdict != PLAIT_INVALID) {
         PLAIT_TRY(find_changes(answer, &space, arena, err));
-        // * Find the edits of each change. launch.json has none: it lists ranks and actions,
-        // which are not edited by hand.
-        const char *applied;
-        plait_launch_folder *folder = plait_arena_alloc(arena, 2, sizeof *folder);
-
-        PLAIT_TRY(plait_check_allocated(folder, err));
-        PLAIT_TRY(render_command(answer, read.target, answer->now, arena, &folder[0], err));
-        for (int i = 0; i < answer->changes; i++) {
-            report_plan *plan = plait_arena_alloc(arena, 1, sizeof *plan);
-
-            PLAIT_TRY(plait_check_allocated(plan, err));
-            plait_degrees degrees = answer->change[i].best.plan.degrees;
-            const plait_key_set moved = answer->change[i].changed | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
-                                        PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
-            char *value = plait_arena_alloc(
-                arena, PLAIT_KEYS,
-                PLAIT_VALUE_SIZE); // plait_degrees_set keeps a pointer to a layout
-
-            PLAIT_TRY(plait_check_allocated(value, err));
-            for (int key = 0; key < PLAIT_KEYS; key++, value += PLAIT_VALUE_SIZE) {
-                if (moved & PLAIT_KEY_BIT(key))
-                    continue;
-                plait_degrees_get(&answer->now->degrees, (plait_key_id)key, value,
-                                  PLAIT_VALUE_SIZE);
-                PLAIT_TRY(plait_degrees_set(&degrees, plait_keys[key].name, value, err));
-            }
-            PLAIT_TRY(report_price_degrees(answer->problem, &degrees, 0, arena, plan, err));
-            PLAIT_TRY(plan->verdict == PLAIT_INVALID
-                          ? report_price(answer->problem, &answer->change[i].best.plan, 0, arena,
-                                         plan, err)
-                          : PLAIT_OK);
-            answer->plan[i] = plan;
-            answer->edits[i] = "";
-            if (read.target == PLAIT_LAUNCH_COMPANION)
-                continue;
-            PLAIT_TRY(render_command(answer, read.target, plan, arena, &folder[1], err));
-            PLAIT_TRY(launch_edits_make(&read, &folder[0], &folder[1], answer->change[i].changed,
-                                        arena, &answer->edits[i], &applied, err));
-            PLAIT_TRY(check_edits(answer, i, &read, applied, &entry, &question, arena,
-                                  &answer->edits[i], err));
-            if (strstr(answer->edits[i], "+ --flash-attention-version") != NULL) {
-                answer->edits[i] = plait_arena_printf(
-                    arena, "%s--flash-attention-version needs Megatron-LM core 0.19 or later\n",
-                    answer->edits[i]);
-                PLAIT_TRY(plait_check_allocated(answer->edits[i], err));
-            }
-        }
+        PLAIT_TRY(find_edits(answer, &read, &entry, &question, arena, err));
     }
     *no = today->plan.verdict > PLAIT_TIGHT;
     if (!flags->json)

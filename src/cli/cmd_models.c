@@ -37,10 +37,9 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
         json_write_key(&json, "model");
         model_write(&json, &model[i]);
         const plait_params params = plait_model_params(&model[i]);
-        json_member_object(&json, "params");
-        JSON_NUMBERS(&json, {"total", params.total}, {"active", params.active},
-                     {"embedding", params.embedding}, {"head", params.head}, {"mtp", params.mtp});
-        json_end_object(&json);
+        JSON_NUMBER_OBJECT(&json, "params", {"total", params.total}, {"active", params.active},
+                           {"embedding", params.embedding}, {"head", params.head},
+                           {"mtp", params.mtp});
         if (seq > 0) {
             const double whole = plait_model_flops_per_token(&model[i], seq, false);
 

@@ -463,7 +463,7 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 
     PLAIT_TRY(find_fewer_gpus(problem, NULL, arena, &found, err));
     if (found.fewer == NULL || why == NULL) {
-        // * Fail with the error of the search and the smallest change with which a plan fits,
+        // Fail with the error of the search and the smallest change with which a plan fits,
         // if there is one.
         plait_relaxation relaxation;
         char step[UNITS_SIZE], memory[UNITS_SIZE];
@@ -553,7 +553,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
     if (status == PLAIT_OK || text_equal(refusal.where, "search")) {
-        // * Warn if the batch limits the data parallelism of the best plan (dp; 0 without a
+        // Warn if the batch limits the data parallelism of the best plan (dp; 0 without a
         // plan), and name the nearest batch that does not: 1000 sequences share only 8 with 512
         // GPUs, 1024 share 512.
         const plait_job *const job = &problem.job;

@@ -83,7 +83,7 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
         name = "megatron";
     PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
     out->runtime = runtime;
-    // * Set the imbalance of experts that the job states; with natural routing the profile keeps
+    // Set the imbalance of experts that the job states; with natural routing the profile keeps
     // its own.
     const plait_model *const model = out->model;
     const char *const word = flags->imbalance;

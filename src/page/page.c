@@ -210,7 +210,7 @@ page_table *page_table_add(page *of, const char *id, const char *caption, const 
     if (of->failed)
         return NULL;
     *table = (page_table){.of = of, .id = id, .caption = caption, .chart = chart};
-    // Reads "key>title|key=title"; a title that is empty becomes NULL.
+    // "key>title|key=title"; a title that is empty becomes NULL.
     char *text = plait_arena_text(table->of->arena, columns), *next;
     size_t count = 1;
     for (const char *c = columns; *c != '\0'; c++)

@@ -50,18 +50,15 @@ static void write_row(json_writer *json, const report_capacity *report,
         json_member_bool(json, "between", row->between);
         json_member_bool(json, "days_tie", report_capacity_ties_days(report, row));
         json_member_bool(json, "cost_ties", report_capacity_ties_usd(report, row));
-        json_member_object(json, "goodput");
-        JSON_NUMBERS(json, {"effective", g->effective}, {"mtbf_s", g->mtbf_s},
-                     {"checkpoint_bytes", row->checkpoint_bytes}, {"write_s", g->write_s},
-                     {"blocked_s", g->blocked_s}, {"interval_s", g->interval_s},
-                     {"wait_s", g->wait_s}, {"spare_nodes", g->spares});
-        json_end_object(json);
-        json_member_object(json, "drawn");
-        JSON_NUMBERS(json, {"mean_days", row->drawn.mean_s / PLAIT_DAY},
-                     {"p10_days", row->drawn.early_s / PLAIT_DAY},
-                     {"p50_days", row->drawn.middle_s / PLAIT_DAY},
-                     {"p90_days", row->drawn.late_s / PLAIT_DAY}, {"in_time", row->drawn.finishes});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, "goodput", {"effective", g->effective}, {"mtbf_s", g->mtbf_s},
+                           {"checkpoint_bytes", row->checkpoint_bytes}, {"write_s", g->write_s},
+                           {"blocked_s", g->blocked_s}, {"interval_s", g->interval_s},
+                           {"wait_s", g->wait_s}, {"spare_nodes", g->spares});
+        JSON_NUMBER_OBJECT(json, "drawn", {"mean_days", row->drawn.mean_s / PLAIT_DAY},
+                           {"p10_days", row->drawn.early_s / PLAIT_DAY},
+                           {"p50_days", row->drawn.middle_s / PLAIT_DAY},
+                           {"p90_days", row->drawn.late_s / PLAIT_DAY},
+                           {"in_time", row->drawn.finishes});
         json_write_key(json, "plan");
         json_degrees_write(json, &row->plan.degrees);
     }

@@ -78,10 +78,8 @@ static void write_stages(json_writer *json, const plait_problem *problem, const 
         json_write_int64(json, gpus / nodes);
         json_end_array(json);
 
-        json_member_object(json, "logical_mesh");
-        JSON_NUMBERS(json, {"tp", degrees->tp}, {"cp", degrees->cp}, {"dp", degrees->dp},
-                     {"ep", degrees->ep}, {"etp", degrees->etp});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, "logical_mesh", {"tp", degrees->tp}, {"cp", degrees->cp},
+                           {"dp", degrees->dp}, {"ep", degrees->ep}, {"etp", degrees->etp});
         plans_write_choices(json, &plan->plan, stage);
         JSON_NUMBERS(json, {"memory_bytes", cost->memory_bytes}, {"forward_s", cost->forward_s},
                      {"backward_s", cost->backward_s});
@@ -155,10 +153,8 @@ void json_point_write(json_writer *json, const plait_problem *problem, const pla
     json_member_number(json, "risk", plait_memory_risk(problem, peak_bytes));
     plans_write_degrees(json, problem, &point->plan.degrees);
     json_member_number(json, "step_s", point->price.step_s);
-    json_member_object(json, "memory");
-    JSON_NUMBERS(json, {"peak_bytes", point->price.peak_bytes},
-                 {"capacity_bytes", plait_capacity_bytes(problem, problem->risk)});
-    json_end_object(json);
+    JSON_NUMBER_OBJECT(json, "memory", {"peak_bytes", point->price.peak_bytes},
+                       {"capacity_bytes", plait_capacity_bytes(problem, problem->risk)});
     json_end_object(json);
 }
 

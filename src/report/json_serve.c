@@ -21,12 +21,11 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     json_member_int64(json, "gpus", p->gpus);
     json_member_object(json, "workers");
     for (int r = 0; r <= p->disaggregated; r++) {
-        json_member_object(json, report_serve_role(p, r));
-        JSON_NUMBERS(json, {"count", p->count[r]}, {"tp", p->worker[r].tp}, {"pp", p->worker[r].pp},
-                     {"ep", p->worker[r].ep}, {"dp_attention", p->worker[r].dp_attention},
-                     {"batch", p->batch_cap}, {"chunk_tokens", p->chunk_tokens},
-                     {"kv_tokens", floor(p->kv_tokens[r])});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, report_serve_role(p, r), {"count", p->count[r]},
+                           {"tp", p->worker[r].tp}, {"pp", p->worker[r].pp},
+                           {"ep", p->worker[r].ep}, {"dp_attention", p->worker[r].dp_attention},
+                           {"batch", p->batch_cap}, {"chunk_tokens", p->chunk_tokens},
+                           {"kv_tokens", floor(p->kv_tokens[r])});
     }
     json_end_object(json);
     JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
@@ -66,19 +65,16 @@ static void write_job(json_writer *json, const plait_serve_options *q)
 #undef X
     json_member_int64(json, "gpus", q->gpus);
     if (q->load.draft > 0) {
-        json_member_object(json, "speculate");
-        JSON_NUMBERS(json, {"tokens", q->load.draft}, {"accept", q->load.accept});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, "speculate", {"tokens", q->load.draft},
+                           {"accept", q->load.accept});
     }
     json_end_object(json);
 }
 
 static void write_seen(json_writer *json, const char *key, const plait_latency_stats *seen)
 {
-    json_member_object(json, key);
-    JSON_NUMBERS(json, {"mean", seen->mean_s * 1e3}, {"p50", seen->p50_s * 1e3},
-                 {"p95", seen->p95_s * 1e3}, {"p99", seen->p99_s * 1e3});
-    json_end_object(json);
+    JSON_NUMBER_OBJECT(json, key, {"mean", seen->mean_s * 1e3}, {"p50", seen->p50_s * 1e3},
+                       {"p95", seen->p95_s * 1e3}, {"p99", seen->p99_s * 1e3});
 }
 
 /* Returns whether the deployment, or every deployment that was searched, is overloaded. */
@@ -162,9 +158,8 @@ void json_serve(json_writer *json, const report_serve *report)
         json_member_bool(json, "saturated", is_saturated(report, best));
     if (report->reach != NULL && answer != NULL && answer->plans == 0 &&
         q->load.kind == PLAIT_LOAD_RATE) {
-        json_member_object(json, "reach");
-        JSON_NUMBERS(json, {"rate", report->reach->rate > 0.0 ? report->reach->rate : (double)NAN},
-                     {"gpus", report->reach->gpus > 0 ? report->reach->gpus : (double)NAN});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, "reach",
+                           {"rate", report->reach->rate > 0.0 ? report->reach->rate : (double)NAN},
+                           {"gpus", report->reach->gpus > 0 ? report->reach->gpus : (double)NAN});
     }
 }

@@ -34,9 +34,7 @@ static void write_groups(json_writer *json, const char *key, const char *what,
 
 static void write_summary_of(json_writer *json, const char *key, const plait_rank_summary *summary)
 {
-    json_member_object(json, key);
-    JSON_NUMBERS(json, {"mean", summary->mean}, {"median", summary->median});
-    json_end_object(json);
+    JSON_NUMBER_OBJECT(json, key, {"mean", summary->mean}, {"median", summary->median});
 }
 
 static void write_confusion(json_writer *json, const plait_confusion *c)

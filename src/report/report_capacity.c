@@ -334,7 +334,7 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
     if (before[0] == ';')
         fputc('\n', out);
     if (report->answer >= 0) {
-        // Prints interruptions and checkpoints of the answer's run by the closed forms, and
+        // Interruptions and checkpoints of the answer's run by the closed forms, and
         // times of sampled runs.
         const plait_capacity_row *const r = &report->row[report->answer];
         const plait_goodput *const g = &r->goodput;

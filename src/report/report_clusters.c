@@ -126,8 +126,7 @@ static plait_status print_collectives(const plait_cluster *cluster, FILE *out, p
     plait_cluster sized = *cluster;
     char why[256] = "";
     int size[3];
-    // Lists a node, a scale-up domain if it is larger, and twice the larger of the two. Returns
-    // the number of sizes.
+    // A node, a scale-up domain if it is larger, and twice the larger of the two.
     const int node = cluster->group[0].gpus_per_node;
     const int domain = cluster->level[0].gpus;
     int sizes = 0, largest = node;
@@ -164,7 +163,7 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
         const plait_level *const level = &cluster->level[l];
 
         table_cell(levels, "%s", level->name);
-        // Fills "torus 4x8" with the sides of more than one unit; in "4x8-" the second side has
+        // "torus 4x8": with the sides of more than one unit; in "4x8-" the second side has
         // no wrap-around link.
         const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
         char kind[96];
@@ -186,7 +185,7 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
     fputs("\nlevels as graphs, whose nodes are units of the previous level; bisection in both "
           "directions:\n",
           out);
-    // Prints levels of links as graphs, and all of them together (C.110, C.119).
+    // Levels of links as graphs, and all of them together (C.110, C.119).
     table *graphs = table_new("level|>units|>links|>bisection|>diameter|>mean hops");
     const plait_graph all = plait_cluster_graph(cluster);
     for (int l = 0; l < cluster->levels; l++) {

@@ -32,15 +32,18 @@ static const char *changes_legend(const doctor_answer *answer)
     return "";
 }
 
-static void print_today(const doctor_answer *answer, FILE *out)
+plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *err)
 {
     const report_plan *const now = answer->now;
-    char step[UNITS_SIZE], mfu[UNITS_SIZE], memory[UNITS_SIZE], line[REPORT_LINE_SIZE];
+    char step[UNITS_SIZE], memory[UNITS_SIZE], gain[UNITS_SIZE], mfu[UNITS_SIZE],
+        line[REPORT_LINE_SIZE];
 
+    (void)err;
+    report_question(answer->problem, out);
     fprintf(out, "\n%s: %s\n", answer->file, report_line(answer->problem, &now->degrees, line));
     if (now->verdict == PLAIT_INVALID) {
         fprintf(out, "cannot run: %s\n", now->why);
-        return;
+        return PLAIT_OK;
     }
     fprintf(out, "step %s, MFU %s, %s per GPU%s%s\n", units_seconds(now->cost.step_s, step),
             units_percent(now->cost.mfu, mfu), units_gib(now->cost.memory.peak_bytes, memory),
@@ -49,65 +52,48 @@ static void print_today(const doctor_answer *answer, FILE *out)
         fprintf(out,
                 "measured %s, %.2f times the predicted step; the steps below are predictions\n",
                 units_seconds(answer->measured_s, step), answer->measured_s / now->cost.step_s);
-}
-
-static void print_best(const doctor_answer *answer, FILE *out)
-{
-    char step[UNITS_SIZE], gain[UNITS_SIZE], line[REPORT_LINE_SIZE];
-
-    if (answer->search.plans == 0) {
-        fprintf(out, "\nno plan fits\n");
-        return;
-    }
-    const plait_ranked *const best = &answer->search.plan[0];
-    fprintf(out, "\nbest of all plans: step %s, %s: %s\n", units_seconds(best->price.step_s, step),
-            gain_text(answer, best->price.step_s, gain),
-            report_line(answer->problem, &best->plan.degrees, line));
-}
-
-plait_status report_doctor(const doctor_answer *answer, FILE *out, plait_error *err)
-{
-    (void)err;
-    report_question(answer->problem, out);
-    print_today(answer, out);
-    if (answer->now->verdict == PLAIT_INVALID)
-        return PLAIT_OK;
     if (answer->changes == 0)
         fprintf(out, "\nno change of one or two keys makes %s\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "the plan fit");
+                now->verdict <= PLAIT_TIGHT ? "the step 1 % shorter" : "the plan fit");
     else
         fprintf(out, "\nthe fewest changes that make the plan %s%s:\n",
-                answer->now->verdict <= PLAIT_TIGHT ? "faster" : "fit", changes_legend(answer));
+                now->verdict <= PLAIT_TIGHT ? "faster" : "fit", changes_legend(answer));
     for (int i = 0; i < answer->changes; i++) {
         const plait_change *const change = &answer->change[i];
         const double step_s = change->best.price.step_s;
-        char step[UNITS_SIZE], memory[UNITS_SIZE], gain[UNITS_SIZE];
         const plait_degrees *const to = &change->best.plan.degrees;
         const char *lead = "";
         char was[PLAIT_VALUE_SIZE], is[PLAIT_VALUE_SIZE];
 
         fprintf(out, "%2d%s  step %s, %s, %s: ", i + 1,
-                answer->now->cost.step_s < answer->problem->band.tie * step_s ? "~" : " ",
+                now->cost.step_s < answer->problem->band.tie * step_s ? "~" : " ",
                 units_seconds(step_s, step), gain_text(answer, step_s, gain),
                 units_gib(change->best.price.peak_bytes, memory));
         for (int key = 0; key < PLAIT_KEYS; key++) {
             if (!(change->changed & PLAIT_KEY_BIT(key)))
                 continue;
-            plait_degrees_get(&answer->now->degrees, (plait_key_id)key, was, sizeof was);
+            plait_degrees_get(&now->degrees, (plait_key_id)key, was, sizeof was);
             plait_degrees_get(to, (plait_key_id)key, is, sizeof is);
             fprintf(out, "%s%s %s -> %s", lead, plait_keys[key].name, was, is);
             lead = ", ";
         }
         fputc('\n', out);
-        for (const char *line = answer->edits[i]; *line != '\0'; line += strcspn(line, "\n") + 1)
-            fprintf(out, "      %.*s\n", (int)strcspn(line, "\n"), line);
+        for (const char *edit = answer->edits[i]; *edit != '\0'; edit += strcspn(edit, "\n") + 1)
+            fprintf(out, "      %.*s\n", (int)strcspn(edit, "\n"), edit);
     }
     if (answer->changes > 0 && answer->problem->band.tie > 0.0)
         fprintf(out,
                 "~ within %.1f %% of the current plan: the prediction error is too large to rank "
                 "them\n",
                 100.0 * (answer->problem->band.tie - 1.0));
-    print_best(answer, out);
+    if (answer->search.plans == 0) {
+        fprintf(out, "\nno plan fits\n");
+        return PLAIT_OK;
+    }
+    const plait_ranked *const best = &answer->search.plan[0];
+    fprintf(out, "\nbest of all plans: step %s, %s: %s\n", units_seconds(best->price.step_s, step),
+            gain_text(answer, best->price.step_s, gain),
+            report_line(answer->problem, &best->plan.degrees, line));
     return PLAIT_OK;
 }
 

@@ -410,10 +410,9 @@ void json_fleet(json_writer *json, const report_fleet *report)
         const plait_serve_answer *const search = answer->search;
         const bool nearest = answer->considered == 0 && search->has_nearest;
 
-        json_member_object(json, "needs");
-        JSON_NUMBERS(json, {"gpus", answer->needs_gpus > 0 ? answer->needs_gpus : (double)NAN},
-                     {"ttft_ms", nearest ? search->needs_ttft_s * 1e3 : (double)NAN},
-                     {"tpot_ms", nearest ? search->needs_tpot_s * 1e3 : (double)NAN});
-        json_end_object(json);
+        JSON_NUMBER_OBJECT(json, "needs",
+                           {"gpus", answer->needs_gpus > 0 ? answer->needs_gpus : (double)NAN},
+                           {"ttft_ms", nearest ? search->needs_ttft_s * 1e3 : (double)NAN},
+                           {"tpot_ms", nearest ? search->needs_tpot_s * 1e3 : (double)NAN});
     }
 }

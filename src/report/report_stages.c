@@ -44,7 +44,7 @@ void report_choices(const plait_plan *plan, FILE *out)
                 fprintf(out, "stage %d recomputes", first);
             else
                 fprintf(out, "stages %d to %d recompute", first, last);
-            // Prints choices of recomputation in the order of their first layers: " full in 4 layers,
+            // Choices of recomputation in the order of their first layers: " full in 4 layers,
             // none in 6".
             plait_degrees one = stage->degrees;
             for (int i = 0, printed = 0; i < stage->layers; i++) {
@@ -71,7 +71,7 @@ void report_choices(const plait_plan *plan, FILE *out)
                     fprintf(
                         out, "; %s %s", plait_keys[key].name,
                         plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
-            // Prints runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
+            // Runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
             for (int layer = 0, end; stage_cuts(stage) && layer < stage->layers; layer = end) {
                 const plait_cut cut = plait_cut_of(stage, layer);
 
@@ -148,7 +148,7 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
         for (int first = 0; first < plan->plan.stages; first = end) {
             end = end_of_run(&plan->plan, first);
             if (plan->plan.stage[first].group == g) {
-                // Fills stages, layers and degrees of one run, its fullest GPU, and the share
+                // Stages, layers and degrees of one run, its fullest GPU, and the share
                 // of the step that it computes.
                 const plait_degrees *const d = &plan->plan.stage[first].degrees;
                 const int m = plait_degrees_microbatches(d, problem->job.gbs),

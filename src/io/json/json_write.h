@@ -62,8 +62,10 @@ void json_member_bool(json_writer *json, const char *key, bool value);
 void json_member_version(json_writer *json); /* "plait": version of this library */
 void json_member_null(json_writer *json, const char *key);
 
-/* Several members, as in JSON_NUMBERS(&json, {"step_s", cost.step_s}, {"mfu", cost.mfu}). Whole numbers below 2^53
- * are written without a fraction, so that integers need no list of their own. */
+/*
+ * Several members, as in JSON_NUMBERS(&json, {"step_s", cost.step_s}, {"mfu", cost.mfu}). Whole
+ * numbers below 2^53 are written without a fraction, so integers need no list of their own.
+ */
 typedef struct json_number_member {
     const char *key;
     double number;
@@ -81,6 +83,8 @@ void json_write_string_members(json_writer *json, const json_string_member *memb
                                 sizeof((const json_##kind##_member[]){__VA_ARGS__}) /              \
                                     sizeof(json_##kind##_member))
 #define JSON_NUMBERS(json, ...) JSON_MEMBERS(json, number, __VA_ARGS__)
+#define JSON_NUMBER_OBJECT(json, key, ...)                                                         \
+    (json_member_object(json, key), JSON_NUMBERS(json, __VA_ARGS__), json_end_object(json))
 #define JSON_STRINGS(json, ...) JSON_MEMBERS(json, string, __VA_ARGS__)
 
 /** Returns the document in the writer's arena; `length` may be NULL. */
