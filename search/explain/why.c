@@ -40,10 +40,11 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
         snprintf(why->sentence, sizeof why->sentence,
                  "the search chooses this plan: it is the best");
     else
-        snprintf(why->sentence, sizeof why->sentence,
-                 "the best such plan takes %.4g s, %.1f %% more than the winner's %.4g s; the "
-                 "largest difference is in %s, %.3g s more",
-                 other.step_s, 100.0 * slower, best.step_s, loss.name, loss.s);
+        snprintf(
+            why->sentence, sizeof why->sentence,
+            "the best plan with these values takes %.4g s, %.1f %% more than the %.4g s of the "
+            "best plan; the largest difference is in %s, %.3g s more",
+            other.step_s, 100.0 * slower, best.step_s, loss.name, loss.s);
     return PLAIT_OK;
 }
 
@@ -76,7 +77,7 @@ plait_status plait_why_not(const plait_problem *problem, const plait_search_opti
         const double missing =
             other.closest.price.peak_bytes - plait_capacity_bytes(problem, problem->risk);
         snprintf(why->sentence, sizeof why->sentence,
-                 "no such plan fits: the plan with the least memory%s needs %.1f GiB, %.1f GiB "
+                 "no plan with these values fits: the least memory%s is %.1f GiB, %.1f GiB "
                  "more than available",
                  other.closest_proven ? "" : " found", other.closest.price.peak_bytes / PLAIT_GIB,
                  missing / PLAIT_GIB);

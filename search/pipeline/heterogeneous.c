@@ -60,15 +60,16 @@ static plait_status check(const plait_problem *problem, const plait_search_optio
                           "found several; use --runtime companion or flagscale",
                           problem->runtime->name);
     if (options->objective != PLAIT_MINIMISE_TIME && options->objective != PLAIT_MINIMISE_COST)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "objective",
-                          "expected time or cost with several kinds of nodes, found %s",
-                          plait_objective_name[options->objective]);
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "objective",
+            "expected time or cost, since the cluster has several kinds of nodes, found %s",
+            plait_objective_name[options->objective]);
     for (int i = 0; i < options->limits; i++) {
         const plait_key_id key = options->limit[i].key;
         if (key == PLAIT_KEY_DP || key == PLAIT_KEY_SPLIT || key == PLAIT_KEY_SHARD_GROUP)
-            return plait_fail(
-                err, PLAIT_ERROR_RANGE, plait_keys[key].name,
-                "expected no limit, since each kind of node has its own value, found one");
+            return plait_fail(err, PLAIT_ERROR_RANGE, plait_keys[key].name,
+                              "expected no limit on this key, since each kind of node has its own "
+                              "value, found one");
     }
     return PLAIT_OK;
 }

@@ -69,7 +69,7 @@ plait_status plait_serve_load_curve(const plait_serve_options *q, const plait_se
         return PLAIT_OK;
     *out = (plait_serve_curve){.rate = below * serve_most_rate(q, plan, role, false)};
     if (out->rate <= 0.0)
-        *why = "the deployment sustains no load";
+        *why = "the deployment cannot sustain any load";
     for (int i = 0; i < PLAIT_SERVE_CURVE && *why == NULL; i++) {
         out->point[i].load = first + (1.0 - first) * i / (PLAIT_SERVE_CURVE - 1);
         if (!fill_point(q, plan, role, out->rate, &out->point[i]))

@@ -50,7 +50,7 @@ static plait_status roles_that_run(const plait_serve_options *q, const plait_ser
     PLAIT_TRY(serve_roles(q, plan, arena, role, &why, err));
     return why == NULL ? PLAIT_OK
                        : plait_fail(err, PLAIT_ERROR_RANGE, "simulation",
-                                    "expected a deployment that can run: %s", why);
+                                    "expected a deployment that can run, found: %s", why);
 }
 
 plait_status plait_serve_plan_simulate(const plait_serve_options *q, const plait_serve_plan *plan,

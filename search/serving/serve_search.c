@@ -427,7 +427,7 @@ static plait_status check(const plait_serve_options *q, plait_error *err)
                           "expected at least one input token and one output token, found fewer");
     if (q->weights == 0 || q->kv == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--weights",
-                          "expected a format that the accelerator supports, found none");
+                          "the accelerator supports none of the given formats");
     return PLAIT_OK;
 }
 

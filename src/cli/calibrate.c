@@ -33,8 +33,8 @@ static void error_cell(table *rows, double error)
 static plait_status print_fits(const calibrate_result *result, FILE *out, plait_arena *arena,
                                plait_error *err)
 {
-    table *rows =
-        table_new("constants|>points|>error|>held out|>held out, large|measured on|not determined");
+    table *rows = table_new(
+        "constants|>samples|>error|>held out|>held out, large|measured on|not determined");
 
     for (int b = 0; b < result->blocks; b++) {
         const calibrate_block *block = &result->block[b];
@@ -154,7 +154,8 @@ plait_status calibrate_kernels(const calibrate_kernels_task *task, const opt_ope
     *no = result.blocks == 0 && network.errors.points == 0;
     if (*no) {
         fprintf(out,
-                "%s: the files have no measurements of this accelerator, or too few of a kind\n",
+                "%s: the files have no measurements of this accelerator, or too few to fit any "
+                "constant\n",
                 result.name);
         return PLAIT_OK;
     }
@@ -272,7 +273,8 @@ static plait_status scale_to_log(const char *path, const char *plan, const char 
     if (entry.cluster == NULL)
         return plait_fail(
             err, PLAIT_ERROR_SCHEMA, "--cluster",
-            "expected the cluster that ran the plan, since %.80s has none, found nothing", plan);
+            "expected the cluster that ran the plan, since %.80s does not state it, found nothing",
+            plan);
     if (entry.model == NULL || entry.seq == 0 || entry.gbs == 0 || entry.gpus == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, entry.where,
                           "expected a plan with model, seq, gbs and gpus, found one without; "
@@ -300,7 +302,7 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
 
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected --log without tables of kernels, found one");
+                          "expected --log without KERNELS.csv, found this file");
     // A table has the plan of each row; a training log needs --plan.
     if (plan == NULL && !text_ends_with(log, ".csv") &&
         step_log_load(log, arena, &read, NULL) == PLAIT_OK)
@@ -313,13 +315,13 @@ plait_status calibrate_steps(const char *log, const char *plan, const char *clus
     PLAIT_TRY(status);
     PLAIT_TRY(calibrate_print_site(&result, sink->print ? stderr : lines_out(), err));
     if (result.after > unexplained)
-        print_warning("%s: the steps still differ by %.0f %%, more than slow kernels and links "
-                      "explain; check %s",
-                      log, 100.0 * result.after,
-                      plan == NULL
-                          ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is "
-                            "in seconds"
-                          : "that this is the log of the plan");
+        print_warning(
+            "%s: predicted and measured steps still differ by %.0f %%, more than slow kernels "
+            "and links explain; check %s",
+            log, 100.0 * result.after,
+            plan == NULL ? "gbs, seq_len, gpus and runtime of the rows, and that step_time_s is "
+                           "in seconds"
+                         : "that this is the log of the plan");
     PLAIT_TRY(calibrate_write_site(&result, arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }

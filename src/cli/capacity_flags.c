@@ -87,7 +87,7 @@ static plait_status fail_prices(int clusters, int found, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, "--price",
                       "expected a price for each of %d clusters, such as 2.2,4 in their order or "
-                      "CLUSTER=2.2,CLUSTER=4, found %d",
+                      "CLUSTER=2.2,CLUSTER=4, found %d prices",
                       clusters, found);
 }
 
@@ -153,7 +153,7 @@ plait_status capacity_check_money(const plait_capacity_options *ask, const plait
     if (ask->budget_usd > 0.0 && isnan(plait_capacity_usd_per_gpu_hour(ask, problem)))
         return plait_fail(
             err, PLAIT_ERROR_RANGE, "--budget",
-            "expected --price together with --budget, since %.60s has no price, found nothing",
+            "expected --price together with --budget, since %.60s has no price, found no --price",
             problem->cluster->group[0].accelerator->name);
     return PLAIT_OK;
 }
@@ -168,9 +168,10 @@ typedef struct number_reader {
 
 static plait_status refuse_numbers(const number_reader *r)
 {
-    return plait_fail(r->err, PLAIT_ERROR_RANGE, r->where,
-                      "expected %s: N, N,N,..., A..B or A..B:STEP with A at most B, found '%.60s'",
-                      r->what, r->text);
+    return plait_fail(
+        r->err, PLAIT_ERROR_RANGE, r->where,
+        "expected %s as N, N,N,..., A..B or A..B:STEP with A at most B, found '%.60s'", r->what,
+        r->text);
 }
 
 static plait_status read_one(const number_reader *r, const char *text, int *out)

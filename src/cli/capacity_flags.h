@@ -46,21 +46,22 @@ typedef struct capacity_flags {
         CAPACITY_TEXT(values, member, budget, "budget", "USD",                                     \
                       "maximum cost of the run, such as 5M"),                                      \
         CAPACITY_TEXT(values, member, price, "price", "USD",                                       \
-                      "price of a GPU hour; for several clusters 2.2,4 in their order or "         \
-                      "CLUSTER=2.2,... (default: that of the accelerator's file)"),                \
+                      "US dollars per GPU hour; for several clusters 2.2,4 in their order, or "    \
+                      "CLUSTER=2.2,... (default: the price in the accelerator's file)"),           \
         CAPACITY_TEXT(values, member, co2, "co2", "G_PER_KWH", "grams of CO2 per kWh"),            \
         CAPACITY_TEXT(values, member, knee, "knee", "SHARE",                                       \
-                      "mark as the knee the first number of GPUs where doubling gains less than "  \
-                      "this share of the ideal speedup (default: 0.8)"),                           \
+                      "mark as the knee the first number of GPUs that gains less than this share " \
+                      "of the ideal speedup over half as many GPUs (default: 0.8)"),               \
         OPT_HEADING("failures"),                                                                   \
         CAPACITY_TEXT(values, member, failures, "failures", "RATE",                                \
                       "interruptions per node and day (default: 0.004)"),                          \
-        CAPACITY_TEXT(values, member, node_loss, "node-loss", "SHARE",                             \
-                      "share of interruptions after which a node needs repair (default: 0.78)"),   \
+        CAPACITY_TEXT(                                                                             \
+            values, member, node_loss, "node-loss", "SHARE",                                       \
+            "share of interruptions that leave a node in need of repair (default: 0.78)"),         \
         CAPACITY_TEXT(values, member, repeat, "repeat", "SHARE",                                   \
                       "share of restarts that fail again at once (default: 0)"),                   \
         CAPACITY_TEXT(values, member, straggler, "straggler", "FACTOR",                            \
-                      "factor of slow nodes on the step time (default: 1)"),                       \
+                      "factor by which slow nodes lengthen the step (default: 1)"),                \
         CAPACITY_TEXT(values, member, detect, "detect", "TIME",                                    \
                       "time until a failure is detected (default: 120s)"),                         \
         CAPACITY_TEXT(values, member, restart, "restart", "TIME",                                  \
@@ -68,11 +69,11 @@ typedef struct capacity_flags {
         CAPACITY_TEXT(values, member, repair, "repair", "TIME",                                    \
                       "time until a failed node is repaired (default: 1d)"),                       \
         CAPACITY_TEXT(values, member, write_rate, "write-rate", "BYTES",                           \
-                      "bytes of a checkpoint that a node writes per second (default: 2G)"),        \
+                      "checkpoint bytes that each node writes per second (default: 2G)"),          \
         CAPACITY_TEXT(values, member, write_most, "write-most", "BYTES",                           \
-                      "bytes that the storage accepts per second from all nodes (default: 2T)"),   \
+                      "checkpoint bytes that the storage accepts per second (default: 2T)"),       \
         OPT_OF_FLAG(values, member.async, "async-checkpoint",                                      \
-                    "write checkpoints in the background of the next steps"),                      \
+                    "write checkpoints in the background while the next steps run"),               \
         CAPACITY_TEXT(values, member, spares, "spares", "NODES",                                   \
                       "paid spare nodes (default: the number with the lowest cost)"),              \
         CAPACITY_TEXT(values, member, runs, "runs", "N",                                           \
@@ -114,7 +115,7 @@ typedef struct capacity_serve {
     OPT_HEADING("a serving fleet"),                                                                \
         OPT_OF_FLAG(                                                                               \
             values, member.serve, "serve",                                                         \
-            "size a serving fleet; --gpus, --price and the options of failures also apply to it"), \
+            "size a serving fleet; --gpus, --price and the failure options apply here too"),       \
         OPT_OF_TEXT(values, member.rates, "rates", 0, "FILE.csv|R,R,...",                          \
                     "requests per second by hour of the day: a file with the columns hour,rate, "  \
                     "or 24 numbers"),                                                              \

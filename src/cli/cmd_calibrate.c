@@ -35,25 +35,27 @@ typedef struct calibrate_values {
 static const opt options[] = {
     OPT_HEADING("the kit"),
     OPT_OF_TEXT(calibrate_values, kit, "kit", 0, "DIR",
-                "write benchmarks to run on a site to a folder, new or empty"),
+                "write the benchmarks for your cluster into DIR, a new or empty folder"),
     OPT_OF_FLAG(calibrate_values, force, "force", "write into a folder that has files"),
     OPT_HEADING("kernels and links"),
     OPT_OF_WORD(calibrate_values, accelerator, "accelerator", "NAME",
                 OPT_NAMES(PLAIT_DATA_ACCELERATORS),
                 "accelerator that was measured (default: the one named in the tables)"),
-    OPT_HEADING("steps of a site"),
+    OPT_HEADING("measured steps of a cluster"),
     OPT_OF_TEXT(
         calibrate_values, log, "log", 0, "FILE",
-        "measured steps: RUNS.csv with a few plans, or the training log of the plan in --plan"),
+        "measured step times: a CSV file with one row per plan, or the training log of the plan "
+        "given by --plan"),
     OPT_OF_TEXT(calibrate_values, plan, "plan", 0, "FILE[:RANK]",
                 "plan that ran, from a file that `plait search -o` or `plait import -o` wrote"),
     OPT_OF_WORD(calibrate_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
-                "cluster of the measured steps, or of the measured kernels and links (default: "
-                "that of the plan)"),
+                "cluster on which the steps, or the kernels and links, were measured (default: the "
+                "cluster of the plan)"),
     OPT_HEADING("software"),
-    OPT_OF_WORD(calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
-                "fit this runtime profile, or NAME@YY.MM for releases up to that month, to the "
-                "measured steps in RUNS.csv"),
+    OPT_OF_WORD(
+        calibrate_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
+        "runtime profile to fit to the measured steps in RUNS.csv; NAME@YY.MM is a profile of "
+        "the releases up to that month"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
                 "predict the steps of each source with profiles fitted without that source"),
     OPT_OF_WORD(calibrate_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
@@ -98,7 +100,7 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
                           "expected the name of a folder, found nothing");
     if (operands->count > 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
-                          "expected --kit without measurements, found a file");
+                          "expected --kit without measurements, found a file of measurements");
     PLAIT_TRY(folder_check(path, force, err));
     for (int f = 0; f < KIT_FILES; f++) {
         const char *const name = plait_arena_printf(arena, "clusters/kit/%s", kit[f].name), *from;
@@ -163,9 +165,9 @@ static plait_status fit_runtime(const char *software, int variant, const char *r
     PLAIT_TRY(profile_set_fit(&runs, software, variant, pipelines, arena, &set, err));
     PLAIT_TRY(profile_fit(&set, software, variant, arena, &result, err));
     FILE *const out = sink->print ? stderr : lines_out();
-    table *rows =
-        table_new(result.variant > 0 ? "number|>before|>after|>software|>spread|determined by runs"
-                                     : "number|>before|>after|>family|>spread|determined by runs");
+    table *rows = table_new(result.variant > 0
+                                ? "constant|>before|>after|>software|>spread|determined by runs"
+                                : "constant|>before|>after|>family|>spread|determined by runs");
     if (result.runs == 0)
         fprintf(out, "%s: no runs\n", result.runtime.name);
     else
@@ -200,7 +202,7 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
-                          "expected one file of measured steps with --runtime, found %d",
+                          "expected one file of measured steps with --runtime, found %d files",
                           (int)operands->count);
     PLAIT_TRY(runtime_split(name, arena, &software, &when, err));
     const int variant = when != NULL ? runtime_date(when) : 0;
@@ -228,7 +230,7 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
-                          "expected one file of measured runs with --engine, found %d",
+                          "expected one file of measured runs with --engine, found %d files",
                           (int)operands->count);
     PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &runs, err));
     const plait_engine *profile = NULL;
@@ -241,7 +243,7 @@ static plait_status calibrate_engine(const char *name, const opt_operands *opera
     PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
     *no = fitted.rows == 0;
     FILE *const out = sink->print ? stderr : lines_out();
-    table *rows = table_new("number|>before|>after|determined by runs");
+    table *rows = table_new("constant|>before|>after|determined by runs");
     int n = 0;
     fprintf(out, "%s: %d runs\n", fitted.name, fitted.rows);
 #define X(field, word, unit, least, most, assumed)                                                 \
@@ -287,16 +289,17 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           name[first]);
     if (flags->output != NULL && flags->kit != NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
-                          "expected -o or --kit, which names its own folder, found both");
+                          "expected -o or --kit, found both: --kit already gives the folder");
     if (flags->force && flags->kit == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--force",
-                          "expected --kit DIR, whose files --force overwrites, found nothing");
+                          "expected --force together with --kit DIR, found no --kit");
     if (flags->plan != NULL && flags->log == NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
-                          "expected the training log of --plan, found nothing");
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, "--log",
+            "expected --log FILE, the training log of the plan in --plan, found nothing");
     if (flags->cluster != NULL && flags->log == NULL && flags->site == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--log",
-                          "expected --log or --site, which --cluster applies to, found neither");
+                          "expected --cluster together with --log or --site, found neither");
     if (flags->kit != NULL)
         return write_kit(flags->kit, operands, flags->force, arena, err);
     PLAIT_TRY(command_output(&sink.path, &sink.print, err));
@@ -332,22 +335,21 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_calibrate = {
-    .usage =
-        {.command = "calibrate",
-         .synopsis =
-             "--kit DIR [--force] | "
-             "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
-             "[--site cluster.json [--cluster CLUSTER]] | "
-             "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
-             "--log RUN.log --plan FILE[:RANK] [--cluster CLUSTER] -o cluster.json | "
-             "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
-             "--engine NAME RUNS.csv -o engine.json",
-         .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
-         .about =
-             "Tables are recognised by their header and nccl-tests output by its content, "
-             "see\nclusters/measurements/README.md. Exit status 1 when there is nothing to fit.",
-         .max_operands = OPT_MAX_OPERANDS,
-         .options = options},
+    .usage = {.command = "calibrate",
+              .synopsis =
+                  "--kit DIR [--force] | "
+                  "KERNELS.csv... [--accelerator NAME] -o accelerator.json "
+                  "[--site cluster.json [--cluster CLUSTER]] | "
+                  "--log RUNS.csv --cluster CLUSTER -o cluster.json | "
+                  "--log RUN.log --plan FILE[:RANK] [--cluster CLUSTER] -o cluster.json | "
+                  "--runtime NAME RUNS.csv -o runtime.json | --evidence RUNS.csv -o evidence.csv | "
+                  "--engine NAME RUNS.csv -o engine.json",
+              .summary = "Fit the constants of an accelerator, or of a cluster, to measurements.",
+              .about = "KERNELS.csv is a table with one of the headers in "
+                       "clusters/measurements/README.md, or "
+                       "the\noutput of nccl-tests. Exit status 1 when there is nothing to fit.",
+              .max_operands = OPT_MAX_OPERANDS,
+              .options = options},
     .values_size = sizeof(calibrate_values),
     .run = run,
 };

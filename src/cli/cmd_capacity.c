@@ -31,25 +31,29 @@ static const opt options[] = {
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
     OPT_OF_WHAT(
         gbs, "gbs", "SEQUENCES",
-        "sequences of one step, over all GPUs, or candidates A..B, B,B,... or A..B:STEP; between "
-        "doublings of --gpus the batch may be up to a sixteenth larger, which B..B prevents"),
+        "sequences of one step, over all GPUs; A..B, B,B,... or A..B:STEP are candidates; a "
+        "single B may grow by up to 1/16 for numbers of GPUs between doublings, and B..B keeps it "
+        "fixed"),
     OPT_OF_INT(capacity_values, max_gbs, "max-gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
                "let the batch grow with the GPUs up to this size (default: a constant batch)"),
     OPT_OF_WHAT(gpus, "gpus", "A..B",
-                "search A, 2A, 4A, ... up to B and the numbers of whole nodes between them that "
-                "can be better; or only the numbers N,N,... or A..B:STEP"),
+                "A..B searches A, 2A, 4A, ... up to B and the whole-node numbers between these "
+                "that can be better; N,N,... or A..B:STEP searches only those numbers"),
     OPT_OF_WORD(capacity_values, precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),
-                "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),
+                "format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),
     OPT_OF_WORD(capacity_values, runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),
                 "software that runs the plan: megatron (default), torchtitan, fsdp, ..."),
-    OPT_OF_WHAT(risk, "risk", "P",
-                "maximum probability of running out of memory for a plan that fits"),
+    OPT_OF_WHAT(
+        risk, "risk", "P",
+        "a plan fits if its probability of running out of memory is at most P (default: 0.05)"),
     CAPACITY_OPTIONS(capacity_values, run),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "search only plans within these ranges, such as tp=..8,schedule=1f1b"),
-    OPT_OF_WORD(capacity_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
-                "as in plait search: none, layouts, stages, layers, all (default)"),
+    OPT_OF_WORD(
+        capacity_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
+        "search beyond uniform plans, as in plait search: none, layouts, stages, layers, all "
+        "(default)"),
     OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
                "number of threads (default: all of the machine); does not change the answer"),
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
@@ -272,11 +276,11 @@ static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_clust
         ((int64_t)sweep->gpus.to - sweep->gpus.from) / problem->cluster->group[0].gpus_per_node;
 
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-        return "numbers between doublings are searched only for clusters of one accelerator";
+        return "numbers of GPUs between doublings are searched only on clusters of one accelerator";
     if (sweep->flags->max_gbs > 0)
-        return "numbers between doublings are searched only for a constant batch";
+        return "numbers of GPUs between doublings are searched only for a constant batch";
     return numbers * sweep->gbs.count > MOST_NUMBERS
-               ? "numbers between doublings are searched only in a shorter range"
+               ? "numbers of GPUs between doublings are searched only in a shorter range"
                : NULL;
 }
 
@@ -434,7 +438,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags.serve.serve) {
         PLAIT_TRY(opt_check_none_given(
             operands, training_options,
-            "expected an option that --serve supports, found one of training runs", err));
+            "expected an option that applies to --serve, found one for training runs", err));
         flags.serve.load.gpus = flags.gpus;
         return capacity_serve_run(&flags.serve, &flags.run, operands,
                                   (capacity_serve_output){flags.output, flags.json}, arena, no,
@@ -474,7 +478,7 @@ const command command_capacity = {
                      "[options]",
          .summary = "Size a training run or a serving fleet: GPUs, days, dollars.",
          .about =
-             "Predicts the whole run with the best plan of each number of GPUs, including "
+             "Predicts the whole run with the best plan for each number of GPUs, including "
              "interruptions\nand checkpoints. Numbers accept the suffixes k, M, B or G, and T; "
              "times ms, s, m, h, d, w.\nExit status 1 when no number of GPUs meets the deadline "
              "and the budget.\nWith --serve: finds the fleet, with spare nodes, that serves the "

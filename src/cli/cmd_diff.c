@@ -226,8 +226,8 @@ static plait_status compare_sides(const diff_values *flags, const opt_operands *
     const json_cursor a = json_document_root(&pair[0].doc), b = json_document_root(&pair[1].doc);
     if (pair[0].kind != pair[1].kind)
         return plait_fail(err, PLAIT_ERROR_RANGE, pair[1].name,
-                          "expected %s, the kind of %.80s, found %s", kinds[pair[0].kind].name,
-                          pair[0].name, kinds[pair[1].kind].name);
+                          "expected a file of type %s like %.80s, found type %s",
+                          kinds[pair[0].kind].name, pair[0].name, kinds[pair[1].kind].name);
     for (int i = 0; i < 2; i++) {
         diff.name[i] = text_plain(arena, pair[i].name);
         PLAIT_TRY(plait_check_allocated(diff.name[i], err));

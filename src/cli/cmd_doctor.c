@@ -104,8 +104,9 @@ static plait_key_set keys_missed(const report_plan *wanted, const report_plan *g
 
 static const char by_hand[] = "plait cannot edit this file for this plan: change these keys by "
                               "hand, or write new files with plait launch\n";
-static const char outside[] = "no line of this file sets attention: it depends on the installed "
-                              "version of the attention library\n";
+static const char outside[] =
+    "no line of this file sets the attention kernel, which depends on the "
+    "installed attention library\n";
 
 /*
  * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel

@@ -25,9 +25,10 @@ static const opt options[] = {
     OPT_HEADING("comparisons"),
     OPT_OF_TEXT(explain_values, versus, "versus", 0, "FILE[:RANK]",
                 "compare with this plan, term by term"),
-    OPT_OF_LIST(explain_values, why_not, "why-not", "KEY=VALUE,...",
-                "explain why the search does not choose a plan with these values, such as "
-                "tp=4,pp=2; without other options of a plan, explain the best plan of the search"),
+    OPT_OF_LIST(
+        explain_values, why_not, "why-not", "KEY=VALUE,...",
+        "explain why the search does not choose a plan with these values, such as "
+        "tp=4,pp=2; if no other option sets a plan, the best plan of the search is explained"),
     OPT_HEADING("the answer"),
     OPT_OF_INT(explain_values, threads, "threads", "N", 1, 1024,
                "number of threads of a search (default: all of the machine)"),
@@ -189,7 +190,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         }
         if (plait_plan_mixed(problem, &plan->plan)) {
             e->report.no_limits =
-                "since they are computed only for one kind of node and uniform stages";
+                "since both are computed only for one kind of node and uniform stages";
         } else {
             PLAIT_TRY(plait_sensitivities(problem, &plan->plan, e->arena, e->sensitivity, err));
             e->report.sensitivity = e->sensitivity;

@@ -208,7 +208,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (json && entry.gpus == 0) // no file or default gives the GPUs
-        imported_warn(operands->text[0], "the number of GPUs is not known, give it with --gpus");
+        imported_warn(operands->text[0],
+                      "the file does not state the number of GPUs; give it with --gpus");
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));
     PLAIT_TRY(command_deliver(text, length, output, json, err));
     PLAIT_TRY(command_check_runtime(output, entry.runtime, arena, err));
@@ -220,14 +221,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(plait_check_allocated(quoted, err));
     if (output == NULL || !whole)
         print_message(
-            "next: the same command with%s%s%s", entry.model != NULL ? "" : " --model MODEL",
+            "next: repeat this command with%s%s%s", entry.model != NULL ? "" : " --model MODEL",
             entry.cluster != NULL ? "" : " --cluster CLUSTER", entry.gpus > 0 ? "" : " --gpus N");
     if (output != NULL && !whole)
         print_message(", which the file does not state\n");
     else
-        print_message(
-            "%splait eval --plan %s%s%s\n", output == NULL ? " -o FILE, then " : "next: ", quoted,
-            entry.seq > 0 ? "" : " --seq TOKENS", entry.gbs > 0 ? "" : " --gbs SEQUENCES");
+        print_message("%splait eval --plan %s%s%s\n",
+                      output == NULL ? " -o FILE, then run " : "next: ", quoted,
+                      entry.seq > 0 ? "" : " --seq TOKENS",
+                      entry.gbs > 0 ? "" : " --gbs SEQUENCES");
     return PLAIT_OK;
 }
 

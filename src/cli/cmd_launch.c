@@ -25,9 +25,9 @@ typedef struct launch_values {
 } launch_values;
 
 static const opt options[] = {
-    OPT_OF_WORD(
-        launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
-        "{words} (default: that of the plan's runtime); for serving: vllm, sglang, trtllm, dynamo"),
+    OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
+                "software to launch: {words} (default: the plan's runtime); for serving: vllm, "
+                "sglang, trtllm, dynamo"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
     OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
                 "container image of SLURM and Kubernetes jobs (default: a placeholder)"),
@@ -79,8 +79,8 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     }
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
     if (question->plan.verdict == PLAIT_TIGHT)
-        print_warning("the plan may run out of memory (%.0f %% risk); a search without --risk "
-                      "allows a risk of %g %%",
+        print_warning("the plan runs out of memory with a probability of %.0f %%; a search without "
+                      "--risk allows %g %%",
                       100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
     print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", flags->output, question->plan.rank,
                   question->problem.model->name, plait_launch_target_name[target],
@@ -199,8 +199,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (serving)
         return launch_serving(operands->text[0], flags, arena, err);
     if (flags->as != NULL || flags->model != NULL)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->as != NULL ? "--as" : "--model",
-                          "expected a file of `plait serve --json` with this option, found a plan");
+        return plait_fail(
+            err, PLAIT_ERROR_SCHEMA, flags->as != NULL ? "--as" : "--model",
+            "expected a file of `plait serve -o`, since this option is for serving, found a "
+            "training plan");
     tried = tried_file(operands->text[0], arena);
     if (tried == NULL)
         return launch_one(flags, operands->text[0], arena, err);

@@ -24,8 +24,8 @@ typedef struct next_values {
 static const opt options[] = {
     OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(next_values, output, "output", 'o', "CLUSTER.json",
-                "write the cluster, scaled to the measured steps, for later searches; - prints "
-                "only this cluster"),
+                "write the cluster file with speeds calibrated to the measured steps; - prints "
+                "it and nothing else"),
     OPT_END,
 };
 
@@ -121,12 +121,12 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
     PLAIT_TRY(plait_check_allocated(path, err));
     if (colon == NULL || !text_parse_int(colon + 1, 1, 1 << 30, &rank))
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
-                          "expected LOG:RANK with the rank of the plan that ran, found no rank");
+                          "expected LOG:RANK with the number of the plan that ran, found no rank");
     *colon = '\0';
     const int plan = plan_of_rank(out, rank);
     if (plan < 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operand,
-                          "expected the rank of a plan in the file, found %d", rank);
+                          "expected the number of a plan in the file, found %d", rank);
     PLAIT_TRY(measured_log_read(path, &out->problem, arena, &log, &step_s, err));
     add_measurement(out, plan, step_s);
     if (log.peak_bytes > out->plan[plan].peak_bytes) {
@@ -187,11 +187,11 @@ static plait_status plan_of_row(const csv_table *table, size_t row, const next_a
     }
     if (rank == 0 && keys == 0)
         return csv_table_fail(table, row, column >= 0 ? column : 0, err,
-                              "the rank of a plan, or some of its keys");
+                              "the number of a plan, or some of its keys");
     return *out >= 0 ? PLAIT_OK
                      : csv_table_fail(table, row, column >= 0 ? column : 0, err,
                                       plan_of_rank(answer, rank) >= 0
-                                          ? "a rank whose plan has the keys of the row"
+                                          ? "the number of a plan that has the keys of this row"
                                           : "one of the plans of the file");
 }
 
@@ -265,8 +265,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     (void)no;
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "PLANS.json LOG",
-                          "expected a file of plans and measurements, found %s",
-                          operands->count == 0 ? "nothing" : "no measurement");
+                          "expected a file of plans and at least one log, found %s",
+                          operands->count == 0 ? "nothing" : "no log");
     if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
@@ -324,9 +324,9 @@ const command command_next = {
               .synopsis = "PLANS.json LOG...",
               .summary = "Rank plans by measured step times, and choose those to measure next.",
               .about = "PLANS.json is a file that `plait search -o` wrote. LOG is a CSV file with "
-                       "a column step_s and\neither rank or keys of a plan (tp,pp,mbs,...), or the "
-                       "training log of Megatron-LM, nanotron,\nDeepSpeed or torchtitan, followed "
-                       "by the rank of its plan: LOG:RANK.",
+                       "a column step_s and a\ncolumn rank (the number of the plan in PLANS.json) "
+                       "or keys of the plan (tp,pp,mbs,...).\nLOG:RANK is the training log of plan "
+                       "number RANK from Megatron-LM, nanotron, DeepSpeed or\ntorchtitan.",
               .max_operands = OPT_MAX_OPERANDS,
               .options = options},
     .values_size = sizeof(next_values),

@@ -24,13 +24,15 @@ static const opt options[] = {
     OPT_OF_TEXT(operators_values, mesh, "mesh", 0, "AXES",
                 "one to three sizes, such as 8x8 or 2x4x8, whose product is the number of GPUs; "
                 "the last axis is innermost"),
-    OPT_OF_INT(operators_values, mbs, "mbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
-               "sequences of one microbatch, over the mesh (default: all of a step)"),
+    OPT_OF_INT(
+        operators_values, mbs, "mbs", "SEQUENCES", 1, PLAIT_MAX_GBS,
+        "sequences of one microbatch, over the whole mesh (default: all sequences of a step)"),
     OPT_OF_INT(operators_values, tokens, "tokens", "N", 1, 1 << 30,
                "tokens of one microbatch on each rank, instead of --mbs"),
     OPT_OF_TEXT(
         operators_values, memory, "memory", 0, "GIB",
-        "memory of a GPU for state and activations of the layers (default: that of the device)"),
+        "memory per GPU for weights, gradients, optimizer state and activations (default: the "
+        "device's)"),
     OPT_OF_INT(operators_values, kind, "layer-kind", "N", 1, PLAIT_MAX_LAYER_KINDS,
                "kind of layer of the model, counted from 1 (default: the most frequent)"),
     OPT_HEADING("the answer"),

@@ -85,7 +85,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
         PLAIT_TRY(page_of_serve(operands->text[0], arena, &of, err));
         PLAIT_TRY(command_page_write(of.made, flags->output, err));
-        print_message("%s: %d deployment%s, %d on the front\n", flags->output, of.plans,
+        print_message("%s: %d deployment%s, %d Pareto-optimal\n", flags->output, of.plans,
                       of.plans == 1 ? "" : "s", of.front);
         return PLAIT_OK;
     }
@@ -112,7 +112,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     r->page.problem = &r->problem;
     PLAIT_TRY(plans_load_command(path, r->arena, &r->page.command, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
-    print_message("%s: %d plan%s, %d on the front\n", flags->output, r->page.plans,
+    print_message("%s: %d plan%s, %d Pareto-optimal\n", flags->output, r->page.plans,
                   r->page.plans == 1 ? "" : "s", r->page.front);
     return PLAIT_OK;
 }

@@ -46,20 +46,22 @@ static const opt options[] = {
                 "search only plans with these values, such as tp=8,recompute=full"),
     OPT_OF_LIST(search_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "search only plans within these ranges, such as tp=..8,pp=2..16"),
-    OPT_OF_WORD(search_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
-                "search beyond uniform plans: none; layouts: also assign layers chunk by chunk; "
-                "stages: also choose recomputation and offload by stage; layers: also choose TP "
-                "and ZeRO by layer; all (default)"),
+    OPT_OF_WORD(
+        search_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
+        "how far to search beyond uniform plans: none, layouts (assign layers to chunks), stages "
+        "(also recomputation and offload per stage), layers (also TP and ZeRO per layer), "
+        "all (default)"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "quantity to minimise: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",
                 "also search plans whose gradients, moments or parameters have fewer bits than in "
                 "the runtime's recipe"),
     OPT_OF_LIST(search_values, distinct, "distinct", "KEY,...",
-                "of plans that are equal in these keys list only the best (default: "
-                "tp,pp,vpp,cp,ep,mbs,recompute,zero, where only none, partial and full "
-                "recomputation, and ZeRO-3 and below, are distinguished)"),
-    OPT_OF_FLAG(search_values, all, "all", "list all plans, without the selection of --distinct"),
+                "list only the best of all plans with equal values of these keys (default: "
+                "tp,pp,vpp,cp,ep,mbs,recompute,zero, where recompute counts only as none, partial "
+                "or full, and zero only as 3 or below 3)"),
+    OPT_OF_FLAG(search_values, all, "all",
+                "list all plans, also those that --distinct would leave out"),
     OPT_OF_INT(
         search_values, tries, "try", "N", 1, PLAIT_MAX_TRIES,
         "choose N plans to measure for a few steps, such that the fastest of them is as close to "

@@ -48,19 +48,22 @@ static const opt options[] = {
                 "price the deployment that the options below describe, without a search"),
     SERVE_DEGREE_OPTIONS(serve_values, load),
     DEGREE(replicas, "replicas", "copies of the deployment (default: 1)"),
-    DEGREE(chunk, "chunk", "maximum tokens of a step on a worker (default: the engine's)"),
+    DEGREE(chunk, "chunk",
+           "maximum tokens per step of a worker, for chunked prefill (default: the engine's)"),
     TEXT(prefill, "prefill", "N:KEY=D,...",
          "number and degrees of separate prefill workers, such as 2:tp=4,ep=4"),
     TEXT(decode, "decode", "N:KEY=D,...",
          "number and degrees of the decode workers, such as 1:dp_attention=8,ep=8"),
     OPT_HEADING("simulations"),
-    OPT_OF_INT(serve_values, requests, "requests", "N", 1, 1 << 24,
-               "requests per simulation (default: 2000 or 10 times those in flight, near "
-               "saturation 10000 or 20 times, at most a million more than in flight)"),
+    OPT_OF_INT(
+        serve_values, requests, "requests", "N", 1, 1 << 24,
+        "requests per simulation (default: the larger of 2000 and 10 times the requests in flight; "
+        "near saturation of 10000 and 20 times; at most a million more than in flight)"),
     OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30,
                "seed of the random numbers (default: 1)"),
     TEXT(spread, "spread", "S",
-         "lengths are uniformly distributed within a share S of their means (default: 0.2)"),
+         "vary prompt and answer lengths uniformly by up to a share S of their means (default: "
+         "0.2)"),
     OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive in bursts of N"),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain",
@@ -68,7 +71,8 @@ static const opt options[] = {
     TEXT(why_not, "why-not", "WHAT",
          "explain why the best deployment with WHAT is not chosen: disagg, vllm, fp8, tp=8, ..."),
     TEXT(versus, "versus", "FILE[:RANK]",
-         "compare the best deployment with one of a JSON document, under this load"),
+         "compare the best deployment with the one in FILE, written by `plait serve -o`, under "
+         "the load given here"),
     OPT_OF_FLAG(serve_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(serve_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
     OPT_END,
@@ -162,8 +166,8 @@ static plait_status evaluate_deployment(const serve_values *flags, const plait_s
     report->plan = plan;
     PLAIT_TRY(plait_serve_evaluate(q, arena, plan, &report->why, err));
     if (report->why == NULL && plan->gpus > q->gpus) {
-        report->why = plait_arena_printf(arena, "it needs %d GPUs, but --gpus allows %d",
-                                         plan->gpus, q->gpus);
+        report->why = plait_arena_printf(
+            arena, "the deployment needs %d GPUs, but --gpus allows %d", plan->gpus, q->gpus);
         PLAIT_TRY(plait_check_allocated(report->why, err));
     }
     if (report->why == NULL)
@@ -247,8 +251,8 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     PLAIT_TRY(plait_check_allocated(other, err));
     if (!narrow_to_names(what, &narrowed))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--why-not",
-                          "expected disagg, agg, an engine, a weight format, or KEY=N with a key "
-                          "of tp, pp, ep and dp_attention, found '%.40s'",
+                          "expected disagg, agg, an engine, a weight format, or KEY=N where KEY "
+                          "is tp, pp, ep or dp_attention, found '%.40s'",
                           what);
     PLAIT_TRY(plait_serve_decide(&narrowed, w->draws, arena, other, err));
     return report_serve_why_not(report, what, other, lines_out(), err);

@@ -15,7 +15,7 @@ typedef struct sweep_values {
 
 static const opt options[] = {
     OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N",
-                "run only the K-th of N parts of the scenarios"),
+                "run only part K of the scenarios, which are divided into N parts"),
     OPT_OF_TEXT(sweep_values, output, "output", 'o', "FILE",
                 "write one line of JSON per scenario to FILE (default: standard output, also named "
                 "-); an interrupted run continues at its last line"),
@@ -23,7 +23,8 @@ static const opt options[] = {
                "number of threads (default: all of the machine); does not change the answer"),
     OPT_OF_TEXT(sweep_values, sbatch, "sbatch", 0, "FILE",
                 "write a SLURM script with an array of --shards jobs instead of running the sweep"),
-    OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000, "jobs of the array (default: 16)"),
+    OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000,
+               "number of jobs in the array of --sbatch (default: 16)"),
     OPT_END,
 };
 

@@ -21,9 +21,10 @@ typedef struct validate_values {
 static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_FLAG(validate_values, serving, "serving", "the runs are serving runs"),
-    OPT_OF_FLAG(validate_values, unseen, "unseen",
-                "with --serving: predict each run with engines fitted without its source"),
+    OPT_OF_FLAG(validate_values, serving, "serving", "RUNS.csv has serving runs"),
+    OPT_OF_FLAG(
+        validate_values, unseen, "unseen",
+        "with --serving: predict each run with engine profiles fitted without the run's source"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
                 "group errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",

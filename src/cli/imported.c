@@ -122,8 +122,9 @@ plait_status measured_log_read(const char *path, const plait_problem *problem, p
 {
     PLAIT_TRY(step_log_load(path, arena, out, err));
     if (!step_log_matches_runtime(out, problem->runtime))
-        print_warning("%s: a log of %s, but the plan is for %s; is it the log of this plan?", path,
-                      out->software, problem->runtime->name);
+        print_warning(
+            "%s: a log of %s, but the plan is for %s; check that it is the log of this plan", path,
+            out->software, problem->runtime->name);
     *step_s = step_log_seconds(out, &problem->job);
     if (!(*step_s >= shortest_s && *step_s <= longest_s))
         return plait_fail(err, PLAIT_ERROR_RANGE, path,

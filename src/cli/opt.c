@@ -180,7 +180,7 @@ static plait_status read_option(opt_reader *in, const opt_usage *usage, plait_er
     if (option == NULL)
         return fail_unknown(usage, word, in->arena, err);
     if (option->value == NULL && text != NULL)
-        return fail_option(option->name, err, "no value, since it is a switch", word);
+        return fail_option(option->name, err, "no value, since this option is a switch", word);
     if (option->value != NULL && text == NULL) {
         snprintf(expected, sizeof expected, "a value (%s)", option->value);
         if (in->next == in->end)

@@ -118,7 +118,7 @@ static plait_status search_plans(reporting *r, plait_error *err)
         if (3.0 * microbatches * plan->degrees.pp * plan->degrees.vpp > MOST_DRAWN) {
             r->page.no_timeline =
                 "the pipeline has too many actions for a page; `plait eval --plan "
-                "FILE --timeline trace.json` writes all of them";
+                "FILE --timeline trace.json` writes all actions";
         } else {
             PLAIT_TRY(plait_plan_evaluate(&problem, &plan->plan, NULL, r->arena, &cost, err));
             const plait_status status = plait_plan_simulate(&problem, &plan->plan, &cost, r->arena,

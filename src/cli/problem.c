@@ -233,7 +233,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
         return plait_fail(err, PLAIT_ERROR_RANGE, "--risk",
                           "expected a probability from 0.001 to 0.5, found '%.40s'", flags->risk);
     if (!flags->quiet && out->model->max_seq > 0 && job->seq > out->model->max_seq)
-        print_warning("--seq: %d tokens exceed the %d tokens that %s was published for", job->seq,
+        print_warning("--seq: %d tokens exceed %d, the published context length of %s", job->seq,
                       out->model->max_seq, out->model->name);
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no mixed run was measured
 }

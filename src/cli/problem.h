@@ -29,20 +29,20 @@ typedef struct problem_flags {
                    "sequences of one step, over all GPUs"),                                        \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,                            \
                    "use N GPUs of the cluster (default: all, if the cluster has a size)"),         \
-        OPT_OF_WORD(values, member.precision, "precision", "FORMAT",                               \
-                    OPT_WORDS(plait_precision_name),                                               \
-                    "bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),                         \
+        OPT_OF_WORD(                                                                               \
+            values, member.precision, "precision", "FORMAT", OPT_WORDS(plait_precision_name),      \
+            "format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4"),      \
         OPT_OF_WORD(values, member.runtime, "runtime", "NAME", OPT_NAMES(PLAIT_DATA_RUNTIMES),     \
                     "software that runs the plan: megatron (default), torchtitan, fsdp, "          \
-                    "deepspeed, nanotron, ...; megatron@25.09 selects a month (YY.MM), "           \
-                    "megatron@core-v0.14.0 a release"),                                            \
-        OPT_OF_TEXT(                                                                               \
-            values, member.risk, "risk", 0, "P",                                                   \
-            "maximum probability of running out of memory for a plan that fits (default: 0.05)"),  \
+                    "deepspeed, nanotron, ...; megatron@25.09 selects the releases up to "         \
+                    "that month, megatron@core-v0.14.0 one release"),                              \
+        OPT_OF_TEXT(values, member.risk, "risk", 0, "P",                                           \
+                    "a plan fits if its probability of running out of memory is at most P "        \
+                    "(default: 0.05)"),                                                            \
         OPT_OF_TEXT(values, member.imbalance, "imbalance", 0, "X",                                 \
-                    "tokens of the fullest expert-parallel rank over the mean: 1 with forced "     \
-                    "balance or dropped tokens; natural: no balancing, with a wider band "         \
-                    "(default: that of the runtime profile)")
+                    "expert imbalance: tokens of the fullest expert-parallel rank divided by the " \
+                    "mean, 1 if balanced; natural: routing is not balanced, so the band is wider " \
+                    "(default: from the runtime profile)")
 
 /** The correlated prediction errors of plans, from the evidence for jobs like this one. */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,

@@ -25,7 +25,7 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
                           flags->cached);
     if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
         print_warning(
-            "--input: %d input and %d output tokens exceed the %d tokens that %s was published for",
+            "--input: %d input and %d output tokens exceed %d, the published context length of %s",
             flags->input, flags->output, model->max_seq, model->name);
     if (flags->rate != NULL && flags->concurrency > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",

@@ -29,32 +29,35 @@ typedef struct serve_flags {
     OPT_OF_TOKENS(values, member.input, "isl", "same as --input"),                                 \
         OPT_OF_TOKENS(values, member.output, "osl", "same as --output-tokens")
 #define SERVE_RATE_OPTION(values, member)                                                          \
-    SERVE_TEXT(values, member, rate, "rate", "R", "requests per second, arriving at random")
+    SERVE_TEXT(values, member, rate, "rate", "R",                                                  \
+               "mean requests per second, with random (Poisson) arrivals")
 #define SERVE_BOUND_OPTIONS(values, member)                                                        \
     OPT_OF_TOKENS(values, member.cached, "prefix-cached",                                          \
                   "tokens of the prompt that are already cached"),                                 \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft], "ttft", "TIME",                  \
-                   "bound on the mean time to the first token, such as 500ms or 500"),             \
+                   "bound on the mean time to the first token (TTFT), such as 500ms or 500"),      \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p95], "ttft-p95", "TIME",          \
-                   "bound on the 95th percentile of the time to the first token"),                 \
+                   "bound on the 95th percentile of TTFT"),                                        \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_ttft_p99], "ttft-p99", "TIME",          \
-                   "bound on the 99th percentile of the time to the first token"),                 \
-        SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot], "tpot", "TIME",                  \
-                   "bound on the mean time per further token, such as 50ms or 50"),                \
+                   "bound on the 99th percentile of TTFT"),                                        \
+        SERVE_TEXT(                                                                                \
+            values, member, limit[PLAIT_SERVE_LIMIT_tpot], "tpot", "TIME",                         \
+            "bound on the mean time per output token after the first (TPOT), such as 50ms or 50"), \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p95], "tpot-p95", "TIME",          \
-                   "bound on the 95th percentile of the time per further token"),                  \
+                   "bound on the 95th percentile of TPOT"),                                        \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
-                   "bound on the 99th percentile of the time per further token")
+                   "bound on the 99th percentile of TPOT")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
     OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
-                "vllm, sglang or trtllm (default: all of them)"),                                  \
+                "serving engine: vllm, sglang or trtllm (default: all of them)"),                  \
         OPT_OF_WORD(values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),     \
                     "format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: "   \
-                    "those of the accelerator's matrix units, and that of the model)"),            \
+                    "each that the accelerator's matrix units support, and the published one)"),   \
         OPT_OF_WORD(values, member.kv, "kv", "FORMAT", OPT_WORDS(plait_kv_name),                   \
                     "format of the KV cache: bf16 or fp8 (default: both)"),                        \
-        SERVE_TEXT(values, member, speculate, "speculate", "mtp:N,accept=A",                       \
-                   "N drafted tokens a step, each accepted with probability A")
+        SERVE_TEXT(                                                                                \
+            values, member, speculate, "speculate", "mtp:N,accept=A",                              \
+            "speculative decoding: N drafted tokens per step, each accepted with probability A")
 #define SERVE_DEGREE_OPTIONS(values, member)                                                       \
     SERVE_DEGREE(values, member, tp, "tp",                                                         \
                  "tensor-parallel ranks of attention; without --eval, search only workers with "   \

@@ -89,8 +89,8 @@ static plait_status count_lines(running *r, FILE *in, long *end, plait_error *er
                    (r->done < r->lines ? is_next_line(r, in) : getc(in) == EOF)
                ? PLAIT_OK
                : plait_fail(err, PLAIT_ERROR_SCHEMA, r->work->output,
-                            "expected lines of this sweep and shard, found another in line %lld: "
-                            "remove the file or name another after -o",
+                            "expected lines of this sweep and shard, found a different one in line "
+                            "%lld: remove the file or give another file with -o",
                             (long long)r->done + 1);
 }
 

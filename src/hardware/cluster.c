@@ -355,8 +355,8 @@ bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, siz
             continue;
         if (why && size > 0)
             snprintf(why, size,
-                     "%d GPUs of %s span two kinds of nodes, %d x %s and %d x %s%s: runtimes "
-                     "flagscale and companion plan over both (rule P4)",
+                     "%d GPUs of %s span two kinds of nodes, %d x %s and %d x %s%s: only the "
+                     "runtimes flagscale and companion support this (rule P4)",
                      gpus, cluster->name, first->gpus_per_node, first->accelerator->name,
                      group->gpus_per_node, group->accelerator->name,
                      same ? "" : " with different constants");

@@ -253,9 +253,10 @@ static plait_status remove_old(const char *made, const char *path, const plait_l
     close_folders(old, new);
     if (rmdir(made) == 0)
         return PLAIT_OK;
-    return plait_fail(err, !seen && error == ENOMEM ? PLAIT_ERROR_NOMEM : PLAIT_ERROR_IO, path,
-                      "written, but cannot remove the old files, now in %.100s: %s", made,
-                      strerror(seen ? errno : error));
+    return plait_fail(
+        err, !seen && error == ENOMEM ? PLAIT_ERROR_NOMEM : PLAIT_ERROR_IO, path,
+        "the new files are written, but the old files, now in %.100s, cannot be removed: %s", made,
+        strerror(seen ? errno : error));
 }
 
 static plait_status link_all(const char *made, const char *path, const plait_launch_folder *ours,
@@ -272,12 +273,11 @@ static plait_status link_all(const char *made, const char *path, const plait_lau
     close_folders(old, new);
     if (!linked && file_is_fault(error))
         return file_fail_write(path, error, err);
-    return linked
-               ? PLAIT_OK
-               : plait_fail(
-                     err, PLAIT_ERROR_IO, path,
-                     "cannot keep %s in the new folder (%s): move it away, or use another folder",
-                     name[0] != '\0' ? name : "its files", strerror(error));
+    return linked ? PLAIT_OK
+                  : plait_fail(err, PLAIT_ERROR_IO, path,
+                               "cannot keep %s while replacing the folder (%s): move it elsewhere, "
+                               "or use another folder",
+                               name[0] != '\0' ? name : "its files", strerror(error));
 }
 
 /* An empty or missing folder is replaced by one rename. */

@@ -208,7 +208,7 @@ static plait_status fail_with_reason(const plait_problem *target_problem,
         text_append_printf(&text, "; the nearest plan that %s runs has ",
                            target_problem->runtime->name);
         append_changes(degrees, &best.degrees, &text);
-        text_append_printf(&text, ": %.4g s a step", best.step_s);
+        text_append_printf(&text, ": %.4g s per step", best.step_s);
         nearest = text_builder_finish(&text, NULL);
         PLAIT_TRY(plait_check_allocated(nearest, err));
     }
@@ -281,15 +281,16 @@ static plait_status check_name(const char *what, const char *expected, const cha
         if (!text_is_alphanumeric(*c) && strchr("._-/:@+#", *c) == NULL)
             return plait_fail(
                 err, PLAIT_ERROR_RANGE, what,
-                "expected the name of %s with only letters, digits and ._-/:@+#, found "
+                "expected the name of %s to have only letters, digits and ._-/:@+#, found "
                 "\"%.80s\"",
                 expected, name);
     return text_is_alphanumeric(*name) || *name == '/' || *name == '.'
                ? PLAIT_OK
-               : plait_fail(err, PLAIT_ERROR_RANGE, what,
-                            "expected the name of %s that begins with a letter, a digit, / or ., "
-                            "found \"%.80s\"",
-                            expected, name);
+               : plait_fail(
+                     err, PLAIT_ERROR_RANGE, what,
+                     "expected the name of %s to begin with a letter, a digit, \"/\" or \".\"; "
+                     "found \"%.80s\"",
+                     expected, name);
 }
 
 void plait_launch_init(plait_launch *launch)

@@ -57,7 +57,7 @@ static void add_runs(page *out, const plait_validation *v)
     rows = page_table_add(out, "all-runs", "Step time of every timed run",
                           "id=run|source=source|sweep=sweep|accelerator=accelerator|"
                           "measured_s>measured|predicted_s>predicted|error>error|"
-                          "low_s>band from|high_s>band to",
+                          "low_s>band, low|high_s>band, high",
                           "accuracy");
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run_price *const price = &v->price[i];
@@ -119,7 +119,7 @@ static void add_ranking(page *out, const plait_validation *v)
                           "Regret of the best of a few tried plans, mean over the sweeps",
                           "how=choice of plans|tries>plans tried|regret>regret", "replay");
     add_replay_rows(rows, "at random", v->replay.random);
-    add_replay_rows(rows, "by rank", v->replay.ranked);
+    add_replay_rows(rows, "in predicted order", v->replay.ranked);
     add_replay_rows(rows, "a set (search --try)", v->replay.tries);
     add_replay_rows(rows, "one by one (plait next)", v->replay.updated);
 }
@@ -153,9 +153,9 @@ static void add_memory(page *out, const plait_validation *v)
     add_errors(rows, &v->memory_total);
     if (v->confusions != 0) {
         rows = page_table_add(out, "verdicts", "Out-of-memory failures, predicted and measured",
-                              "source=source|ran>ran|called_oom>ran, called oom|"
-                              "tight>ran, called tight|failed>failed|"
-                              "foreseen>failed, called oom|balanced>balanced accuracy",
+                              "source=source|ran>ran|called_oom>ran, predicted oom|"
+                              "tight>ran, predicted tight|failed>failed|"
+                              "foreseen>failed, predicted oom|balanced>balanced accuracy",
                               NULL);
         for (size_t g = 0; g < v->confusions; g++)
             add_confusion(rows, &v->confusion[g], v->confusion[g].source);

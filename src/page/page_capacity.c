@@ -32,9 +32,9 @@ static const page_table *add_rows(page *out, const report_capacity *report)
         page_table_add(out, "rows", "Best plan for each number of GPUs",
                        "cluster=cluster|gpus>GPUs|step_s>step|mfu>MFU|"
                        "memory_bytes>memory|gbs>batch|tokens_per_s>tokens/s|"
-                       "effective>goodput|wall_s>days|wall_low_s>days from|wall_high_s>days to|"
-                       "finishes>chance in time|usd>USD|power_w>MW|energy_j>MWh|"
-                       "co2_kg>t CO2|scaling>scaling|limit=limited by|front=on the front|"
+                       "effective>goodput|wall_s>days|wall_low_s>days, low|wall_high_s>days, high|"
+                       "finishes>chance to meet the deadline|usd>USD|power_w>MW|energy_j>MWh|"
+                       "co2_kg>t CO2|scaling>scaling|limit=limited by|front=Pareto-optimal|"
                        "plan=plan|deadline_s>|budget_usd>",
                        NULL);
 

@@ -44,10 +44,10 @@ static void add_fleets(page *out, const report_fleet *report)
 {
     page_table *rows =
         page_table_add(out, "fleets", "Cheapest fleets, dollars per month",
-                       "rank>fleet|engine=engine|deployment=worker|counts=most workers|"
+                       "rank>fleet|engine=engine|deployment=worker|counts=workers at peak|"
                        "weights=weights|kv=KV cache|nodes>nodes|spare_nodes>spare|"
                        "usd_reserved>USD reserved|usd_elastic>USD elastic|"
-                       "lacks=against fleet 1",
+                       "lacks=compared with fleet 1",
                        NULL);
     char text[160];
 

@@ -108,7 +108,7 @@ static void add_ranking(page *out, const page_plans *of)
                           plait_keys[k].words == NULL ? '>' : '=', plait_keys[k].title);
         }
     report_append(columns, sizeof columns, "%s",
-                  "|step_low_s>band from|step_high_s>band to|"
+                  "|step_low_s>band, low|step_high_s>band, high|"
                   "tokens_per_s_per_gpu>tokens/s/GPU|risk>risk|verdict=verdict");
     rows = page_table_add(out, "ranking", "Plans, fastest first", columns, NULL);
     for (int i = 0; i < of->plans; i++) {
@@ -175,7 +175,7 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
 {
     const plait_cost *const cost = &plan->cost;
     page_table *rows = page_table_add(
-        out, "stages", "Memory of each pipeline stage; the mark is the limit for plans",
+        out, "stages", "Memory of each pipeline stage; the mark is the memory that plans may use",
         "stage>stage|accelerator=GPU|tp>tp|dp>dp|layers=layers|"
         "forward_s>forward|backward_s>backward|memory_bytes>memory|"
         "capacity_bytes>limit|in_flight>in flight|"

@@ -258,7 +258,7 @@ static void add_answer(document *d, double rate, double concurrency, double requ
                 workers_text(d, best, workers), units_seconds(seconds(d, best, ttft[0]), a),
                 units_seconds(seconds(d, best, tpot[0]), b));
     add_latency(d, "TTFT, time to the first token", ttft);
-    add_latency(d, "TPOT, time per further token", tpot);
+    add_latency(d, "TPOT, time per output token", tpot);
     page_figure(d->page, "output tokens/s", units_count(tokens_per_s, a), "%.0f per GPU",
                 number(d, best, "out_tok_s_gpu"));
     page_assume(d->page, "precision", "weights %s, KV cache %s", word(d, best, "weights", NULL),
@@ -345,7 +345,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
         return json_fail_key(
             root, "plans", PLAIT_ERROR_RANGE, err,
             "expected a deployment that meets all limits, found none; `plait serve` "
-            "prints the closest plan");
+            "prints the closest deployment");
     PLAIT_TRY(json_as_object(&d.best, err));
     if (!json_is_null(&simulated))
         requests = number(&d, &simulated, "requests");

@@ -194,9 +194,11 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_CP_COMM] = {NAMED(cp_comm), WORD(plait_cp_comm_name), .limit_name = "cp_comm",
                            .has_default = true, NOTHING_PLAIN, .matters = several_context_ranks,
                            .title = "cp comm", .value = "HOW",
-                           .help = "p2p (ring), allgather, a2a (Ulysses), a2a+p2p (both)"},
+                           .help =
+                               "communication of context parallelism: p2p (ring), allgather, a2a "
+                               "(Ulysses), a2a+p2p (both)"},
     [PLAIT_KEY_EP] = {NAMED(ep), DEGREE, .limit_name = "max_ep", .absent_value = 1, .title = "ep",
-                      .help = "expert parallelism, within the ranks of tp, cp and dp"},
+                      .help = "expert parallelism; shares the ranks of tp, cp and dp"},
     [PLAIT_KEY_ETP] = {NAMED(etp), DEGREE, NOTHING_PLAIN, .matters = has_experts, .title = "etp",
                        .help = "tensor parallelism inside an expert"},
     [PLAIT_KEY_DISPATCHER] = {NAMED(dispatcher), WORD(plait_dispatcher_name),
@@ -212,7 +214,8 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                               .matters = several_expert_ranks, .title = "ep overlap",
                               .value = "HOW",
                               .help = "overlap of expert communication with the compute of another "
-                                      "microbatch: none, pairs, pairs-delayed-wgrad"},
+                                      "microbatch: none, pairs (a forward with a backward), "
+                                      "pairs-delayed-wgrad (also delays weight gradients)"},
     [PLAIT_KEY_DP] =
         {NAMED(dp), FOLLOWS, NOTHING_PLAIN, .title = "dp",
          .help =
@@ -223,18 +226,19 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                         .help = "ZeRO stage"},
     [PLAIT_KEY_SHARD_GROUP] =
         {NAMED(shard_group), FOLLOWS, NOTHING_PLAIN, .matters = shards_apart, .title = "shard",
-         .help = "ranks that one set of ZeRO shards is spread over (default: dp cp)"},
+         .help = "number of ranks that share one set of ZeRO shards (default: dp times cp)"},
     [PLAIT_KEY_RESHARD] =
         {NAMED(reshard), WORD(plait_reshard_name), .limit_name = "reshard",
          .absent_value = PLAIT_RESHARD_ALWAYS, .matters = weights_are_gathered, .title = "reshard",
          .value = "WHEN",
-         .help = "when ZeRO-3 frees gathered parameters: after each pass (always), only after "
-                 "backward (never), or after each pass with a copy kept in each node (node)"},
+         .help =
+             "when ZeRO-3 frees gathered parameters: always (after forward and after backward), "
+             "never (only after backward), node (as always, but each node keeps a sharded copy)"},
     [PLAIT_KEY_SCATTER] = {NAMED(scatter), WORD(plait_scatter_name), .limit_name = "scatter",
                            .absent_value = PLAIT_SCATTER_MICROBATCH,
                            .matters = gradients_are_sharded, .title = "scatter", .value = "WHEN",
-                           .help = "when gradients of ZeRO-2 and -3 are reduce-scattered: after "
-                                   "each microbatch or once per step"},
+                           .help = "when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch "
+                                   "(after each microbatch), step (once per step)"},
     [PLAIT_KEY_QUANTISE] = {NAMED(quantise), WORD(plait_quantise_name), .limit_name = "quantise",
                             .numerics = true, .absent_value = PLAIT_QUANTISE_NONE,
                             .matters = weights_are_gathered, .title = "quantise", .value = "WHAT",
@@ -250,29 +254,34 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_RECOMPUTE] = {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE,
                              .words = plait_recompute_name, .limit_name = "recompute",
                              NOTHING_PLAIN, .title = "recompute", .value = "WHAT",
-                             .help = "none, selective, full, full:N (N layers per stage), "
-                                     "modules:a+b, sac (default: the least that fits)"},
+                             .help = "activations that backward recomputes: none, selective, full, "
+                                     "full:N (N layers per stage), modules:a+b, sac (default: the "
+                                     "least that fits)"},
     [PLAIT_KEY_OFFLOAD_ACTS] =
         {NAMED(offload_acts), WORD(plait_offload_acts_name), .limit_name = "offload_acts",
          .absent_value = 0, .matters = inputs_are_offloaded, .title = "offload acts",
          .value = "MODULES",
          .help = "modules whose inputs are kept in host memory until backward: none, core_attn, "
                  "core_attn+attn_proj, expert_fc1, moe_act, ..."},
-    [PLAIT_KEY_SCHEDULE] = {NAMED(schedule), WORD(plait_schedule_name), .limit_name = "schedules",
-                            NOTHING_PLAIN, .title = "schedule", .value = "NAME",
-                            .help = "naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ... "
-                                    "(default: 1f1b, or interleaved if vpp > 1)"},
+    [PLAIT_KEY_SCHEDULE] =
+        {NAMED(schedule), WORD(plait_schedule_name), .limit_name = "schedules", NOTHING_PLAIN,
+         .title = "schedule", .value = "NAME",
+         .help = "pipeline schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ... "
+                 "(default: 1f1b, or interleaved if vpp > 1)"},
     [PLAIT_KEY_POST_VALIDATION] = {NAMED(post_validation), .kind = PLAIT_KEY_SWITCH, .high = 1,
                                    .limit_name = "post_validation", .absent_value = 0,
                                    .matters = ranks_end_apart, .title = "post-validation",
                                    .value = "0|1",
-                                   .help = "check gradients after the optimizer step, so that no "
-                                           "rank waits for all others before it (default: 0)"},
+                                   .help = "check gradients after the optimizer step instead of "
+                                           "before it, so that ranks do not wait for each "
+                                           "other (default: 0)"},
     [PLAIT_KEY_GRAD_SYNC] =
         {NAMED(grad_sync), WORD(plait_grad_sync_name), .limit_name = "grad_sync",
          .has_default = true, .absent_value = PLAIT_SYNC_BUCKETED, .matters = gradients_travel,
          .title = "grad sync", .value = "HOW",
-         .help = "when gradients are reduced: bulk, bucketed, shifted (default: the runtime's)"},
+         .help = "how gradients are reduced: bulk (at once at the end of the last backward), "
+                 "bucketed (in buckets during the last backward), shifted (after the last "
+                 "backward) (default: the runtime's)"},
     [PLAIT_KEY_FUSION] =
         {NAMED(fusion), WORD(fusion_name), .limit_name = "fusion",
          .absent_value = PLAIT_FUSION_NONE, .matters = is_fused, .title = "fusion", .value = "WHAT",
@@ -282,17 +291,16 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .limit_name = "splits", .absent_value = PLAIT_SPLIT_EVEN, .title = "split", .value = "HOW",
          .help =
              "assignment of layers to stages: even, embedding, loss, both, first-last:F,L, spread, "
-             "cost, layout:TEXT (Megatron's spelling) (default: the one that balances the stages)"},
+             "cost, layout:TEXT as in Megatron-LM (default: the one that balances the stages)"},
     [PLAIT_KEY_ORDER] = {NAMED(order), WORD(plait_order_name), .limit_name = "orders",
                          .absent_value = PLAIT_ORDER_TP_CP_DP_PP, .matters = stages_and_replicas,
                          .title = "order", .value = "AXES",
                          .help = "order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp"},
-    [PLAIT_KEY_PLACEMENT] =
-        {NAMED(placement), WORD(plait_placement_name), .limit_name = "placements",
-         .absent_value = PLAIT_PLACE_XYZ, .matters = sides_differ, .title = "placement",
-         .value = "AXES",
-         .help = "order in which ranks run along the axes of a torus or mesh with "
-                 "different sides: xyz (default), xzy, yxz, yzx, zxy, zyx"},
+    [PLAIT_KEY_PLACEMENT] = {NAMED(placement), WORD(plait_placement_name),
+                             .limit_name = "placements", .absent_value = PLAIT_PLACE_XYZ,
+                             .matters = sides_differ, .title = "placement", .value = "AXES",
+                             .help = "order in which ranks fill the axes of a torus or mesh whose "
+                                     "sides differ: xyz (default), xzy, yxz, yzx, zxy, zyx"},
     [PLAIT_KEY_GRAD_REDUCE] =
         {NAMED(grad_reduce), WORD(plait_state_format_name), .limit_name = "grad_reduce",
          .has_default = true, .numerics = true, .absent_value = PLAIT_STATE_FP32, .title = "grads",
@@ -309,17 +317,17 @@ const plait_key plait_keys[PLAIT_KEYS] = {
     [PLAIT_KEY_FP8_PARAMS] = {NAMED(fp8_params), .kind = PLAIT_KEY_SWITCH, .high = 1,
                               .limit_name = "fp8_params", .numerics = true, .absent_value = 0,
                               .matters = products_are_narrow, .title = "fp8 params", .value = "0|1",
-                              .help = "keep and gather parameters in the 8-bit format of the "
-                                      "products (default: 1 if the runtime supports it)"},
+                              .help = "store and gather parameters in the job's 8-bit format "
+                                      "(default: 1 if the runtime supports it)"},
     [PLAIT_KEY_OFFLOAD] =
         {NAMED(offload), WORD(plait_offload_name), .limit_name = "offload", .numerics = true,
          .absent_value = PLAIT_OFFLOAD_NONE, .title = "offload", .value = "WHAT",
          .help =
-             "what moves to host memory: none; optimizer: its state and step; gradients: also "
-             "gradients (DeepSpeed's offload_optimizer); params: also parameters, under ZeRO-3"},
+             "state in host memory: none, optimizer (its state and step), gradients (also "
+             "gradients, as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)"},
     [PLAIT_KEY_OFFLOAD_SHARE] =
         {NAMED(offload_share), WORD(plait_offload_share_name), .numerics = true, .absent_value = 0,
          .matters = is_offloaded, .title = "offload share", .value = "SHARE",
-         .help = "share of the optimizer that --offload moves to the host, in tenths (default: 1)"},
+         .help = "share of the optimizer that --offload moves to the host, 0.1 to 1 (default: 1)"},
 };
 // clang-format on

@@ -96,34 +96,36 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
 
     if (problem->runtime->imbalance_stated && model_has_experts(problem->model)) {
         if (plan->degrees.ep == 1)
-            fputs("routing: the stated imbalance has no effect: with ep 1 every rank computes all "
-                  "experts\n",
-                  out);
+            fputs(
+                "routing: the requested imbalance has no effect: with ep 1 every rank computes all "
+                "experts\n",
+                out);
         else if (effective < imbalance)
             fprintf(
                 out,
                 "routing: the fullest of %d expert ranks receives %g times the mean; the number "
-                "of experts, top-k and capacity do not allow the stated %g\n",
+                "of experts, top-k and capacity do not allow the requested %g\n",
                 plan->degrees.ep, effective, imbalance);
         else
-            fprintf(
-                out,
-                "routing: the fullest of %d expert ranks receives %g times the mean, as stated\n",
-                plan->degrees.ep, effective);
+            fprintf(out,
+                    "routing: the fullest of %d expert ranks receives %g times the mean, as "
+                    "requested\n",
+                    plan->degrees.ep, effective);
     }
     if (plan->natural_high_s > 0.0 && problem->runtime->natural_routing)
         fprintf(out,
                 "routing: natural; the band assumes %g to %g times the mean on the fullest of %d "
-                "expert ranks, the step time %g; --imbalance X sets a measured value\n",
+                "expert ranks, the step time assumes %g; --imbalance X sets a measured value\n",
                 natural_least, model_imbalance(problem->model, natural_most, plan->degrees.ep),
                 plan->degrees.ep, effective);
     else if (plan->natural_high_s > 0.0)
-        fprintf(out,
-                "routing: assumed balanced (forced, or tokens dropped): the fullest of %d ranks "
-                "receives %g times the mean; natural routing takes %s to %s; --imbalance X sets a "
-                "measured value\n",
-                plan->degrees.ep, effective, units_seconds(plan->natural_low_s, low),
-                units_seconds(plan->natural_high_s, high));
+        fprintf(
+            out,
+            "routing: assumed balanced (forced, or tokens dropped): the fullest of %d expert ranks "
+            "receives %g times the mean; with natural routing a step takes %s to %s; --imbalance X "
+            "sets a measured value\n",
+            plan->degrees.ep, effective, units_seconds(plan->natural_low_s, low),
+            units_seconds(plan->natural_high_s, high));
 }
 
 /* ---- the question ---- */

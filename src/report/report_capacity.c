@@ -97,8 +97,8 @@ void report_capacity_question(const report_capacity *report, FILE *out)
     if (first->batches > 1)
         fprintf(
             out,
-            "%d batch sizes from %d to %d; each row processes all tokens, with a larger batch in "
-            "fewer steps; the effect of the batch size on the loss is not modelled\n",
+            "%d batch sizes from %d to %d; every row processes the same tokens, so a larger "
+            "batch takes fewer steps; the effect of the batch size on the loss is not modelled\n",
             first->batches, first->gbs[0], first->gbs[first->batches - 1]);
     if (ask->deadline_s > 0.0)
         fprintf(out, "deadline %s%s", format_days(ask->deadline_s, a),
@@ -200,27 +200,26 @@ static void print_answers(const report_capacity *report, FILE *out)
                  searched_gpus_text(report), report->verdict.smallest, out);
     print_choice(report, ask->deadline_s > 0.0 ? "cheapest within the deadline" : "cheapest",
                  searched_gpus_text(report), report->verdict.cheapest, out);
-    print_choice(report, "fastest", " among the rows", report->verdict.fastest, out);
+    print_choice(report, "fastest", " in the table", report->verdict.fastest, out);
     for (int c = 0; c < report->clusters; c++) {
         const report_capacity_cluster *const at = &report->cluster[c];
         const plait_capacity_range_result *const b = at->between;
         const char *const name = at->problem->cluster->name;
 
         if (at->why != NULL)
-            fprintf(out, "searched on %s: only the rows; %s\n", name, at->why);
+            fprintf(out, "searched on %s: only the rows of the table; %s\n", name, at->why);
         if (b == NULL)
             continue;
         fprintf(out,
-                "searched on %s: %d number%s of whole nodes from %d to %d GPUs; %d divide%s the "
-                "layers and a batch; %d searches besides the rows were not pruned by bounds%s\n",
+                "searched on %s: %d number%s of GPUs in whole nodes from %d to %d; %d of these can "
+                "divide the layers and a batch; bounds pruned all but %d of the searches beyond "
+                "the rows of the table%s\n",
                 name, b->numbers, b->numbers == 1 ? "" : "s", at->from, at->to, b->divide,
-                b->divide == 1 ? "s" : "", b->searches,
-                b->whole ? "" : "; search limit reached, some numbers were skipped");
+                b->searches, b->whole ? "" : "; search limit reached, some numbers were skipped");
         if (b->assumed)
-            fputs(
-                "  assumed: a number between two doublings takes at least 98 % of the GPU time per "
-                "sequence interpolated from them, and savings below 1 % do not count\n",
-                out);
+            fputs("  assumed: between two doublings, the GPU time per sequence is at least 98 % of "
+                  "the value interpolated between the doublings; savings below 1 % do not count\n",
+                  out);
     }
     const bool in_days = any_tie(report, report_capacity_ties_days),
                in_usd = any_tie(report, report_capacity_ties_usd);
@@ -230,7 +229,7 @@ static void print_answers(const report_capacity *report, FILE *out)
         fprintf(out, "~ within %.1f %% of %s%s%s: the prediction error is too large to rank them\n",
                 100.0 * (report->row[with].problem->band.tie - 1.0),
                 in_days ? "the days of the answer" : "", in_days && in_usd ? " or " : "",
-                in_usd ? "the USD of the cheapest" : "");
+                in_usd ? "the USD of the cheapest row" : "");
 }
 
 // ---- what would change it ------------------------------------------------------------------
@@ -314,14 +313,14 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
         fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
                 r->problem->job.gpus, units_percent(fabs(r->gain), gain));
         if (r->gain < 0.0)
-            fprintf(out, "fewer tokens per day than the previous number\n");
+            fprintf(out, "fewer tokens per day than the previous number of GPUs\n");
         else
             fprintf(out,
-                    "more tokens per day than the previous number, below the limit of %s for twice "
-                    "the GPUs\n",
+                    "more tokens per day than the previous number of GPUs, below the limit of %s "
+                    "for twice the GPUs\n",
                     units_percent(report->ask->knee, share));
     }
-    const char *before = "\nPareto front of days and USD of the rows: ";
+    const char *before = "\nPareto front of days and USD in the table: ";
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
 
@@ -372,7 +371,7 @@ plait_status report_capacity_print(const report_capacity *report, FILE *out, pla
     report_capacity_question(report, out);
     table *rows = table_new("cluster|>GPUs@stays|>batch@2|>step@2|>tokens/s@3|>MFU@3|"
                             ">goodput@1|>days@stays|>80 % band@1|>in time@1|>USD@stays|"
-                            ">MW@3|>MWh@2|>t CO2@2|>scaling@3|binds");
+                            ">MW@3|>MWh@2|>t CO2@2|>scaling@3|limit");
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
 

@@ -139,7 +139,9 @@ plait_status report_eval(const plait_problem *problem, const report_plan *plan,
         print_shares(memory, PLAIT_MEMORY_TERM_COUNT, plan->cost.memory.peak_bytes, out);
         PLAIT_TRY(report_groups(problem, plan, "", out, err));
         report_confidence(problem, &plan->degrees, out);
-        fputs("next: the same command with `explain` shows every term and the bottlenecks\n", out);
+        fputs("next: `explain` instead of `eval` in this command shows every term and the "
+              "bottlenecks\n",
+              out);
     }
     if (ways > 0) {
         fprintf(out, "\nThe plan %s with one of these changes:\n",

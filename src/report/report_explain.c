@@ -84,12 +84,11 @@ static plait_status print_communication(const plait_cost *cost, FILE *out, plait
     }
     PLAIT_TRY(table_print(rows, 2, out, err));
     if (cost->network_s > 0.0) {
-        fprintf(out, "  network: %s if sent one after another, %s of the step (C.311)%s\n",
+        fprintf(out, "  network: %s if the calls ran one after another, %s of the step (C.311)%s\n",
                 units_seconds(cost->network_s, seconds),
                 units_percent(cost->network_s / cost->step_s, share),
-                cost->network_s > cost->step_s
-                    ? ": more than the step has, so calls delay each other"
-                    : "");
+                cost->network_s > cost->step_s ? ": longer than the step, so calls delay each other"
+                                               : "");
     }
     return PLAIT_OK;
 }
@@ -284,15 +283,13 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
     table *rows;
 
     if (explained->no_limits != NULL)
-        fprintf(
-            out,
-            "\nQuantities that hide communication and gains from 10 %% more of one resource: not "
-            "listed, "
-            "%s\n",
-            explained->no_limits);
+        fprintf(out,
+                "\nThe sizes needed to hide communication and the gains from 10 %% more of one "
+                "resource are not listed, %s\n",
+                explained->no_limits);
     if (explained->limits == 0)
         return PLAIT_OK;
-    print_heading("Quantities that hide communication, at peak compute and link rates:", out);
+    print_heading("Sizes needed to hide communication, at peak compute and link rates:", out);
     rows = table_new("parallelism|>ranks|quantity|>this plan|>needed|>margin|"
                      "equation|");
     for (int i = 0; i < explained->limits; i++) {

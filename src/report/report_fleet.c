@@ -93,10 +93,10 @@ void report_fleet_question(const report_fleet *report, FILE *out)
     if (f->spares >= 0)
         fprintf(out, " %d spare node%s\n", f->spares, plural_suffix(f->spares));
     else
-        fprintf(out, " required workers up %.6g %% of the time\n", 100.0 * ask->available);
+        fprintf(out, " required workers are up %.6g %% of the time\n", 100.0 * ask->available);
     fprintf(out,
             "  %s interruptions per 1000 node-days, %.0f s to detect and %.0f s to restart; "
-            "%.0f %% need a repair of %.3g h\n",
+            "%.0f %% of the interruptions need a repair of %.3g h\n",
             units_number(f->interruptions_per_node_day * 1e3, a), f->detect_s, f->restart_s,
             100.0 * f->node_loss, f->repair_s / PLAIT_HOUR);
 }
@@ -156,12 +156,13 @@ static void print_nothing(const report_fleet *report, FILE *out)
         fprintf(out, "No fleet meets the bounds. The closest deployment, on %d GPUs, meets ",
                 search->nearest.gpus);
         report_serve_needs(report->question, &search->nearest, out);
-        fprintf(out, ".\n  (Its TPOT is %s.)\n", units_latency(search->nearest.service.tpot_s, a));
+        fprintf(out, ".\n  (The TPOT of this deployment is %s.)\n",
+                units_latency(search->nearest.service.tpot_s, a));
     } else {
         fprintf(
             out,
             "No deployment on up to %d GPUs sustains the load: use more GPUs, fewer requests or "
-            "narrower weights.\n",
+            "weights of fewer bits.\n",
             report->question->gpus);
     }
 }
@@ -194,7 +195,7 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
             : at->workers[0] == 1     ? "replica"
                                       : "replicas");
     if (at->lack != PLAIT_FLEET_LACKS_NOTHING)
-        fprintf(out, "; with one less: %s",
+        fprintf(out, "; one fewer would be %s",
                 at->lack == PLAIT_FLEET_LACKS_LOAD   ? "overloaded"
                 : at->lack == PLAIT_FLEET_LACKS_TTFT ? "over the TTFT bound"
                                                      : "over the TPOT bound");
@@ -202,7 +203,7 @@ void report_fleet_answer(const report_fleet *report, FILE *out)
     report_serve_band(4, "time to first token", at->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
     report_serve_band(4, "time per output token", at->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
     if (low->nodes > 0 && high->nodes > 0)
-        fprintf(out, "  80 %% band: %d to %d nodes, from the error of the engine's throughput\n",
+        fprintf(out, "  80 %% band: %d to %d nodes, from the error of the predicted throughput\n",
                 low->nodes, high->nodes);
     fprintf(out,
             "  %s output tokens per day; all nodes sustain %.4g requests/s within the bounds\n",
@@ -282,8 +283,11 @@ plait_status report_fleet_print(const report_fleet *report, FILE *out, plait_err
             answer->considered);
     if (answer->divided > 1)
         fprintf(out, " for 1/%d of the load of the busiest hour", answer->divided);
-    fprintf(out, "; a month has %.0f h. A simulation of their tightest hours confirms them.\n",
-            plait_fleet_month_hours());
+    fprintf(
+        out,
+        "; a month has %.0f h. A simulation of the hours with the least spare capacity confirms "
+        "these fleets.\n",
+        plait_fleet_month_hours());
     return PLAIT_OK;
 }
 

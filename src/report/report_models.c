@@ -35,8 +35,8 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
         snprintf(text, size, "-");
         return;
     case PLAIT_MIXER_MLA:
-        snprintf(text, size, "MLA, %d heads, ranks %d and %d", layer->mla.heads, layer->mla.q_rank,
-                 layer->mla.kv_rank);
+        snprintf(text, size, "MLA, %d heads, latents %d and %d", layer->mla.heads,
+                 layer->mla.q_rank, layer->mla.kv_rank);
         return;
     case PLAIT_MIXER_DELTA_NET:
         snprintf(text, size, "gated delta net, %d x %d", layer->delta_net.value_heads,
@@ -125,9 +125,10 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
         fprintf(out, ", %s active per token", units_count(params.active, text));
     fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
     fprintf(out, ", output projection %s",
-            model->tied ? "tied to it" : units_count(params.head, text));
+            model->tied ? "tied to the embedding" : units_count(params.head, text));
     if (params.mtp > 0.0)
-        fprintf(out, ", multi-token prediction %s more", units_count(params.mtp, text));
+        fprintf(out, ", multi-token prediction %s (not in the total)",
+                units_count(params.mtp, text));
     fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
     fprintf(out, ", %s to train with Adam in mixed precision (18 bytes per parameter)\n",
             units_gib(18.0 * (params.total + params.mtp), text));

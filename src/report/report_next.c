@@ -51,8 +51,9 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
 
     report_question(&answer->problem, out);
     fputc('\n', out);
-    table *rows = table_new(">new rank|>rank@stays|>predicted|>measured|>updated@stays|80 % band|"
-                            "plan@below");
+    table *rows =
+        table_new(">position|>plan no.@stays|>predicted|>measured|>updated@stays|80 % band|"
+                  "plan@below");
     for (int i = 0; i < answer->plans; i++) {
         const next_plan *const plan = &answer->plan[answer->order[i]];
 
@@ -74,31 +75,32 @@ plait_status report_next(const next_answer *answer, FILE *out, plait_error *err)
                 plan->reserved ? "reserved" : "allocated", units_gib(plan->peak_bytes, found),
                 units_gib(predicted, expected));
         if (plan->peak_bytes > predicted * plan->memory.high_bytes / plan->memory.peak_bytes)
-            fputs(
-                plan->peak_bytes > plan->memory.capacity_bytes
-                    ? ": above its band and the usable memory; reserve as much more for other plans"
-                    : ": above its band; reserve as much more for other plans",
-                out);
+            fputs(plan->peak_bytes > plan->memory.capacity_bytes
+                      ? ": above its band and the usable memory; add the difference to predictions "
+                        "of other plans"
+                      : ": above its band; add the difference to predictions of other plans",
+                  out);
         fputc('\n', out);
     }
     const next_plan *const best = best_measured(answer);
     const plait_tries *const tries = &answer->tries;
     fprintf(
         out,
-        "\n%d of %d plans measured, at %.3g times the predicted step; the fastest of them is plan "
-        "%d, %s\n",
+        "\n%d of %d plans measured, at %.3g times the predicted step; the fastest measured plan is "
+        "plan %d, %s\n",
         answer->measured, answer->plans, measured_over_predicted(answer), best->rank,
         units_seconds(best->measured_s, step));
     if (is_done(answer)) {
-        fprintf(out, "no remaining plan saves more than %.1f %% (95 %% confidence): keep plan %d\n",
+        fprintf(out,
+                "no unmeasured plan saves more than %.1f %% (95 %% confidence): keep plan %d\n",
                 100.0 * fmax(0.0, tries->gain), best->rank);
     } else {
         const next_plan *const next = &answer->plan[tries->plan[0]];
-        fprintf(
-            out,
-            "a remaining plan may take up to %.1f %% less (95 %% confidence); the expected loss is "
-            "%.1f %% now, %.1f %% after one more try\n",
-            100.0 * tries->gain, 100.0 * tries->now, 100.0 * tries->regret[0]);
+        fprintf(out,
+                "an unmeasured plan may take up to %.1f %% less (95 %% confidence); the expected "
+                "loss is "
+                "%.1f %% now, %.1f %% after one more measurement\n",
+                100.0 * tries->gain, 100.0 * tries->now, 100.0 * tries->regret[0]);
         fprintf(out, "try next: plan %d: %s\n", next->rank,
                 report_line(&answer->problem, &next->degrees, line));
     }

@@ -10,8 +10,8 @@
 
 static plait_status print_operators(const plait_operators_plan *plan, FILE *out, plait_error *err)
 {
-    table *rows = table_new("operator|spec|weight|>forward|>backward|>inside|>per step|"
-                            ">state|>kept");
+    table *rows = table_new("operator|spec|weight|>forward|>backward|>comm|>per step|"
+                            ">state|>activations");
 
     for (int i = 0; i < plan->operators; i++) {
         const plait_operator *const op = &plan->op[i];
@@ -91,7 +91,7 @@ plait_status report_operators_print(const report_operators *report, FILE *out, p
     PLAIT_TRY(table_print(edges, 2, out, err));
     fprintf(out,
             "\nper layer and microbatch: forward %s, backward %s, exposed communication %s; "
-            "per layer and step: gradient reduction and optimizer %s\n",
+            "per layer and step: gradient reduction and optimizer step %s\n",
             units_seconds(best->forward_s, forward), units_seconds(best->backward_s, backward),
             units_seconds(best->comm_s, comm), units_seconds(best->sync_s, sync));
     return PLAIT_OK;

@@ -174,8 +174,8 @@ static plait_status print_tries(const plait_problem *problem, const report_found
     char line[LINE_SIZE];
 
     fprintf(out,
-            "\nplans to try for a few steps, one more per row, and the expected loss of the best "
-            "of them against the best of these %d plans:\n",
+            "\nplans to measure for a few steps; each row adds a plan, and the expected loss "
+            "compares the best plan up to this row with the best of these %d plans:\n",
             found->result->plans);
     for (int i = 0; i < tries->count; i++) {
         if (i >= found->tries_asked && i + 1 != 2 && i + 1 != 3 && i + 1 != 5)
@@ -297,22 +297,23 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     const bool first = isinf(of->before);
     const double found = of->any ? of->best.objective : of->before;
 
-    fprintf(out, "%s: ", of->name);
+    fprintf(out, "refinement %s: ", of->name);
     if (of->any)
         fprintf(out, "%s", units_seconds(of->best.price.step_s, step));
     if (of->any && !first)
-        fprintf(out, ", %.1f %% less than without this refinement",
-                100.0 * (1.0 - found / of->before));
+        fprintf(out, ", %.1f %% less than without it", 100.0 * (1.0 - found / of->before));
     if (!of->any)
         fputs(first ? "no plan fits" : "no plan is faster", out);
     if (first && !of->any)
         fputs(", proven", out);
     else if (of->optimal)
-        fputs("; proven, no other plan of this refinement is better", out);
+        fputs("; proven optimal within this refinement", out);
     else if (isfinite(of->floor))
         fprintf(out, "; not proven, lower bound %s, gap %s", units_seconds(of->floor, floor),
                 gap_text(1.0 - of->floor / found, gap));
-    fprintf(out, "; %lld points not pruned by bounds, %lld of them solved\nelapsed %s on %s\n",
+    fprintf(out,
+            "; %lld candidates not pruned by bounds, %lld solved exactly\n"
+            "elapsed %s in refinement %s\n",
             (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
             of->name);
 }
@@ -354,7 +355,7 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
             units_gib(price->peak_bytes, memory),
             report_line(problem, &fewer->best.plan.degrees, line));
     fprintf(out,
-            "with the same efficiency, all %d GPUs would take %s: the %d idle ones would save "
+            "with the same efficiency, all %d GPUs would take %s: the %d idle GPUs would save "
             "%.1f %%\n",
             all, units_seconds(fewer->ideal_s, ideal), all - fewer->gpus,
             100.0 * (1.0 - fewer->ideal_s / price->step_s));
@@ -403,13 +404,12 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         print_next(found, out);
         return PLAIT_OK;
     }
-    fprintf(
-        out,
-        "plans may use %s of %s per GPU, a %g %% risk of running out of memory; ranked by least "
-        "%s\n\n",
-        units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
-        units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
-        plait_objective_name[found->options->objective]);
+    fprintf(out,
+            "plans may use %s of %s per GPU (%g %% risk of running out of memory); ranked by least "
+            "%s\n\n",
+            units_gib(plait_capacity_bytes(problem, problem->risk), capacity),
+            units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
+            plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
         PLAIT_TRY(print_ranking(problem, found, out, err));
         print_band(problem, found, out);
@@ -438,13 +438,13 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         (long long)result->points, (long long)result->priced, (long long)result->pruned,
         (long long)result->fits, (long long)result->tight);
     if (result->points == 0)
-        fprintf(out, "strategy %s: no uniform plan is legal\n", result->strategy);
+        fprintf(out, "%s search: no uniform plan is legal\n", result->strategy);
     else if (result->optimal)
-        fprintf(out, "strategy %s: proven, %s\n", result->strategy,
+        fprintf(out, "%s search: proven, %s\n", result->strategy,
                 result->plans > 0 ? "no other plan of this space is better"
                                   : "no plan of this space fits");
     else
-        fprintf(out, "strategy %s: optimality not proven\n", result->strategy);
+        fprintf(out, "%s search: optimality not proven\n", result->strategy);
     fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
             result->threads, result->threads == 1 ? "" : "s");
     for (int i = 0; i < found->result->refinements; i++)

@@ -99,7 +99,7 @@ static void print_question(const report_serve *report, FILE *out)
     else if (q->load.concurrency > 0.0)
         fprintf(out, ", %.0f requests in flight", q->load.concurrency);
     else
-        fprintf(out, ", as many requests as the bounds allow");
+        fprintf(out, ", as many requests in flight as the bounds allow");
     if (q->load.draft > 0)
         fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
                 100.0 * q->load.accept);
@@ -153,7 +153,8 @@ static plait_status print_ranking(const report_serve *report, FILE *out, plait_e
     fprintf(out, "\nThe simulation confirms %d of these %d deployments.", simulated, shown);
     if (by_formula > 0)
         fprintf(out,
-                " %d %s judged by closed forms, with enough margin to the load and the bounds.",
+                " %d %s judged by closed forms, whose margin to the load and the bounds is large "
+                "enough.",
                 by_formula, by_formula == 1 ? "is" : "are");
     if (unjudged > 0)
         fprintf(out, " %d near saturation %s not simulated; --eval simulates %s.", unjudged,
@@ -204,14 +205,14 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
     }
     for (int r = 0; r <= p->disaggregated; r++) {
         report_serve_workers(p, r, workers);
-        fprintf(out, "  %-24s %s; KV cache for %s tokens on each attention rank\n",
+        fprintf(out, "  %-24s %s; the KV cache of each attention rank holds %s tokens\n",
                 !p->disaggregated ? "workers"
                 : r               ? "decode"
                                   : "prefill",
                 workers, units_count(p->kv_tokens[r], a));
     }
     report_serve_band(2, "time to first token", s->ttft_s, e->band[PLAIT_SERVE_TTFT], out);
-    fprintf(out, "  %-24s %10s   without load %s, mean wait %s\n", "  p99",
+    fprintf(out, "  %-24s %10s   TTFT without load %s, mean wait in the queue %s\n", "  p99",
             units_latency(p->ttft_p99_s, a), units_latency(s->prompt_s, b),
             units_latency(s->queue_s, workers));
     report_serve_band(2, "time per output token", s->tpot_s, e->band[PLAIT_SERVE_TPOT], out);
@@ -292,7 +293,7 @@ static void print_engine(const plait_engine *e, FILE *out)
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
         if (!e->determined[n])
             fprintf(out, "%s%s",
-                    assumed++ ? ", " : "; constants that they do not determine: ", word[n]);
+                    assumed++ ? ", " : "; constants that these runs do not determine: ", word[n]);
     fprintf(out, "\n");
 }
 
@@ -390,10 +391,11 @@ static void print_nearest(const report_serve *report, FILE *out)
     int decimals = 0;
     if (q->load.kind == PLAIT_LOAD_RATE && reach != NULL) {
         if (reach->rate <= 0.0) {
-            fprintf(out,
-                    "  No request rate is sustained%s: relax the bounds, use more GPUs or narrower "
-                    "weights.\n",
-                    has_bounds(q) ? " within the bounds" : " at all");
+            fprintf(
+                out,
+                "  No request rate is sustained%s: relax the bounds, use more GPUs or weights of "
+                "fewer bits.\n",
+                has_bounds(q) ? " within the bounds" : " at all");
         } else {
             for (double three = reach->rate; three < 100.0 && decimals < 11; three *= 10.0)
                 decimals++; // three digits
@@ -409,7 +411,7 @@ static void print_nearest(const report_serve *report, FILE *out)
     if (!answer->has_nearest) {
         if (q->load.kind != PLAIT_LOAD_RATE || report->reach == NULL)
             fprintf(out, "  None sustains the load even without bounds: use more GPUs, fewer "
-                         "requests or narrower weights.\n");
+                         "requests or weights of fewer bits.\n");
         return;
     }
     report_serve_pools(&answer->nearest, workers);
@@ -418,7 +420,8 @@ static void print_nearest(const report_serve *report, FILE *out)
     fprintf(out, " It meets ");
     report_serve_needs(q, &answer->nearest, out);
     fprintf(out, ".");
-    fprintf(out, "\n  (Its TPOT is %s.)\n", units_latency(answer->nearest.service.tpot_s, a));
+    fprintf(out, "\n  (The TPOT of this deployment is %s.)\n",
+            units_latency(answer->nearest.service.tpot_s, a));
 }
 
 plait_status report_serve_print(const report_serve *report, FILE *out, plait_error *err)
@@ -488,9 +491,9 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
 
     print_question(report, out);
     if (other->plans == 0) {
-        fprintf(out, "%s: no deployment with it meets the bounds.\n", what);
+        fprintf(out, "%s: no deployment with this choice meets the bounds.\n", what);
         if (other->has_nearest)
-            fprintf(out, "  The closest has a TTFT of %.0f ms and a TPOT of %.1f ms.\n",
+            fprintf(out, "  The closest deployment has a TTFT of %.0f ms and a TPOT of %.1f ms.\n",
                     other->needs_ttft_s * 1e3, other->needs_tpot_s * 1e3);
         if (has_no_worker(other))
             print_no_worker(out);
@@ -499,15 +502,15 @@ plait_status report_serve_why_not(const report_serve *report, const char *what,
         return PLAIT_OK;
     }
     if (answer->plans == 0 || other->plan[0].tokens_per_s_gpu >= answer->plan[0].tokens_per_s_gpu) {
-        fprintf(out, "%s: the best deployment uses it.\n", what);
+        fprintf(out, "%s: the best deployment has this choice.\n", what);
         return print_plans(report->question, other->plan, 1, out, err);
     }
-    fprintf(out,
-            "%s: its best deployment has %.1f %% fewer tokens/s per GPU than the best of all; it "
-            "is bound by %s.\n",
-            what,
-            100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
-            plait_serve_bind_name[other->plan[0].service.binds]);
+    fprintf(
+        out,
+        "%s: the best deployment with this choice has %.1f %% fewer tokens/s per GPU than the best "
+        "of all, and is bound by %s.\n",
+        what, 100.0 * (1.0 - other->plan[0].tokens_per_s_gpu / answer->plan[0].tokens_per_s_gpu),
+        plait_serve_bind_name[other->plan[0].service.binds]);
     const plait_serve_plan both[2] = {answer->plan[0], other->plan[0]};
     return print_plans(report->question, both, 2, out, err);
 }

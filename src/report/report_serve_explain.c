@@ -103,7 +103,8 @@ plait_status report_serve_versus(const report_serve *report, const plait_serve_p
                      "%.2f");
         }
     PLAIT_TRY(table_print(rows, 2, out, err));
-    fprintf(out, "\nthis is bound by %s, that by %s\n", plait_serve_bind_name[best->service.binds],
+    fprintf(out, "\nthis deployment is bound by %s, that one by %s\n",
+            plait_serve_bind_name[best->service.binds],
             plait_serve_bind_name[other->service.binds]);
     return PLAIT_OK;
 }

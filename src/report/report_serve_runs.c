@@ -50,10 +50,10 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
     PLAIT_TRY(table_print(errors, 2, out, err));
     if (v->choices > 0)
         fprintf(out,
-                "\nThe run predicted as fastest under a bound on TPOT, in %d groups of runs: %.1f "
-                "%% of "
-                "the best\nmeasured throughput on average; %.1f %% of these runs measured over the "
-                "bound.\n",
+                "\nIn %d groups of runs, the run predicted as fastest under a TPOT bound reaches "
+                "%.1f %% of the best\nmeasured throughput on average; %.1f %% of these runs exceed "
+                "the bound "
+                "as measured.\n",
                 v->choices, 100.0 * v->choice_share, 100.0 * v->choice_over);
     if (v->refused > 0) {
         const plait_serve_runs *runs = v->runs;

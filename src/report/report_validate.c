@@ -32,7 +32,7 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
     char columns[96];
     table *rows;
 
-    snprintf(columns, sizeof columns, "%s|>rows|>MAPE|>median|>90 %%|>bias|>in band",
+    snprintf(columns, sizeof columns, "%s|>rows|>MAPE|>median|>p90|>bias|>in band",
              plait_run_key_name[by]);
     rows = table_new(columns);
     group_rows(rows, v, by);
@@ -57,7 +57,7 @@ static void left_out_cells(table *rows, const plait_left_out *left_out)
 static plait_status print_left_out(const plait_left_out *left_out, size_t count,
                                    const plait_left_out *total, FILE *out, plait_error *err)
 {
-    table *rows = table_new("source|software|constants from|>rows|>MAPE|>median|>90 %|"
+    table *rows = table_new("source|software|constants from|>rows|>MAPE|>median|>p90|"
                             ">bias|>in 80 % band|>band width");
 
     for (size_t i = 0; i < count; i++) {
@@ -101,11 +101,11 @@ static plait_status print_replay(const plait_validation *v, FILE *out, plait_err
         report_append(columns, sizeof columns, "|>%d", plait_replay_tries[r]);
     rows = table_new(columns);
     replay_cells(rows, "at random", v->replay.random);
-    replay_cells(rows, "in order of rank", v->replay.ranked);
+    replay_cells(rows, "in predicted order", v->replay.ranked);
     replay_cells(rows, "a set from search --try", v->replay.tries);
     replay_cells(rows, "  its expected regret", v->replay.expected);
     replay_cells(rows, "one by one with next", v->replay.updated);
-    fprintf(out, "\nregret of the best of a few tries, mean over these sweeps:\n");
+    fprintf(out, "\nregret of the best of a few measured plans, mean over these sweeps:\n");
     return table_print(rows, 2, out, err);
 }
 
@@ -166,7 +166,7 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
 
     if (v->memories == 0)
         return PLAIT_OK;
-    rows = table_new("source|measured as|>rows|>MAPE|>median|>90 %|>bias");
+    rows = table_new("source|measured as|>rows|>MAPE|>median|>p90|>bias");
     for (size_t g = 0; g < v->memories; g++) {
         TABLE_ROW(rows, as_text(v->memory[g].name), as_text(v->memory[g].scope));
         errors_cells(rows, &v->memory[g].errors);
@@ -294,6 +294,6 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
         TABLE_ROW(rows, as_int((double)v->unpriced[i].rows), as_text(v->unpriced[i].first),
                   as_text(v->unpriced[i].why));
     }
-    fputs("\nrows without a price:\n", out);
+    fputs("\nrows that could not be priced:\n", out);
     return table_print(rows, 2, out, err);
 }

@@ -260,7 +260,8 @@ void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *
     fprintf(out, "step simulated chunk by chunk: %s, by the cost model: %s",
             units_seconds(line->step_s, simulated), units_seconds(cost->step_s, price));
     print_difference("pipeline", line->pipeline_s - priced_s, cost->step_s,
-                     "sends and chunks are simulated one by one", out);
+                     "each send and chunk is simulated, where the cost model has a closed form",
+                     out);
     print_difference("gradients", line->sync_s - cost->step.dp_comm_s, cost->step_s,
                      "each rank starts when its own gradients are ready", out);
     fputc('\n', out);

@@ -185,10 +185,10 @@ static bool kernel_takes_scores(const plait_problem *problem, plait_attention_ke
     if (capped &&
         (kernel == PLAIT_ATTENTION_FLASH || kernel == PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
          is_cudnn(gpu_of(problem), kernel)))
-        return fail_because(
-            why,
-            "the model needs a soft cap of scores, which attention %s does not support (rule P51)",
-            plait_attention_kernel_name[kernel]);
+        return fail_because(why,
+                            "the model needs soft-capped attention scores, which attention %s does "
+                            "not support (rule P51)",
+                            plait_attention_kernel_name[kernel]);
     return kernel != PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ||
            problem->job.seq <= SOFTMAX_KERNEL_SEQ ||
            fail_because(why, "attention %s supports sequences up to %d tokens, found %d (rule P52)",
@@ -217,15 +217,15 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
     if (is_cudnn(gpu, kernel) && !widths_fit_cudnn(problem->model))
         return fail_because(
             why,
-            "attention fused supports heads wider than %d only with values of the same "
-            "width, or width %d with values of %d (rule P50)",
+            "attention fused supports heads wider than %d only if values have the same "
+            "width, or if heads have width %d and values %d (rule P50)",
             USUAL_HEAD, LATENT_HEAD, LATENT_VALUES);
     if (is_cudnn(gpu, kernel) && !plait_accelerator_runs(gpu, PLAIT_KERNEL_BETWEEN) &&
         !wide_heads_fit_blackwell(problem->model))
         return fail_because(
             why,
-            "attention fused on %s supports heads wider than %d only of width %d without "
-            "dropout, ALiBi and sinks, or of width %d with values of %d (rule P58)",
+            "attention fused on %s supports heads wider than %d only with width %d and no "
+            "dropout, ALiBi or sinks, or with width %d and values of width %d (rule P58)",
             gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
 
     // Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than

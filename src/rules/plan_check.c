@@ -113,11 +113,12 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
         return fail_because(why, "shard_group %d does not divide dp x cp = %d", d->shard_group,
                             replicas);
     if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 && !plan_shards_nest(p, d))
-        return fail_because(
-            why,
-            "with order tp-cp-pp-dp, shard_group %d must be a multiple or a divisor of cp %d, and "
-            "the expert shard group of the expert replicas within tp x cp (rule P3)",
-            d->shard_group, d->cp);
+        return fail_because(why,
+                            "with order tp-cp-pp-dp, shard_group %d must be a multiple or a "
+                            "divisor of cp %d, and the "
+                            "expert shard group a multiple or a divisor of the expert replicas "
+                            "within tp x cp (rule P3)",
+                            d->shard_group, d->cp);
     if (d->zero == 0 && d->shard_group != replicas)
         return fail_because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d",
                             replicas);
@@ -204,8 +205,8 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
            fail_because(why, "offload_acts %s with recompute %s: %s (rule P27)",
                         plait_offload_acts_name[d->offload_acts],
                         plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute),
-                        there ? "recomputation keeps no such inputs"
-                              : "the model or the runtime has no such separate modules");
+                        there ? "recomputation does not keep the inputs of these modules"
+                              : "the model or the runtime has no separate modules of these names");
 }
 
 /* A layout must have pp * vpp chunks and contain the whole model. */
@@ -248,7 +249,8 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         return layout_is_legal(p, d, why) && plan_recompute_legal(p, d, why);
     if (!plait_split_layers(p->model, d, counts))
-        return fail_because(why, "%d layers do not divide into pp %d x vpp %d chunks by split %s",
+        return fail_because(why,
+                            "%d layers cannot be divided into pp %d x vpp %d chunks with split %s",
                             p->model->layers, d->pp, d->vpp,
                             plait_degrees_get(d, PLAIT_KEY_SPLIT, split, sizeof split));
     return plan_recompute_legal(p, d, why);
@@ -368,8 +370,8 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
         !plait_placement_differs(p->cluster, (plait_placement)d->placement))
         return fail_because(
             why,
-            "placement %s is redundant on %.80s: an earlier value places all ranks alike "
-            "(rule P15)",
+            "placement %s is redundant on %.80s: it places every rank as an earlier value "
+            "does (rule P15)",
             plait_placement_name[d->placement], p->cluster->name);
     for (int k = 0; k < p->model->kinds; k++) {
         const plait_layer *const layer = &p->model->kind[k];

@@ -215,7 +215,7 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
             return fail_because(
                 why,
                 "layer %d of stage %d has recompute %s and another layer %s: %s allows "
-                "the former in all layers or in none (rule P40)",
+                "the first of these in all layers or in none (rule P40)",
                 at, s, recompute_text(one, of_layer, sizeof of_layer),
                 recompute_text(*other, of_other, sizeof of_other), p->runtime->name);
     }

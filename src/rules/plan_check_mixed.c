@@ -26,7 +26,7 @@ static bool group_is_valid(const plait_problem *p, const plait_plan *plan, int s
         snprintf(wrong, 200, "%.80s has %d node groups", cluster->name,
                  plait_cluster_groups(cluster, p->job.gpus));
     else if (plait_plan_gpus(plan, g) > has)
-        snprintf(wrong, 200, "its stages need %d GPUs, but the group has %d",
+        snprintf(wrong, 200, "the stages of this group need %d GPUs, but the group has %d",
                  plait_plan_gpus(plan, g), has);
     else if (s > 0 && g != plan->stage[s - 1].group && seen[g])
         snprintf(wrong, 200, "the stages of a group must be consecutive");
@@ -126,8 +126,8 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
         if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
             return fail_because(
                 why,
-                "stage %d of %d GPUs begins after %d GPUs of its group: expected a "
-                "multiple of a node of %d GPUs or of the stage's own GPUs (rule P48)",
+                "stage %d with %d GPUs begins after %d GPUs of its group: expected a "
+                "multiple of the %d GPUs of a node or of the GPUs of the stage (rule P48)",
                 s, gpus, before, domain);
     }
     for (int s = 0; s < plan->stages; s++) {

@@ -57,7 +57,7 @@ static const plan_rule plan_rules[] = {
     {"G1", "cp_comm a2a needs tp = 1", one_of_tensor_and_ulysses},
     {"G2", "tp must divide the key-value heads", kv_heads_divide},
     {"G3",
-     "ZeRO 2 and 3 need scatter step with grad_sync shifted, and scatter microbatch without it",
+     "ZeRO 2 and 3 need scatter step if grad_sync is shifted, and scatter microbatch otherwise",
      sums_are_reduced_last},
     {"G4",
      "each stage needs a layer, with the embedding in the first stage and the loss in the last",
@@ -105,7 +105,8 @@ static bool activation_is_known(const plait_model *model)
 
 static const model_rule model_rules[] = {
     {"GM1",
-     "layers must be of one kind: attention, then an MLP or experts without shared ones, with two "
+     "layers must be of one kind: attention, then an MLP or experts but no shared experts, with "
+     "two "
      "norms and no multi-token prediction",
      layers_are_one_decoder},
     {"GM2",

@@ -89,8 +89,8 @@ static const plan_rule batch_rules[] = {
     {"MT5", "pp > 1 needs schedule gpipe and a number of microbatches that is a multiple of pp",
      microbatches_fill_stages},
     {"MT6",
-     "mbs / (tp x cp) times the number of devices must give the exact batch in MaxText's double "
-     "arithmetic",
+     "mbs / (tp x cp) times the number of devices, in double precision as in MaxText, must be "
+     "exactly the batch",
      batch_of_a_device_is_exact},
     {"MT7", "matrix products in 8 bits or fewer with pp 1 need one microbatch per step",
      narrow_steps_are_one_pass},

@@ -202,9 +202,7 @@ static const plan_rule plan_rules[] = {
     {"M1", "experts with tp > 1 need sp = 1", experts_need_sp},
     {"M3", "order tp-cp-pp-dp needs tp x cp = etp x ep, or cp = 1 without experts",
      same_pipeline_groups},
-    {"M4",
-     "the sequence length must be a multiple of 2 cp, and with sp the part of a context rank a "
-     "multiple of tp",
+    {"M4", "the sequence length must be a multiple of 2 cp, and with sp = 1 also of cp x tp",
      sharded_halves},
     {"M5", "the sequence must not be longer than the table of learned positions",
      learned_positions_reach},
@@ -402,8 +400,8 @@ static const model_rule model_rules[] = {
      "q and k must span one head",
      model_scores_are_plain},
     {"MM5",
-     "all attention layers must have one shape and one window, and MLA must be in all layers or in "
-     "none",
+     "all attention layers must have the same shape and window, and MLA must be in all layers or "
+     "in none",
      mixers_are_alike},
     {"MM6",
      "rotary positions must have one base and be plain, linear, scaled as in Llama 3, or YaRN",
@@ -411,12 +409,12 @@ static const model_rule model_rules[] = {
     {"MM7", "the activation must be GELU, squared ReLU, SwiGLU or clamped SwiGLU in all layers",
      activations_known},
     {"MM8",
-     "sigmoid routing to several experts must normalise their weights, and a bias for choosing "
-     "experts needs sigmoid scores",
+     "sigmoid routing to several experts must normalise the routing weights, and a bias for "
+     "choosing experts needs sigmoid scores",
      router_known},
     {"MM9",
-     "layers with experts must have one shape, layers without experts one shape, and MTP modules "
-     "the shape of the last layer",
+     "all layers with experts must have the same shape, as must all layers without; MTP modules "
+     "must have the shape of the last layer",
      experts_are_alike},
     {NULL, NULL, NULL},
 };

@@ -192,8 +192,8 @@ const model_rule torchtitan_model_rules[] = {
      "q and k must be learned and span one head",
      scores_are_plain},
     {"TM5",
-     "all attention layers must have one shape and rotary positions, without windows, chunks, "
-     "gates or sparse indices",
+     "all attention layers must have the same shape and rotary positions, without windows, "
+     "chunks, gates or sparse indices",
      attention_is_alike},
     {"TM6",
      "rotary positions must have one base, span the head and be plain, scaled as in Llama 3, or "
@@ -201,8 +201,8 @@ const model_rule torchtitan_model_rules[] = {
      positions_known},
     {"TM7", "the activation must be SwiGLU", activation_is_swiglu},
     {"TM8",
-     "layers with experts must have one shape, layers without experts one shape, and expert groups "
-     "two or more experts; multi-token prediction needs latent attention",
+     "all layers with experts must have the same shape, as must all layers without; expert groups "
+     "need two or more experts, and multi-token prediction needs latent attention",
      experts_are_alike},
     {"TM9", "gpt-oss must have one of its two published sizes", gpt_oss_as_published},
     {NULL, NULL, NULL},

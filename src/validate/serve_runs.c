@@ -322,7 +322,7 @@ static plait_status add_pool(reader *r, plait_serve_run *run, plait_serving serv
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, plait_worker_gpus(serving.worker),
                            &serving.cluster, err));
     if (serving.cluster == NULL) {
-        run->note = "unknown accelerator, or the worker needs more GPUs than there are";
+        run->note = "unknown accelerator, or the worker needs more GPUs than the cluster has";
         return PLAIT_OK;
     }
     const known_table *k = table_of(r, &serving);

@@ -89,7 +89,7 @@ static void choose_split(setup *at, const plait_problem *problem, plait_degrees 
             return;
     for (size_t i = 0; i < sizeof last_resort / sizeof *last_resort; i++)
         if (split_works(problem->model, d, last_resort[i])) {
-            setup_note(at, "%d layers over %d chunks: split %s", problem->model->layers,
+            setup_note(at, "%d layers over %d chunks, assumed split %s", problem->model->layers,
                        d->pp * d->vpp, plait_split_name[last_resort[i]]);
             return;
         }

@@ -106,7 +106,7 @@ for row in rows:
     out.writerow(row | {"step_time_s": 1000 * float(row["step_time_s"])})
 END
 ends 0 --log "$folder/milliseconds.csv" --cluster dgx-h100 -o "$folder/site.json"
-says "milliseconds.csv: the steps still differ by "
+says "milliseconds.csv: predicted and measured steps still differ by "
 says "step_time_s is in seconds"
 
 # Evidence: each source is predicted without its own runs; the runs of the other source are fitted.

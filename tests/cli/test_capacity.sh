@@ -153,7 +153,7 @@ END_PYTHON
 text=$("$plait" "${small[@]:0:13}" --gpus 32..128 --gbs 256 --deadline 28d)
 grep -q '^smallest within the deadline: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
     complain "the smallest is not that of the range: $text"
-grep -q '^searched on dgx-h100: 13 numbers of whole nodes from 32 to 128 GPUs; ' <<<"$text" ||
+grep -q '^searched on dgx-h100: 13 numbers of GPUs in whole nodes from 32 to 128; ' <<<"$text" ||
     complain "what was searched is not said"
 grep -q '^dgx-h100 .* ~[0-9.]* k .* -$' <<<"$text" && grep -q '^~ within .* of the USD of the cheapest' <<<"$text" ||
     complain "numbers that measured runs cannot tell apart have no mark"

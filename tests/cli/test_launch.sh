@@ -115,7 +115,7 @@ eval_plan xla.json llama-3.1-8b h100-80gb-sxm:1x8 --seq 4096 --gbs 64 --tp 2 --r
 grep -qx '# plait: runtime megatron' foreign/args.sh || complain "the launch is not megatron's"
 "$plait" import --from megatron foreign/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >/dev/null
 step=$("$plait" eval --plan back.json --json | sed -nE 's/^      "step_s": ([0-9]+\.[0-9]{3}).*/\1/p')
-grep -q "^# expected: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
+grep -q "^# predicted: ${step%?}" foreign/args.sh || complain "expected $step: $(sed -n 5p foreign/args.sh)"
 
 # ---- values of the site ----
 
@@ -172,7 +172,7 @@ MEGATRON=$PWD/checkout PATH=$PWD/bin:$PATH ./named/run.sh >/dev/null || complain
 # ---- import ----
 
 "$plait" import --from megatron made/args.sh -o back.json >out || complain "import: $?"
-grep -q '^next: the same command with --cluster CLUSTER, which the file does not state$' out || complain "import does not say what is missing: $(cat out)"
+grep -q '^next: repeat this command with --cluster CLUSTER, which the file does not state$' out || complain "import does not say what is missing: $(cat out)"
 refused 2 'CLUSTER: expected a name' eval --plan back.json
 "$plait" import --from megatron made/args.sh --cluster h100-80gb-sxm:1x8 -o back.json >out
 grep -q '^next: plait eval --plan back.json$' out || complain "import does not say what is next"
@@ -216,7 +216,7 @@ torchrun --nproc_per_node 8 pretrain_gpt.py --bf16 --tensor-model-parallel-size 
 END
 "$plait" import --from megatron rounds.sh >/dev/null 2>err || complain "import of a loop: $?"
 grep -q 'treated as not given: --tensor-model-parallel-size for i in 1 2$' err || complain "a loop is read as one round: $(cat err)"
-grep -q '2 launches; the one on line 3 is read$' err || complain "two launches: $(cat err)"
+grep -q '2 commands that start training; the one on line 3 is read$' err || complain "two launches: $(cat err)"
 echo 'nothing to see' >empty.sh
 refused 2 'empty.sh: expected a script, list, JSON or YAML with flags of Megatron-LM' import --from megatron empty.sh
 refused 2 'empty.sh: expected a config of torchtitan' import --from torchtitan empty.sh

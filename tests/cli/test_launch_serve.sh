@@ -62,7 +62,7 @@ has server.sh "/models/mine"
 launch 0 "$folder/s.json" --as kubernetes
 has server.yaml 'nvidia.com/gpu: "8"'
 launch 2 "$folder/s.json:2"
-says "expected a plan of rank 2, found 1 plans"
+says "expected at least 2 deployments, found 1"
 launch 2 "$folder/s.json" --model 'a b'
 says "expected a folder or a name"
 

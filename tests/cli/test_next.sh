@@ -34,7 +34,7 @@ grep -q 'expected plans to try' said || complain "a file without tries says: $(c
 # A plan that is measured again counts once, with one value; a large difference causes a warning.
 printf 'rank,step_s\n1,4\n1,9\n1,6\n' >again.csv
 "$plait" next plans.json again.csv >answer 2>said || complain "next of repeated steps fails"
-grep -q '^1 of .* plans measured.* the fastest of them is plan 1, 6.00 s' answer ||
+grep -q '^1 of .* plans measured.* the fastest measured plan is plan 1, 6.00 s' answer ||
     complain "three steps of plan 1: $(grep measured answer)"
 grep -q 'plan 1: 3 measurements, from 4.00 s to 9.00 s' said || complain "repeats say: $(cat said)"
 
@@ -69,9 +69,9 @@ refused 'bad.csv:2:tp' plans.json bad.csv
 printf 'rank,step_s\n1,\n' >bad.csv
 refused 'bad.csv:2:step_s' plans.json bad.csv
 printf 'step_s\n3\n' >bad.csv
-refused 'the rank of a plan, or some of its keys' plans.json bad.csv
+refused 'the number of a plan, or some of its keys' plans.json bad.csv
 printf 'rank,tp,step_s\n1,1024,2\n' >bad.csv
-refused 'a rank whose plan has the keys of the row' plans.json bad.csv
+refused 'the number of a plan that has the keys of this row' plans.json bad.csv
 printf 'rank,step_s\n1,3500\n' >milliseconds.csv
 "$plait" next plans.json milliseconds.csv >/dev/null 2>said || complain "an odd unit stops all"
 grep -q 'plan 1: measured .* predicted .*; check that the step is in seconds' said || complain "an odd unit says: $(cat said)"

@@ -114,12 +114,12 @@ done
 # Of mixtral's 2 copies of a token at most one reaches a rank with 1 of the 8 experts.
 capped="mixtral-8x7b dgx-h100 --gpus 64 --seq 4096 --gbs 64 --tp 4 --ep 8 --etp 1 --imbalance 9"
 # shellcheck disable=SC2086
-"$plait" eval $capped | grep -qF "of 8 expert ranks receives 4 times the mean; the number of experts, top-k and capacity do not allow the stated 9" ||
+"$plait" eval $capped | grep -qF "of 8 expert ranks receives 4 times the mean; the number of experts, top-k and capacity do not allow the requested 9" ||
     complain "the cap of a stated imbalance is not printed"
 # shellcheck disable=SC2086
 "$plait" eval $capped --json | grep -qE '"imbalance": 4,' || complain "JSON has an imbalance that is not priced"
 # shellcheck disable=SC2086
-"$plait" eval $capped --ep 1 | grep -qF "routing: the stated imbalance has no effect: with ep 1" ||
+"$plait" eval $capped --ep 1 | grep -qF "routing: the requested imbalance has no effect: with ep 1" ||
     complain "--imbalance with ep 1 is silent"
 [ "$(step)" = "$(step --imbalance 1.1)" ] || complain "the profile's imbalance is not 1.1"
 for wrong_one in 0.9 101 x; do

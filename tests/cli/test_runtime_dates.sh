@@ -109,7 +109,7 @@ refused megatron@20.05 "$runtimes/megatron@20.05.json:/rules"
 dated 20.05 ', "factors": {"gem": 2}'
 refused megatron@20.05 "$runtimes/megatron@20.05.json:/factors/gem"
 echo '{"name": "megatron@20.06", "variant_of": "megatron"}' >"$runtimes/megatron@20.05.json"
-refused megatron@20.05 'expected the name megatron@20.05, found megatron@20.06'
+refused megatron@20.05 'expected a profile with the name megatron@20.05, found megatron@20.06'
 echo '{"name": "megatron@20.05", "variant_of": "megatron@20.06"}' >"$runtimes/megatron@20.05.json"
 refused megatron@20.05 'megatron@20.05.json:/variant_of' 'without a date'
 echo '{"name": "gone@20.05", "variant_of": "gone"}' >"$runtimes/gone@20.05.json"

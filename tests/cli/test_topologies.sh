@@ -99,11 +99,11 @@ refused '"kind": "mesh", "gpus": 64, "sides": [4, 2], "wrap": [true, true]' /wra
 refused '"kind": "switch", "gpus": 64, "sides": [4, 2]' /sides \
     'expected this key only if kind is torus or mesh'
 refused '"kind": "hypercube", "gpus": 48' /gpus \
-    'expected a power of two from 2 to 64 as the number of units of 8 GPUs, found 6'
+    'expected 2 to 64 units of 8 GPUs, and a power of two in a hypercube, found 6 units'
 refused '"kind": "ring"' /gpus 'expected the number of GPUs that the ring joins, found nothing'
 refused '"kind": "dragonfly", "gpus": 64' /kind \
     'expected one of switch, full, ring, mesh, torus, hypercube, found "dragonfly"'
-refused '"scattered": 0.5' /scattered 'expected this key only in a level between two others'
+refused '"scattered": 0.5' /scattered 'expected this key only in a level that is neither the first nor the last'
 refused '"in_network_reduction": 3' /in_network_reduction 'expected at most 2, found 3'
 refused '"kind": "ring", "gpus": 64, "in_network_reduction": 2' /in_network_reduction \
     'expected this key only in a switch level above the first level'

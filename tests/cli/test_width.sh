@@ -34,7 +34,7 @@ COMMANDS = (
     ("layers, kind, mixer", "models deepseek-v3"),
     ("cluster, accelerator, dgx-h100, gb200-nvl72", "clusters"),
     ("level, collective", "clusters dgx-h100"),
-    ("new rank, updated, plan", f"next {scratch}/a.json {scratch}/measured.csv"),
+    ("position, updated, plan", f"next {scratch}/a.json {scratch}/measured.csv"),
     ("step", "doctor --from torchtitan tests/data/launch/torchtitan_8b.toml --cluster dgx-h100 --gpus 8"),
     ("before, after, plan", f"diff {scratch}/a.json {scratch}/b.json"),
     ("case, rows, comm-shift", "case"),

@@ -184,7 +184,7 @@ static void test_accelerator__is_refused_with_the_place(void **state)
         {"{}", "a.json", "expected "},
         {"{" SHEET ", \"gemn\": {}}", "a.json:/gemn", "expected "},
         {"{\"name\": \"x\", \"peak_tflops\": {\"fp8\": 5}}", "a.json:/peak_tflops/bf16",
-         "expected a rate for bf16 or fp16, found nothing"},
+         "expected the peak of bf16 or fp16, found neither"},
         {"{\"name\": \"x\", \"peak_tflops\": {\"bf16\": 0}}", "a.json:/peak_tflops/bf16",
          "expected a positive number, found 0"},
         {"{\"name\": \"x\", \"peak_tflops\": {\"bf16\": 1e20}}", "a.json:/peak_tflops/bf16",

@@ -260,8 +260,8 @@ static void test_family__is_not_what_all_families_start_from(void **state)
     assert_int_equal(accelerator_family_find("ada", *state, &family, &err), PLAIT_ERROR_SCHEMA);
     own_end(&data);
     assert_non_null(strstr(err.where, "/clusters/families/common.json:/p2p/from"));
-    assert_string_equal(err.message, "expected numbers, since all families inherit from this file, "
-                                     "found a reference to a family");
+    assert_string_equal(err.message, "expected numbers, found a reference to a family; this file "
+                                     "cannot refer to one, since all families inherit from it");
 }
 
 /* ---- what is refused ---- */

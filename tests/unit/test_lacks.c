@@ -149,7 +149,7 @@ static void test_plans__are_refused_for_want_of_a_kernel(void **state)
     ask(&it, "gemma-2-2b", "fsdp", "h100-80gb-sxm", *state); // heads of 256, capped scores
     assert_refused(&it, PLAIT_ATTENTION_FLASH, "attention flash supports head widths up to 128");
     assert_refused(&it, PLAIT_ATTENTION_FUSED,
-                   "a soft cap of scores, which attention fused does not support");
+                   "soft-capped attention scores, which attention fused does not support");
     ask(&it, "llama-3.1-8b", "megatron", "h100-80gb-sxm", *state);
     it.problem.job.seq = 4100;
     assert_refused(&it, PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL,
@@ -239,11 +239,13 @@ static void test_wide_heads__by_generation(void **state)
     launched it;
 
     ask(&it, "nemotron-4-340b", "megatron", "b200-180gb-sxm", *state); // heads of 192
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "only of width 256 without dropout, ALiBi and sinks");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED,
+                   "only with width 256 and no dropout, ALiBi or sinks");
     ask(&it, "qwen3-coder-next", "megatron", "b200-180gb-sxm", *state); // heads of 256
     assert_takes(&it, PLAIT_ATTENTION_FUSED);
     it.model.dropout = true;
-    assert_refused(&it, PLAIT_ATTENTION_FUSED, "or as 192 with values of 128 (rule P58)");
+    assert_refused(&it, PLAIT_ATTENTION_FUSED,
+                   "or with width 192 and values of width 128 (rule P58)");
     assert_string_equal(usual("nemotron-4-340b", "megatron", "h100-80gb-sxm", *state), "fused");
     assert_string_equal(usual("nemotron-4-340b", "megatron", "b200-180gb-sxm", *state), "flash2");
     assert_string_equal(usual("deepseek-v3", "megatron", "b200-180gb-sxm", *state), "fused");

@@ -232,15 +232,15 @@ static void test_splits_that_megatron_refuses__are_refused(void **state)
                    "args.sh: account_for_embedding_in_pipeline_split",
                    "expected one way to divide the layers, since Megatron-LM rejects two, found "
                    "also a number of layers for the first or last stage");
-    assert_refused(
-        SIZES "--pipeline-model-parallel-size 2 --no-overlap-p2p-communication "
-              "--num-layers-per-virtual-pipeline-stage 1",
-        "args.sh: no_overlap_p2p_communication",
-        "expected more than 2 stages if their messages do not overlap, found 2 with 5 chunks each");
+    assert_refused(SIZES "--pipeline-model-parallel-size 2 --no-overlap-p2p-communication "
+                         "--num-layers-per-virtual-pipeline-stage 1",
+                   "args.sh: no_overlap_p2p_communication",
+                   "expected more than 2 stages without overlap of their messages, found 2 with 5 "
+                   "chunks each");
     assert_refused(SIZES "--pipeline-model-parallel-size 3 --decoder-last-pipeline-num-layers 3",
                    "args.sh: decoder_last_pipeline_num_layers",
                    "expected the other 2 stages to share the rest of 10 layers evenly, found 3 "
-                   "layers on this one");
+                   "layers on this stage");
 }
 
 static void test_chunks_that_do_not_divide__are_refused(void **state)
@@ -781,18 +781,20 @@ static void test_launches__are_counted_and_the_one_taken_is_told(void **state)
 {
     (void)state;
     assert_int_equal(import(LAUNCH "2\npython prepare.py --seed 1\n" LAUNCH "4", 0).degrees.tp, 4);
-    assert_string_equal(warning, "the script has 2 launches; the one on line 3 is read");
+    assert_string_equal(warning,
+                        "the script has 2 commands that start training; the one on line 3 is read");
     assert_int_equal(import("f() {\n" LAUNCH "2\n}\nf\nexit 0\n" LAUNCH "4", 0).degrees.tp, 2);
     assert_string_equal(warning, "");
     import("while true; do\n " LAUNCH "2 \\\n --seed 1\ndone\nf() {\n\n" LAUNCH "4\n}\nf", 0);
-    assert_string_equal(warning, "the script has 2 launches; the one on line 2 is read");
+    assert_string_equal(warning,
+                        "the script has 2 commands that start training; the one on line 2 is read");
 }
 
 static void test_launches_behind_exit__are_told(void **state)
 {
     (void)state;
     assert_int_equal(import("exit 0\n" LAUNCH "2", 0).degrees.tp, 2);
-    assert_string_equal(warning, "the script exits before its launch");
+    assert_string_equal(warning, "the script exits before it starts training");
     import("[ -d x ] || exit 1\n(exit)\nif [ -d y ]; then exit; fi\n" LAUNCH "2", 0);
     assert_string_equal(warning, "");
 }
@@ -806,7 +808,8 @@ static void test_variables_that_stand_for_a_launch__are_told(void **state)
                          .degrees.tp,
                      2);
     assert_string_equal(
-        warning, "no command starts training; options are read from the value of M (line 2)");
+        warning,
+        "no command of the script starts training; options are read from the value of M (line 2)");
 }
 
 #define ADAM_ON_HOST "x.py --bf16 --optimizer-cpu-offload "

@@ -399,7 +399,7 @@ static void test_command__of_a_user_is_read(void **state)
     import("torchrun --nproc_per_node 8 -m torchtitan.train --module llama3 --config llama3_8b "
            "--parallelism.expert_parallel_comm_backend deepep\n",
            &warning);
-    assert_string_equal(warning, "the token dispatcher is priced as the standard one");
+    assert_string_equal(warning, "the token dispatcher is priced as the standard dispatcher");
 }
 
 /* 8 * 2048 tokens of 2048 a sequence; TrainingConfig of another function is not another plan. */

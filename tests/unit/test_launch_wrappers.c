@@ -83,7 +83,7 @@ static void test_swift__without_packing_is_priced_at_its_longest(void **state)
     import(SWIFT "--max_length 2048");
     assert_string_equal(
         warning,
-        "without --packing true samples differ in length; all are priced with --max_length tokens");
+        "samples differ in length without --packing true; all are priced with --max_length tokens");
 }
 
 /* Nodes stand in the environment of the command alone. */
@@ -277,7 +277,7 @@ static void test_primus__says_what_is_in_other_files(void **state)
     (void)state;
     assert_null(out.model);
     assert_string_equal(
-        warning, "the module's config is another file; its values are treated as not given\n"
+        warning, "the module's config is in another file, whose values are treated as not given\n"
                  "the model is unknown; give it with --model: plait has no model grok1.yaml");
     out = import(PRIMUS("pre_trainer.yaml", "llama3_8B.yaml", "      num_layers: 4\n"));
     assert_null(out.model);

@@ -363,7 +363,7 @@ static void test_kind__refuses_parts_that_exclude_each_other(void **state)
     ASSERT_REFUSED({KIND(""), PLAIT_ERROR_SCHEMA, "x.json:/kinds/only", "found neither"},
                    {KIND("\"attention\": {\"heads\": 4}, \"mamba\": {\"inner\": 8}"),
                     PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/mamba",
-                    "expected one mixer, found attention and mamba"},
+                    "expected one token mixer, found attention and mamba"},
                    {KIND("\"mlp\": {\"width\": 4}, \"moe\": {}"), PLAIT_ERROR_SCHEMA,
                     "x.json:/kinds/only/moe", "expected one feed-forward part, found mlp and moe"},
                    {KIND("\"opaque\": {}, \"mlp\": {\"width\": 4}"), PLAIT_ERROR_SCHEMA,
@@ -380,7 +380,8 @@ static void test_kind__is_like_an_earlier_one_with_parts(void **state)
         {KIND("\"like\": \"only\""), PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/like", "only"},
         {WHOLE(64, "\"kinds\": {\"a\": {\"opaque\": {\"params\": 1, \"forward_flops\": 1, "
                    "\"forward_bytes\": 1, \"activation_bytes\": 1}}, \"b\": {\"like\": \"a\"}}"),
-         PLAIT_ERROR_SCHEMA, "x.json:/kinds/b/like", "expected a kind that is not opaque"});
+         PLAIT_ERROR_SCHEMA, "x.json:/kinds/b/like",
+         "expected a kind of layer that is not opaque"});
 }
 
 static void test_kinds__have_different_names(void **state)
@@ -394,7 +395,7 @@ static void test_layers__refuses_runs_without_layers(void **state)
 {
     ASSERT_REFUSED({LAYERS("[]"), PLAIT_ERROR_SCHEMA, "x.json:/layers", "at least one layer"},
                    {LAYERS("[{\"count\": 2}]"), PLAIT_ERROR_SCHEMA, "x.json:/layers/0",
-                    "expected kind or pattern, found neither"},
+                    "expected either \"kind\" or \"pattern\", found neither"},
                    {LAYERS("[{\"kind\": \"a\", \"pattern\": [\"a\"]}]"), PLAIT_ERROR_SCHEMA,
                     "x.json:/layers/0", "found both"},
                    {LAYERS("[{\"kind\": \"a\"}, {\"kind\": \"c\"}]"), PLAIT_ERROR_SCHEMA,

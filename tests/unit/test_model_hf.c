@@ -531,9 +531,9 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
     assert_false(model->layer_norm || model->tied);
     assert_string_equal(
         test->warning,
-        "unknown model type \"brand_new\", read like llama; ignored keys: magic_level");
+        "unknown model type \"brand_new\", read as a llama model; ignored keys: magic_level");
     read_text(test, CONFIG("", MLP));
-    assert_string_equal(test->warning, "no model_type, read like llama; ignored keys: none");
+    assert_string_equal(test->warning, "no model_type, read as a llama model; ignored keys: none");
 }
 
 /* Two names of one number are one size, and a key that another one makes superfluous is none. */
@@ -731,7 +731,8 @@ static void test_refusals__say_where_and_why(void **state)
     static const refusal cases[] = {
         {CONFIG("t5", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
          "found t5 (an encoder-decoder model)"},
-        {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found bert (an encoder-only model)"},
+        {CONFIG("bert", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
+         "found bert (an encoder-only model)"},
         {CONFIG("whisper", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found whisper"},
         {CONFIG("jamba", MLP), PLAIT_ERROR_SCHEMA, "/model_type", "found jamba"},
         {CONFIG("brand_new", MLP ", \"is_encoder_decoder\": true"), PLAIT_ERROR_SCHEMA,
@@ -763,10 +764,10 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("brand_new", MLP ", \"q_lora_rank\": 8, \"index_n_heads\": 2, "
                                  "\"qk_rope_head_dim\": 4"),
          PLAIT_ERROR_SCHEMA, "/q_lora_rank",
-         "expected only supported size keys, found \"q_lora_rank\", index_n_heads, "
-         "qk_rope_head_dim, which plait cannot price yet for brand_new"},
+         "expected only sizes that plait can price, found also \"q_lora_rank\", index_n_heads, "
+         "qk_rope_head_dim, unsupported for brand_new"},
         {CONFIG("llama", MLP ", \"hc_mult\": 4"), PLAIT_ERROR_SCHEMA, "/hc_mult",
-         "found \"hc_mult\", which plait cannot price yet for llama"},
+         "found also \"hc_mult\", unsupported for llama"},
 #define EXTRA(key, value)                                                                          \
     {CONFIG("llama", MLP ", \"" key "\": " value), PLAIT_ERROR_SCHEMA, "/" key, "\"" key "\""}
         EXTRA("rope_head_dim", "64"),

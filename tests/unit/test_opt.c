@@ -254,7 +254,7 @@ static void test_a_switch__takes_no_value(void **state)
     world *w = *state;
 
     assert_refused(w, PARSE(w, "--json=yes"), PLAIT_ERROR_RANGE, "--json",
-                   "expected no value, since it is a switch, found --json=yes");
+                   "expected no value, since this option is a switch, found --json=yes");
 }
 
 /* ---- operands ---- */

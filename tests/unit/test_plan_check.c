@@ -277,7 +277,8 @@ static void test_refusals__of_shards(void **state)
     w.problem.job.gbs = 48;
     assert_refused(&w, "cp=4 pp=2 zero=1 shard_group=6 order=tp-cp-pp-dp",
                    "with order tp-cp-pp-dp, shard_group 6 must be a multiple or a divisor of cp 4, "
-                   "and the expert shard group of the expert replicas within tp x cp (rule P3)");
+                   "and the expert shard group a multiple or a divisor of the expert replicas "
+                   "within tp x cp (rule P3)");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=2 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=8 order=tp-cp-pp-dp");
     assert_legal(&w, "cp=4 pp=2 zero=1 shard_group=6"); // all replicas are neighbours
@@ -316,9 +317,11 @@ static void test_refusals__of_stages(void **state)
     assert_refused(&w, "pp=16", "pp 16 x vpp 1 chunks are too many for 12 layers");
     assert_refused(&w, "pp=4 vpp=4 schedule=interleaved",
                    "pp 4 x vpp 4 chunks are too many for 12 layers");
-    assert_refused(&w, "pp=8", "12 layers do not divide into pp 8 x vpp 1 chunks by split even");
-    assert_refused(&w, "pp=4 split=first-last:2,3",
-                   "12 layers do not divide into pp 4 x vpp 1 chunks by split first-last:2,3");
+    assert_refused(&w, "pp=8",
+                   "12 layers cannot be divided into pp 8 x vpp 1 chunks with split even");
+    assert_refused(
+        &w, "pp=4 split=first-last:2,3",
+        "12 layers cannot be divided into pp 4 x vpp 1 chunks with split first-last:2,3");
     assert_refused(&w, "recompute=full:13", "recompute full:13 exceeds the 12 layers of the model");
 }
 
@@ -447,11 +450,11 @@ static void test_rules__of_megatron(void **state)
                    "pp (software, rule M2)");
     w.problem.job.seq = 68;
     assert_refused(&w, "cp=4",
-                   "the sequence length must be a multiple of 2 cp, and with sp the part of a "
-                   "context rank a multiple of tp (software, rule M4)");
+                   "the sequence length must be a multiple of 2 cp, and with sp = 1 also of "
+                   "cp x tp (software, rule M4)");
     assert_refused(&w, "tp=8 sp=1",
-                   "the sequence length must be a multiple of 2 cp, and with sp the part of a "
-                   "context rank a multiple of tp (software, rule M4)");
+                   "the sequence length must be a multiple of 2 cp, and with sp = 1 also of "
+                   "cp x tp (software, rule M4)");
     assert_legal(&w, "cp=2");
     w.model.learned_positions = 64;
     assert_refused(
@@ -634,7 +637,7 @@ static void test_stages__recompute_alike_what_is_said_once(void **state)
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_FULL;
     assert_plan(&w, &plan,
                 "layer 0 of stage 0 has recompute selective and another layer full: software "
-                "allows the former in all layers or in none (rule P40)");
+                "allows the first of these in all layers or in none (rule P40)");
     expand(&w, "pp=4 recompute=full", &plan);
     plan.recompute[1][0].kind = PLAIT_RECOMPUTE_NONE;
     assert_plan(&w, &plan, "");
@@ -774,8 +777,8 @@ static void test_stages__offload_as_the_software_can(void **state)
     assert_plan(&w, &plan, "");
     plan.stage[0].degrees.offload_acts = 5;
     assert_plan(&w, &plan,
-                "offload_acts moe_act with recompute none: the model or the runtime has no such "
-                "separate modules (rule P27)");
+                "offload_acts moe_act with recompute none: the model or the runtime has no "
+                "separate modules of these names (rule P27)");
     w.runtime.can.offload_by = PLAIT_BY_PLAN;
     assert_plan(&w, &plan,
                 "stage 0 has offload_acts moe_act, but the plan has none: the runtime needs the "
@@ -972,13 +975,13 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     assert_refused(
         &w, "tp=2 pp=4",
         "32 GPUs of cluster span two kinds of nodes, 8 x chip and 8 x small chip with different "
-        "constants: runtimes flagscale and companion plan over both (rule P4)");
+        "constants: only the runtimes flagscale and companion support this (rule P4)");
     w.cluster.group[1].accelerator = &w.gpu;
     assert_legal(&w, "tp=2 pp=4");
     w.cluster.group[1].gpus_per_node = 4;
     assert_refused(&w, "tp=2 pp=4",
-                   "32 GPUs of cluster span two kinds of nodes, 8 x chip and 4 x chip: runtimes "
-                   "flagscale and companion plan over both (rule P4)");
+                   "32 GPUs of cluster span two kinds of nodes, 8 x chip and 4 x chip: only the "
+                   "runtimes flagscale and companion support this (rule P4)");
 }
 
 /* Each file of a cluster brings its own copy, under a name that two may share. */
@@ -1027,7 +1030,7 @@ static void test_clusters__of_two_sorts_are_told_by_constants_not_by_names(void 
         assert_refused(
             &w, "tp=2 pp=4",
             "32 GPUs of cluster span two kinds of nodes, 8 x chip and 8 x chip with different "
-            "constants: runtimes flagscale and companion plan over both (rule P4)");
+            "constants: only the runtimes flagscale and companion support this (rule P4)");
         *number = before;
     }
     other.sms++;
@@ -1047,9 +1050,10 @@ static void test_placement__says_something_where_sides_differ(void **state)
 
     (void)state;
     make(&w);
-    assert_refused(&w, "tp=2 pp=4 placement=yxz",
-                   "placement yxz is redundant on cluster: an earlier value places all ranks alike "
-                   "(rule P15)");
+    assert_refused(
+        &w, "tp=2 pp=4 placement=yxz",
+        "placement yxz is redundant on cluster: it places every rank as an earlier value "
+        "does (rule P15)");
     w.cluster.levels = 1;
     w.cluster.level[0] = (plait_level){.name = "grid",
                                        .kind = PLAIT_LEVEL_TORUS,
@@ -1061,13 +1065,15 @@ static void test_placement__says_something_where_sides_differ(void **state)
                                        .wrap = {true, true},
                                        .ports = 3};
     assert_legal(&w, "tp=2 pp=4 placement=yxz");
-    assert_refused(&w, "tp=2 pp=4 placement=xzy",
-                   "placement xzy is redundant on cluster: an earlier value places all ranks alike "
-                   "(rule P15)");
+    assert_refused(
+        &w, "tp=2 pp=4 placement=xzy",
+        "placement xzy is redundant on cluster: it places every rank as an earlier value "
+        "does (rule P15)");
     w.cluster.level[0].side[0] = w.cluster.level[0].side[1] = 4;
-    assert_refused(&w, "tp=2 pp=4 placement=yxz",
-                   "placement yxz is redundant on cluster: an earlier value places all ranks alike "
-                   "(rule P15)");
+    assert_refused(
+        &w, "tp=2 pp=4 placement=yxz",
+        "placement yxz is redundant on cluster: it places every rank as an earlier value "
+        "does (rule P15)");
 }
 
 static int make_arena(void **state)

@@ -98,8 +98,8 @@ static void test_groups__hold_their_stages_in_one_run(void **state)
     assert_refused(
         &w, "stage 2 is in node group 0: the stages of a group must be consecutive (rule P32)");
     w.stage[1].group = 0;
-    assert_refused(
-        &w, "stage 0 is in node group 0: its stages need 24 GPUs, but the group has 16 (rule P32)");
+    assert_refused(&w, "stage 0 is in node group 0: the stages of this group need 24 GPUs, but the "
+                       "group has 16 (rule P32)");
 }
 
 static void test_stages__take_the_same_sequences_at_a_time(void **state)
@@ -123,8 +123,9 @@ static void test_stages__of_one_group_begin_where_theirs_would(void **state)
     make(&w);
     set_shape(&w.stage[2], 2, 2, 1); // 4 GPUs, then a node of 8
     set_shape(&w.stage[3], 4, 2, 1);
-    assert_refused(&w, "stage 3 of 8 GPUs begins after 4 GPUs of its group: expected a multiple of "
-                       "a node of 8 GPUs or of the stage's own GPUs (rule P48)");
+    assert_refused(&w,
+                   "stage 3 with 8 GPUs begins after 4 GPUs of its group: expected a multiple of "
+                   "the 8 GPUs of a node or of the GPUs of the stage (rule P48)");
     set_shape(&w.stage[2], 4, 2, 1);
     set_shape(&w.stage[3], 2, 2, 1); // a node, then half of one
     assert_legal(&w);

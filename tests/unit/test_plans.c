@@ -65,9 +65,10 @@ static void test_a_rank__is_a_number_from_1_behind_the_file(void **state)
 
         assert_int_equal(plans_load(path, arena, &entry, &err), PLAIT_ERROR_RANGE);
         assert_string_equal(err.where, file);
-        assert_string_equal(
-            err.message,
-            plait_arena_printf(arena, "expected a rank of at least 1, found \"%s\"", wrong[i]));
+        assert_string_equal(err.message,
+                            plait_arena_printf(arena,
+                                               "expected a plan number of at least 1, found \"%s\"",
+                                               wrong[i]));
     }
     assert_int_equal(plans_load("nothing.json:x", arena, &entry, &err), PLAIT_ERROR_IO);
     assert_string_equal(err.where, "nothing.json:x");
@@ -121,7 +122,7 @@ static void test_rank__is_what_the_plan_says_or_its_place(void **state)
     assert_string_equal(entry.where, "f.json:/plans/1");
     assert_int_equal(parse(silent, 2, &entry, &err), PLAIT_OK);
     assert_int_equal(entry.degrees.tp, 2);
-    assert_refused(silent, 3, "f.json:/plans", "expected a rank from 1 to 2, found 3");
+    assert_refused(silent, 3, "f.json:/plans", "expected a plan number from 1 to 2, found 3");
 }
 
 static void test_mistakes__say_where(void **state)
@@ -294,7 +295,7 @@ static void test_choices_of_a_stage__that_do_not_suit_it_are_refused(void **stat
     assert_refused(STAGE("\"recompute\": [[\"full\", 3]]"), 0, "f.json:/plans/0/stages/0/recompute",
                    "expected choices for 4 layers, found 3");
     assert_refused(STAGE("\"recompute\": [[\"full\"]]"), 0, "f.json:/plans/0/stages/0/recompute/0",
-                   "expected a choice and a number of layers, found 1 elements");
+                   "expected two elements, a choice and a number of layers, found 1");
     assert_refused(STAGE("\"recompute\": [[\"full\", 0]]"), 0,
                    "f.json:/plans/0/stages/0/recompute/0/1",
                    "expected an integer from 1 to 4096, found 0");
@@ -331,7 +332,7 @@ static void test_cuts_of_a_stage__that_do_not_suit_it_are_refused(void **state)
     assert_refused(STAGE("\"tp\": [[4, 3]]"), 0, "f.json:/plans/0/stages/0/tp",
                    "expected numbers for 4 layers, found 3");
     assert_refused(STAGE("\"zero\": [[3]]"), 0, "f.json:/plans/0/stages/0/zero/0",
-                   "expected a number and a number of layers, found 1 elements");
+                   "expected two elements, a number and a number of layers, found 1");
     assert_refused(STAGE("\"zero\": 4"), 0, "f.json:/plans/0/stages/0/zero",
                    "expected an integer from 0 to 3, found 4");
 }

@@ -175,7 +175,7 @@ static void test_runtime__is_refused_with_the_place(void **state)
          "r.json:/can/recompute/0", "expected "},
         {"{\"name\": \"x\", \"can\": {" LISTS ", \"recompute\": [\"modules\"]}}",
          "r.json:/can/module_sets",
-         "expected at least one set, since recompute has modules, found none"},
+         "expected at least one set of modules, since recompute has modules, found none"},
         {"{\"name\": \"x\", \"can\": {" CAN ", \"stages_differ\": true}}",
          "r.json:/can/recompute_by",
          "expected stage or layer, since stages_differ is true, found plan"},
@@ -189,7 +189,7 @@ static void test_runtime__is_refused_with_the_place(void **state)
         {"{\"name\": \"x\", \"can\": {" CAN ", \"max_tp\": 0}}", "r.json:/can/max_tp", "expected "},
         {"{\"name\": \"x\", \"can\": {" CAN "}, \"defaults\": {\"zero\": 1, \"cp_comm\": \"p2p\", "
          "\"grad_sync\": \"bucketed\", \"attention\": \"fused\"}}",
-         "r.json:/defaults/zero", "expected a value from /can/zero, found another"},
+         "r.json:/defaults/zero", "expected a value that /can/zero lists, found another"},
         {"{\"name\": \"x\", \"can\": {" CAN "}, " DEFAULTS ", \"keeps\": {\"norms\": 2}}",
          "r.json:/keeps/norms", "expected "},
         {"{\"name\": \"x\", \"can\": {" CAN "}, " DEFAULTS ", \"factors\": {\"gemm\": 0}}",

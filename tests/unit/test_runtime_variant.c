@@ -144,8 +144,10 @@ static void test_numbers_of__are_another_profiles_unless_said(void **state)
     assert_int_not_equal(parse(NUMBERS_OF("\"megatorn\"", ""), &r, &err), PLAIT_OK);
     assert_string_equal(err.where, "v.json:/numbers_of");
     assert_int_not_equal(parse(NUMBERS_OF("\"companion\"", ""), &r, &err), PLAIT_OK);
-    assert_string_equal(err.message,
-                        "expected no reference, since another profile refers to this one");
+    assert_string_equal(
+        err.message,
+        "expected no reference to a profile, since another profile refers to this one, "
+        "found a reference");
 }
 
 /* Kernels and factors are those of megatron: only the plan's grad_sync differs. */

@@ -77,7 +77,7 @@ static plait_status read_peaks(const json_cursor *at, const accelerator_family *
     PLAIT_TRY(fields_read(&block, peak_fields, NULL, out, err));
     if (peak[PLAIT_BF16] == 0.0 && peak[PLAIT_FP16] == 0.0)
         return json_fail_key(&block, "bf16", PLAIT_ERROR_SCHEMA, err,
-                             "expected a rate for bf16 or fp16, found nothing");
+                             "expected the peak of bf16 or fp16, found neither");
     out->fp16_only = peak[PLAIT_BF16] == 0.0;
     if (out->fp16_only)
         peak[PLAIT_BF16] = peak[PLAIT_FP16];

@@ -130,8 +130,8 @@ static plait_status read_block(const json_cursor *at, const char *key, const fie
         if (file->shared == NULL)
             return json_fail_key(
                 &block, "from", PLAIT_ERROR_SCHEMA, err,
-                "expected numbers, since all families inherit from this file, found a "
-                "reference to a family");
+                "expected numbers, found a reference to a family; this file cannot "
+                "refer to one, since all families inherit from it");
         if (file->chain == MAX_CHAIN)
             return json_fail_key(&block, "from", PLAIT_ERROR_RANGE, err,
                                  "expected numbers, found a chain of more than %d families",

@@ -97,8 +97,9 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena,
             return json_fail_key(&level, "in_network_reduction", PLAIT_ERROR_RANGE, err,
                                  "expected at most 2, found %g", read->in_network);
         if (read->scattered > 0.0 && !between)
-            return json_fail_key(&level, "scattered", PLAIT_ERROR_SCHEMA, err,
-                                 "expected this key only in a level between two others");
+            return json_fail_key(
+                &level, "scattered", PLAIT_ERROR_SCHEMA, err,
+                "expected this key only in a level that is neither the first nor the last");
         if (read->in_network > 0.0 && (level.index == 0 || read->kind != PLAIT_LEVEL_SWITCH))
             return json_fail_key(&level, "in_network_reduction", PLAIT_ERROR_SCHEMA, err,
                                  "expected this key only in a switch level above the first level");
@@ -211,8 +212,9 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
                          PLAIT_MAX_NODE_GROUPS, json_count(list));
     for (bool more = json_first(list, &group); more; more = json_next(&group)) {
         if (group.index > 0 && out->group[group.index - 1].nodes == 0)
-            return json_fail(&group, PLAIT_ERROR_RANGE, err,
-                             "expected no group after a group without \"nodes\"");
+            return json_fail(
+                &group, PLAIT_ERROR_RANGE, err,
+                "expected a group without \"nodes\" to be the last, found another group after it");
         PLAIT_TRY(json_keys_among(&group, keys, err));
         PLAIT_TRY(read_group(&group, arena, &out->group[group.index], err));
 

@@ -90,7 +90,7 @@ static plait_status make_hypercube(const json_cursor *at, int below, plait_level
     if (units < 2 || units > most || (units & (units - 1)) != 0)
         return json_fail_key(
             at, "gpus", PLAIT_ERROR_RANGE, err,
-            "expected a power of two from 2 to %d as the number of units of %d GPUs, found %d",
+            "expected 2 to %d units of %d GPUs, and a power of two in a hypercube, found %d units",
             most, below, units);
     for (int a = 0; units > 1; a++, units /= 2)
         level->side[a] = 2;

@@ -66,7 +66,7 @@ static plait_status parse_rate(const char *text, const char *option, const char 
     const char *const digits = option + strlen(name);
 
     if (*gbps > 0.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected %s once, found \"%s\" too", name,
+        return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected %s once, found also \"%s\"", name,
                           option);
     if (!text_parse_number(digits, gbps) || *gbps < 1e-3 || *gbps > 1e6)
         return plait_fail(err, PLAIT_ERROR_RANGE, text,

@@ -35,7 +35,7 @@ static const struct data_kind {
     const char *lists; /* command that lists the names; NULL: the message lists them */
 } kinds[PLAIT_DATA_KINDS] = {
     [PLAIT_DATA_MODELS] = {"models", "the name of a model or a path", "plait models"},
-    [PLAIT_DATA_CLUSTERS] = {"clusters", "a cluster, a path or ACCELERATOR:NODESxGPUS",
+    [PLAIT_DATA_CLUSTERS] = {"clusters", "the name of a cluster, a path or ACCELERATOR:NODESxGPUS",
                              "plait clusters"},
     [PLAIT_DATA_ACCELERATORS] = {"clusters/accelerators", "the name of an accelerator",
                                  "plait clusters"},
@@ -240,7 +240,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
 /* ---- finding one ---- */
 
 plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena *arena,
-                               plait_error *err)
+                             plait_error *err)
 {
     const char *roots[ROOTS];
     text_builder tried;
@@ -252,7 +252,7 @@ plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena
             text_append_printf(&tried, "%s%s", tried.length > 0 ? ", " : "", roots[i]);
     return plait_fail(
         err, PLAIT_ERROR_RANGE, name,
-        "expected data: set PLAIT_DATA to the folder that contains %s; found none in %s",
+        "expected the data files: set PLAIT_DATA to the folder that contains %s, found none in %s",
         kinds[kind].folder, text_builder_finish(&tried, NULL));
 }
 

@@ -260,7 +260,7 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
         PLAIT_TRY(plait_check_allocated(list, err));
         *out = "";
         if (!hf->known)
-            *out = plait_arena_printf(hf->arena, "%s%s%s, read like llama; ignored keys: %s",
+            *out = plait_arena_printf(hf->arena, "%s%s%s, read as a llama model; ignored keys: %s",
                                       hf->class.type[0] != '\0' ? "unknown model type \""
                                                                 : "no model_type",
                                       hf->class.type, hf->class.type[0] != '\0' ? "\"" : "",
@@ -273,8 +273,8 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
     const char *const more = text_builder_finish(&keys.sizes, NULL);
     PLAIT_TRY(plait_check_allocated(more, err));
     return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
-                     "expected only supported size keys, found \"%.60s\"%s%s, which plait cannot "
-                     "price yet for %.40s",
+                     "expected only sizes that plait can price, found also \"%.60s\"%s%s, "
+                     "unsupported for %.40s",
                      keys.first.key, more[0] != '\0' ? ", " : "", more,
                      hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
 }

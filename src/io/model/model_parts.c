@@ -106,7 +106,7 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
             continue;
         if (found != NULL)
             return json_fail_key(kind, keys[m], PLAIT_ERROR_SCHEMA, err,
-                                 "expected one mixer, found %s and %s", found, keys[m]);
+                                 "expected one token mixer, found %s and %s", found, keys[m]);
         found = keys[m];
         out->mixer = (plait_mixer_kind)m;
     }
@@ -167,7 +167,7 @@ static plait_status read_moe(const json_cursor *at, plait_moe *out, plait_error 
                              out->capacity);
     if (out->padded && out->capacity <= 0.0)
         return json_fail_key(at, "padded", PLAIT_ERROR_RANGE, err,
-                             "expected a capacity to pad to, found none");
+                             "expected a capacity above 0, since padded is true, found none");
     PLAIT_TRY(model_check_topk(at, "topk", out->experts, out->topk, err));
     return model_check_groups(at, "groups", "group_topk", out, err);
 }

@@ -46,7 +46,7 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     PLAIT_TRY(json_word_optional(at, "like", file->kind_name, &like, err));
     if (like >= 0 && file->kind[like].opaque)
         return json_fail_key(at, "like", PLAIT_ERROR_SCHEMA, err,
-                             "expected a kind that is not opaque, found \"%s\"",
+                             "expected a kind of layer that is not opaque, found \"%s\"",
                              file->kind_name[like]);
     if (like >= 0)
         *out = file->kind[like];
@@ -55,7 +55,7 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     PLAIT_TRY(model_read_ffn(at, out, err));
     if (out->mixer == PLAIT_MIXER_NONE && out->ffn == PLAIT_FFN_NONE)
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
-                         "expected a mixer, a feed-forward part or both, found neither");
+                         "expected a token mixer, a feed-forward part or both, found neither");
 
     if (like < 0)
         out->norms = (out->mixer != PLAIT_MIXER_NONE) + (out->ffn != PLAIT_FFN_NONE);
@@ -71,12 +71,13 @@ static plait_status read_kinds(const json_cursor *root, model_file *file, plait_
     PLAIT_TRY(json_object(root, "kinds", &all, err));
     for (bool more = json_first(&all, &at); more; more = json_next(&at)) {
         if (kinds == PLAIT_MAX_LAYER_KINDS)
-            return json_fail(&at, PLAIT_ERROR_RANGE, err, "expected at most %d kinds, found more",
+            return json_fail(&at, PLAIT_ERROR_RANGE, err,
+                             "expected at most %d kinds of layer, found more",
                              PLAIT_MAX_LAYER_KINDS);
         for (int k = 0; k < kinds; k++)
             if (strcmp(file->kind_name[k], at.key) == 0)
                 return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
-                                 "expected each kind once, found \"%s\" twice", at.key);
+                                 "expected each kind of layer once, found \"%s\" twice", at.key);
         file->kind[kinds].name = plait_arena_text(file->arena, at.key);
         PLAIT_TRY(plait_check_allocated(file->kind[kinds].name, err));
         PLAIT_TRY(read_kind(&at, file, &file->kind[kinds], err));
@@ -84,7 +85,8 @@ static plait_status read_kinds(const json_cursor *root, model_file *file, plait_
         kinds++;
     }
     if (kinds == 0)
-        return json_fail(&all, PLAIT_ERROR_SCHEMA, err, "expected at least one kind, found none");
+        return json_fail(&all, PLAIT_ERROR_SCHEMA, err,
+                         "expected at least one kind of layer, found none");
     file->model->kinds = kinds;
     return PLAIT_OK;
 }
@@ -109,7 +111,7 @@ static plait_status append_pattern(const json_cursor *at, model_file *file, plai
     PLAIT_TRY(json_array(at, "pattern", &pattern, err));
     if (json_count(&pattern) == 0)
         return json_fail(&pattern, PLAIT_ERROR_SCHEMA, err,
-                         "expected at least one kind, found none");
+                         "expected at least one kind of layer, found none");
     for (bool more = json_first(&pattern, &entry); more; more = json_next(&entry)) {
         PLAIT_TRY(json_as_word(&entry, file->kind_name, &kind, err));
         PLAIT_TRY(append_layer(&entry, file, kind, err));
@@ -240,7 +242,8 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
         PLAIT_TRY(json_keys_among(&run, run_keys, err));
         PLAIT_TRY(json_int_optional(&run, "count", 1, PLAIT_MAX_LAYERS, &count, err));
         if (json_has(&run, "kind") == json_has(&run, "pattern"))
-            return json_fail(&run, PLAIT_ERROR_SCHEMA, err, "expected kind or pattern, found %s",
+            return json_fail(&run, PLAIT_ERROR_SCHEMA, err,
+                             "expected either \"kind\" or \"pattern\", found %s",
                              json_has(&run, "kind") ? "both" : "neither");
         if (json_has(&run, "kind"))
             PLAIT_TRY(json_word(&run, "kind", file.kind_name, &kind, err));

@@ -153,8 +153,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
             out->against = r;
     if (against != NULL && out->against < 0)
         return json_fail_key(at, "against", PLAIT_ERROR_RANGE, err,
-                             "expected the name of a row before this one, found \"%.60s\"",
-                             against);
+                             "expected the name of an earlier row, found \"%.60s\"", against);
     if (out->against < 0 && isfinite(out->published[CASE_speedup_percent]))
         return json_fail_key(at, "against", PLAIT_ERROR_SCHEMA, err,
                              "expected the row that speedup_percent compares with, found none");
@@ -213,7 +212,8 @@ plait_status cases_find(const char *name, plait_arena *arena, case_study *out, p
         (strncmp(file, out->name, length) == 0 && strcmp(file + length, ".json") == 0))
         return PLAIT_OK;
     return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
-                      "/name: expected the name of the file, found \"%s\"", out->name);
+                      "/name: expected the name of the file without .json, found \"%s\"",
+                      out->name);
 }
 
 plait_status cases_parse(const char *text, size_t length, const char *name, plait_arena *arena,

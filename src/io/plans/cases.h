@@ -16,8 +16,8 @@ typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_
 #define CASE_FIGURE_LIST(X)                                                                        \
     X(step_s, "step", CASE_SECONDS)                                                                \
     X(tokens_per_s_per_gpu, "tokens/s/GPU", CASE_COUNT)                                            \
-    X(model_tflops_per_gpu, "TFLOP/s a GPU", CASE_COUNT)                                           \
-    X(hardware_tflops_per_gpu, "hardware TFLOP/s a GPU", CASE_COUNT)                               \
+    X(model_tflops_per_gpu, "TFLOP/s per GPU", CASE_COUNT)                                         \
+    X(hardware_tflops_per_gpu, "hardware TFLOP/s per GPU", CASE_COUNT)                             \
     X(mfu_percent, "MFU", CASE_PERCENT)                                                            \
     X(hfu_percent, "HFU", CASE_PERCENT)                                                            \
     X(memory_gib, "memory", CASE_GIB)                                                              \

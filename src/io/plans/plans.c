@@ -303,8 +303,8 @@ static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *p
             return PLAIT_OK;
         last = found > last ? found : last;
     }
-    return json_fail(plans, PLAIT_ERROR_RANGE, err, "expected a rank from 1 to %d, found %d", last,
-                     rank);
+    return json_fail(plans, PLAIT_ERROR_RANGE, err, "expected a plan number from 1 to %d, found %d",
+                     last, rank);
 }
 
 typedef struct plan_choice {
@@ -354,7 +354,7 @@ static plait_status cut_rank(char *path, int *rank, plait_error *err)
         return PLAIT_OK;
     if (access(path, F_OK) == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, path,
-                          "expected a rank of at least 1, found \"%.60s\"", colon + 1);
+                          "expected a plan number of at least 1, found \"%.60s\"", colon + 1);
     *colon = ':';
     return PLAIT_OK;
 }

@@ -52,13 +52,14 @@ static plait_status read_chunks(const json_cursor *stage, const rank_place *rank
         if (json_count(&layers) != 2)
             return json_fail(
                 &layers, PLAIT_ERROR_SCHEMA, err,
-                "expected the first layer and the one after the last, found %zu numbers",
+                "expected two numbers, the first layer and the layer after the last, found %zu",
                 json_count(&layers));
         for (bool some = json_first(&layers, &end); some; some = json_next(&end))
             PLAIT_TRY(json_as_int(&end, 0, PLAIT_MAX_LAYERS, ends[end.index], err));
         if (one->last < one->first)
             return json_fail(&layers, PLAIT_ERROR_RANGE, err,
-                             "expected a range of layers, found %d to %d", one->first, one->last);
+                             "expected an end that is not below the first layer, found %d to %d",
+                             one->first, one->last);
         PLAIT_TRY(json_bool_optional(&at, "embedding", &one->embedding, err));
         PLAIT_TRY(json_bool_optional(&at, "loss", &one->loss, err));
         PLAIT_TRY(json_int_optional(&at, "mtp", 0, PLAIT_MAX_LAYERS, &one->mtp, err));
@@ -119,7 +120,7 @@ static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait
         if (json_is_array(&at)) {
             if (json_count(&at) != 2)
                 return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
-                                 "expected a %s and a number of layers, found %zu elements",
+                                 "expected two elements, a %s and a number of layers, found %zu",
                                  words ? "choice" : "number", json_count(&at));
             (void)json_first(&at, &value);
             length = value;

@@ -124,7 +124,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
         more = json_next(&at);
     if (!more)
         return json_fail(&plans, PLAIT_ERROR_RANGE, err,
-                         "expected a plan of rank %d, found %zu plans", answer->rank,
+                         "expected at least %d deployments, found %zu", answer->rank,
                          json_count(&plans));
     return read_plan(&at, arena, &answer->plan, err);
 }

@@ -153,7 +153,7 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
                                  : json_int(at, row->name, row->low, row->high, out, err));
     if ((can->takes[key] >> *out & 1u) == 0)
         return json_fail_key(at, row->name, PLAIT_ERROR_RANGE, err,
-                             "expected a value from /can/%s, found another", row->limit_name);
+                             "expected a value that /can/%s lists, found another", row->limit_name);
     return PLAIT_OK;
 }
 

@@ -149,14 +149,16 @@ plait_status runtime_read_capabilities(const json_cursor *at, plait_capabilities
     PLAIT_TRY(read_mask(at, "precision", plait_precision_name, 0, &out->precision, err));
     PLAIT_TRY(json_array_optional(at, "module_sets", &list, err));
     if (json_count(&list) > PLAIT_MAX_MODULE_SETS)
-        return json_fail(&list, PLAIT_ERROR_RANGE, err, "expected at most %d sets, found %zu",
-                         PLAIT_MAX_MODULE_SETS, json_count(&list));
+        return json_fail(&list, PLAIT_ERROR_RANGE, err,
+                         "expected at most %d sets of modules, found %zu", PLAIT_MAX_MODULE_SETS,
+                         json_count(&list));
     for (bool more = json_first(&list, &element); more; more = json_next(&element))
         PLAIT_TRY(read_module_set(&element, &out->module_set[element.index], err));
     out->module_sets = (int)json_count(&list);
     if ((out->takes[PLAIT_KEY_RECOMPUTE] & 1u << PLAIT_RECOMPUTE_MODULES) != 0 &&
         out->module_sets == 0)
-        return json_fail_key(at, "module_sets", PLAIT_ERROR_RANGE, err,
-                             "expected at least one set, since recompute has modules, found none");
+        return json_fail_key(
+            at, "module_sets", PLAIT_ERROR_RANGE, err,
+            "expected at least one set of modules, since recompute has modules, found none");
     return PLAIT_OK;
 }

@@ -220,8 +220,9 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
         PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, variant_name, arena, &path, err));
         PLAIT_TRY(plait_runtime_load(path, arena, out, err));
         if (!text_equal(out->name, variant_name))
-            return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected the name %.80s, found %.80s",
-                              variant_name, out->name);
+            return plait_fail(err, PLAIT_ERROR_RANGE, path,
+                              "expected a profile with the name %.80s, found %.80s", variant_name,
+                              out->name);
     }
     out->name = name;
     out->software = software;
@@ -287,7 +288,8 @@ static plait_status read_whole(const json_cursor *root, plait_arena *arena, void
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (json_has(root, keys[i]))
             return json_fail_key(root, keys[i], PLAIT_ERROR_RANGE, err,
-                                 "expected no reference, since another profile refers to this one");
+                                 "expected no reference to a profile, since another profile refers "
+                                 "to this one, found a reference");
     return runtime_read(root, arena, out, err);
 }
 

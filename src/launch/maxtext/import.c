@@ -47,7 +47,7 @@ static plait_status read_axis(const config_reader *in, const char *part, const c
     PLAIT_TRY(maxtext_int(in->yaml, key, 1, RANKS, 1, &more, err));
     if (more > 1 && (*out < 0 || *out > RANKS / more))
         return yaml_expected(in->yaml, yaml_find(in->yaml, key),
-                             "1, since the axis that it multiplies is -1 or too large", err);
+                             "1, since this key multiplies an axis that is -1 or too large", err);
     *out *= more > 1 ? more : 1;
     return PLAIT_OK;
 }
@@ -148,7 +148,7 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
         const bool over_data = maxtext_is_on(in->yaml, "shard_optimizer_over_data");
         if (over_data && shards > 1)
             import_warn(in->warnings,
-                        "optimizer states sharded over more ranks than the weights are "
+                        "the optimizer state, sharded over more ranks than the weights, is "
                         "priced as sharded like the weights");
         if (shards > 1 || (mesh->data == 1 && !over_data)) {
             import_set_key(in->out, PLAIT_KEY_ZERO, 3);

@@ -204,7 +204,7 @@ static const char *config_text(const plait_launch *launch, plait_arena *arena)
     char batch[TEXT_NUMBER_SIZE];
 
     text_append_printf(&out,
-                       "\n# batch: %d sequences a step\n"
+                       "\n# batch: %d sequences per step\n"
                        "per_device_batch_size: %s\n"
                        "gradient_accumulation_steps: %d\n"
                        "max_target_length: %d\n",

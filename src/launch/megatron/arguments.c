@@ -228,8 +228,8 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
         if (row->since > args->core && !row->optional && !row->placeholder &&
             has_value(row, args) && !megatron_argument_same(row, args, &absent))
             return plait_fail(err, PLAIT_ERROR_RANGE, "runtime",
-                              "expected arguments of Megatron Core 0.%d, found that the plan or "
-                              "model needs %s, which 0.%d introduced",
+                              "expected arguments of Megatron Core 0.%d, but the plan or model "
+                              "needs %s, which 0.%d introduced",
                               args->core, row->name, row->since);
     return PLAIT_OK;
 }

@@ -200,7 +200,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         text_append_printf(&text, "%s%d", s > 0 ? ", " : "", chunk->last - chunk->first);
     }
     text_append(&text,
-                "]  # per stage; the first also has the embedding, the last norm and head\n");
+                "]  # by stage; the first also has the embedding, the last also norm and head\n");
     text_append(&text, "LAYER = \"transformer\"  # pattern for the class name of a layer\n\n");
     text_append(&text, launch_partition_py.text);
     PLAIT_TRY(folder_add(out, "partition.py", text_builder_finish(&text, NULL), false, err));

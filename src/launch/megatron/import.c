@@ -299,7 +299,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
             import_warn(
                 in->warnings,
                 "routing is natural (no --moe-router-force-load-balancing), which widens the "
-                "band of the step time; give its imbalance with --imbalance");
+                "band of the step time; give the expert imbalance with --imbalance");
         }
     }
     import_list list = {in->warnings, "options that the price ignores", false};

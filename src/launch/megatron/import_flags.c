@@ -161,9 +161,9 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     const shell_words *const script = &in->flags->script;
     if (in->flags->doubtful)
         import_warn(in->warnings,
-                    "a value from outside the file decides whether the script reaches its launch");
+                    "a value from outside the file decides whether the script starts training");
     if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
-        import_warn(in->warnings, "the script exits before its launch");
+        import_warn(in->warnings, "the script exits before it starts training");
     if (in->flags->launch >= 0) {
         // one launch of several is read; launches after `exit` do not count
         const shell_command *const taken = &script->command[in->flags->launch];
@@ -172,8 +172,9 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
             launches += has_training_options(in, c) && (taken->ended || !script->command[c].ended);
         if (launches >= 2) {
             import_warn(in->warnings, "the script has ");
-            text_append_printf(in->warnings, "%d launches; the one on line %d is read", launches,
-                               taken->line);
+            text_append_printf(in->warnings,
+                               "%d commands that start training; the one on line %d is read",
+                               launches, taken->line);
         }
     }
     if (script->sourced != NULL) {
@@ -182,6 +183,7 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     }
     if (script->instead == NULL)
         return;
-    import_warn(in->warnings, "no command starts training; options are read from the value of ");
+    import_warn(in->warnings,
+                "no command of the script starts training; options are read from the value of ");
     text_append(in->warnings, script->instead);
 }

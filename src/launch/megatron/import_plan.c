@@ -168,7 +168,7 @@ static plait_status complete_first_last(int first, int last, const plait_model *
                                     : MEGATRON_NAME(decoder_last_pipeline_num_layers),
                           err,
                           "expected the other %d stages to share the rest of %d layers evenly, "
-                          "found %d layers on this one",
+                          "found %d layers on this stage",
                           d->pp - 1, model->layers, first + last);
     d->split = first > 0 ? split_first_and_last(first, rest / (d->pp - 1))
                          : split_first_and_last(rest / (d->pp - 1), last);
@@ -262,10 +262,10 @@ static plait_status check_overlap(const plan_reader *in, plait_error *err)
     if (flag == NULL || flags_is_off(in->flags, flag) || in->out->degrees.vpp == 1 ||
         in->out->degrees.pp != 2)
         return PLAIT_OK;
-    return flags_fail(
-        in->flags, flag->name, err,
-        "expected more than 2 stages if their messages do not overlap, found 2 with %d chunks each",
-        in->out->degrees.vpp);
+    return flags_fail(in->flags, flag->name, err,
+                      "expected more than 2 stages without overlap of their messages, found 2 with "
+                      "%d chunks each",
+                      in->out->degrees.vpp);
 }
 
 /*

@@ -80,7 +80,7 @@ plait_status megatron_translate_swift(launch_flags *flags, text_builder *warning
     if (half && flags_last(flags, "fp16") == NULL)
         PLAIT_TRY(flags_add(flags, "fp16", "true", err));
     if (!is_on(flags, "packing"))
-        import_warn(warnings, "without --packing true samples differ in length; all are priced "
+        import_warn(warnings, "samples differ in length without --packing true; all are priced "
                               "with --max_length tokens");
     return add_defaults(flags, swift_defaults, err);
 }
@@ -115,7 +115,7 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
     if (known || text_equal(config, "sft_trainer.yaml"))
         return add_defaults(flags, known ? pretraining : tuning, err);
     import_warn(warnings,
-                "the module's config is another file; its values are treated as not given");
+                "the module's config is in another file, whose values are treated as not given");
     return PLAIT_OK;
 }
 

@@ -85,7 +85,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
     }
     text_append_printf(out,
                        "]\nMICROBATCHES = %d\nMICROBATCH = %d  # sequences\nSEQUENCE = %d\n"
-                       "RESHARD = %s  # of parameters after forward: ZeRO-%d\n"
+                       "RESHARD = %s  # reshard parameters after forward: ZeRO-%d\n"
                        "HIDDEN, VOCAB = %d, %d\n",
                        plait_degrees_microbatches(d, problem->job.gbs), d->mbs, problem->job.seq,
                        d->zero == 3 ? "True" : "False", d->zero, problem->model->hidden,

@@ -82,7 +82,7 @@ const char *serving_head(const serving_role *role, const char *what)
         role->arena,
         "# %s\n"
         "# %s on %s: %d %s worker%s of tp %d, pp %d, ep %d, dp_attention %d; weights %s, cache %s\n"
-        "# for requests of %.0f tokens in and %.0f out on average\n"
+        "# for requests of %.0f input and %.0f output tokens on average\n"
         "# To edit: the checkpoint, the longest request, hosts and ports.\n%s",
         what, model, cluster, role->workers, role->name, role->workers == 1 ? "" : "s",
         role->worker.tp, role->worker.pp, role->worker.ep, role->worker.dp_attention,
@@ -160,10 +160,10 @@ static plait_status add_unit(const serving_role *role, const serving_engine *eng
                              plait_launch_folder *out, plait_error *err)
 {
     const char *head = serving_head(
-        role, plait_arena_printf(
-                  role->arena,
-                  "%s@.service - systemctl start %s@0 ... %s@%d; edit the folder of the scripts",
-                  role->name, role->name, role->name, role->workers - 1));
+        role, plait_arena_printf(role->arena,
+                                 "%s@.service - systemctl start %s@0 ... %s@%d; edit the folder of "
+                                 "the scripts in ExecStart",
+                                 role->name, role->name, role->name, role->workers - 1));
     // the model's name with each % doubled, since % begins a specifier in a systemd unit
     const char *const name = text_plain(role->arena, role->launch->model->name);
     text_builder text;
@@ -404,7 +404,7 @@ static plait_status check_launch(const plait_serve_launch *launch, plait_engine_
     if (launch->container != NULL && !is_word(launch->container))
         return plait_fail(
             err, PLAIT_ERROR_RANGE, "container",
-            "expected the name of an image with only letters, digits and ._-/:@+, found "
+            "expected the name of an image to have only letters, digits and ._-/:@+, found "
             "\"%.80s\"",
             launch->container);
     if (launch->load.draft > 0 && launch->model->mtp_layers == 0)

@@ -102,8 +102,8 @@ const serving_engine serving_trtllm = {
     .dynamo_program = "python3 -m dynamo.trtllm --model-path",
     .image = "nvcr.io/nvidia/tensorrt-llm/release:latest",
     .dynamo_image = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:latest",
-    .prelude = "# On several nodes start this once per GPU, with srun --mpi=pmix and "
-               "trtllm-llmapi-launch.\n",
+    .prelude = "# On several nodes start this command once per GPU, with srun --mpi=pmix "
+               "and trtllm-llmapi-launch.\n",
     .args = add_served,
     .config = engine_config,
     .dynamo_args = add_dynamo,

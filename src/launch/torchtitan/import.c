@@ -222,7 +222,7 @@ static void warn_of_others(titan_reading *in)
     if (exchange != NULL && strcmp(exchange, "alltoall") == 0)
         import_warn(in->warnings, "context parallelism with alltoall is priced as with allgather");
     if (dispatcher != NULL && strcmp(dispatcher, "standard") != 0)
-        import_warn(in->warnings, "the token dispatcher is priced as the standard one");
+        import_warn(in->warnings, "the token dispatcher is priced as the standard dispatcher");
     if (titan_switch_of(in, "training.disable_cuda_graphs") == 0)
         import_warn(in->warnings, "CUDA graphs are not priced");
     if (titan_find(in, "several") != NULL)

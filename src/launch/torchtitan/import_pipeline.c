@@ -183,8 +183,8 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
             return PLAIT_OK;
         return plait_fail(
             err, PLAIT_ERROR_RANGE, in->name,
-            "expected arguments that assign layers to stages, found that only recipe.py "
-            "does: import recipe.py of the same folder");
+            "expected arguments that assign layers to stages, but only recipe.py does so: "
+            "import recipe.py from the same folder");
     }
     titan_parts *const out = &parts;
     const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");

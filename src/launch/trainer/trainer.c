@@ -46,7 +46,7 @@ static const char *script_notes(const plait_launch *launch, const training_place
     training_append_edits(problem, places, &out);
     text_append_printf(
         &out,
-        "# The config has no keys for these settings; the training script has to make them:\n"
+        "# The config has no keys for these settings; the training script must set them:\n"
         "#   model          %d layers, hidden %d, vocabulary %d\n"
         "#   sequences      %d tokens each, %d per microbatch and GPU\n"
         "#   attention      %s (attn_implementation=\"%s\")\n",
@@ -80,7 +80,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 static const char *deepspeed_notes(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "set in the training script, as are length and checkpoints",
+        .data = "the training script sets it, and also the number of steps and the checkpoints",
         .values = "ds_config.json: optimizer, scheduler, gradient_clipping",
         .cluster = true,
     };
@@ -202,8 +202,8 @@ static bool reduces_each_microbatch(const plait_launch *launch)
 static const char *accelerate_notes(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
-        .data = "set in the training script, as are length and checkpoints",
-        .values = "set in the training script, as below",
+        .data = "the training script sets it, and also the number of steps and the checkpoints",
+        .values = "the training script sets them to the values below",
         .cluster = true,
     };
     const launch_training t = training_of(launch->problem);

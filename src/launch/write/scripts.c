@@ -51,7 +51,7 @@ static const char *expectation_of(const plait_launch *launch, plait_arena *arena
     if (risk == NULL || band == NULL)
         return NULL;
     return plait_arena_printf(arena,
-                              "expected: %.4g s a step%s, %.1f of %.1f GiB on the fullest GPU%s",
+                              "predicted: %.4g s per step%s, %.1f of %.1f GiB on the fullest GPU%s",
                               cost->step_s, band, gib, capacity, risk);
 }
 
@@ -230,9 +230,10 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
                       "export HEAD=${hosts%%$'\\n'*}\n");
     // pyxis starts containers, and mounts only the folders that it is given
     if (launch->container == NULL) {
-        text_append(&out, "# No container: the nodes need the software; `plait launch --container "
-                          "IMAGE` sets one.\n"
-                          "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
+        text_append(&out,
+                    "# No container is set: the nodes need the software; `plait launch --container "
+                    "IMAGE` sets one.\n"
+                    "srun --kill-on-bad-exit=1 \"$SLURM_SUBMIT_DIR/run.sh\"\n");
     } else {
         const char *const image = image_with('#', launch->container, out.arena);
 

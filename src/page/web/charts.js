@@ -177,9 +177,9 @@ const charts = {
             x: quantity("usd", "US dollars", {...within, axis: {format: "~s"}}),
             y: quantity("days", "days", {scale: {type: "log", padding: 12}}),
             color: named("cluster", "cluster"),
-            shape: named("front", "on the front"),
+            shape: named("front", "Pareto-optimal"),
             tooltip: [tip("cluster", "cluster"), tip("gpus", "GPUs", "d"), tip("days", "days", ".1f"),
-                      tip("usd", "USD", ".3~s"), tip("front", "on the front")],
+                      tip("usd", "USD", ".3~s"), tip("front", "Pareto-optimal")],
         },
     }),
 
@@ -216,7 +216,7 @@ const charts = {
     }),
 
     serve_front: (rows) => {
-        const x = quantity("ms", "time per further token (TPOT), ms", {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g"}});
+        const x = quantity("ms", "time per output token (TPOT), ms", {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g"}});
         const y = quantity("out_tok_s_gpu", "output tokens/s per GPU", atZero);
         return {
             transform: [calculate("ms", "datum.tpot_s * 1000")],
@@ -236,7 +236,7 @@ const charts = {
     serve_ttft: (rows) => overRate(rows, ["ttft_s", "ttft_p99_s"], "ttft_bound_s", "time to the first token (TTFT), ms",
                                    {ttft_s: "mean", ttft_p99_s: "p99"}),
 
-    serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per further token (TPOT), ms", {tpot_s: "mean"}),
+    serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per output token (TPOT), ms", {tpot_s: "mean"}),
 
     /* Nodes of each hour, spares on top. */
     fleet_nodes: () => ({
