@@ -118,7 +118,7 @@ static void add_data(limits_of *of)
         return;
     add(of, (plait_comm_limit){
                 .parallelism = d->zero == 3 ? "FSDP" : "DP",
-                .counts = d->zero < 2 ? "tokens per GPU" : "tokens per GPU, microbatch",
+                .counts = d->zero < 2 ? "tokens a GPU" : "tokens a GPU, a microbatch",
                 .equation = "C.126",
                 .ranks = group.ranks,
                 .value = data_tokens(of),
@@ -138,7 +138,7 @@ static void add_expert_data(limits_of *of)
         return;
     add(of, (plait_comm_limit){
                 .parallelism = d->zero == 3 ? "FSDP of experts" : "DP of experts",
-                .counts = d->zero < 2 ? "tokens per GPU" : "tokens per GPU, microbatch",
+                .counts = d->zero < 2 ? "tokens a GPU" : "tokens a GPU, a microbatch",
                 .equation = "C.126",
                 .ranks = group.ranks,
                 .value = data_tokens(of),
@@ -160,7 +160,7 @@ static void add_tensor(limits_of *of)
     const double tokens = tokens_of(of, group);
     add(of, (plait_comm_limit){
                 .parallelism = "TP",
-                .counts = "width per rank",
+                .counts = "width a rank",
                 .equation = "C.127",
                 .ranks = d->tp,
                 .value = of->tensor_width / d->tp,
@@ -170,7 +170,7 @@ static void add_tensor(limits_of *of)
         return;
     add(of, (plait_comm_limit){
                 .parallelism = "DP x TP, best split",
-                .counts = d->zero < 2 ? "tokens per GPU" : "tokens per GPU, microbatch",
+                .counts = d->zero < 2 ? "tokens a GPU" : "tokens a GPU, a microbatch",
                 .equation = "C.128",
                 .ranks = d->dp * d->cp * d->tp,
                 .value = data_tokens(of),
@@ -248,7 +248,7 @@ static void add_pipeline(limits_of *of)
         of->flops_per_s,
         neighbour_bytes_per_s(of->problem->cluster, plait_group_of(d, PLAIT_AXIS_PP)));
     add(of, (plait_comm_limit){.parallelism = "PP",
-                               .counts = "layers per chunk",
+                               .counts = "layers of a chunk",
                                .equation = "C.131",
                                .ranks = d->pp,
                                .value = (double)of->problem->model->layers / (d->pp * d->vpp),
@@ -272,7 +272,7 @@ static void add_ring(limits_of *of)
         of->flops_per_s,
         neighbour_bytes_per_s(of->problem->cluster, plait_group_of(d, PLAIT_AXIS_CP)));
     add(of, (plait_comm_limit){.parallelism = "CP",
-                               .counts = "sequence tokens per rank",
+                               .counts = "tokens of a sequence a rank",
                                .equation = "C.132",
                                .ranks = d->cp,
                                .value = (double)of->problem->job.seq / d->cp,
