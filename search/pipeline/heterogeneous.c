@@ -167,11 +167,11 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
         hetero_keep(q, &plan, hetero_weight(q, 1u << g) * result.plan[i].price.step_s);
     }
     q->closest_open = q->closest_open || (result.has_closest && !result.closest_proven);
-    const double lacks_bytes =
+    const double missing_bytes =
         result.closest.price.peak_bytes - plait_capacity_bytes(&problem, problem.risk);
-    if (!result.has_closest || lacks_bytes >= q->lacks_bytes)
+    if (!result.has_closest || missing_bytes >= q->missing_bytes)
         return PLAIT_OK;
-    q->lacks_bytes = lacks_bytes;
+    q->missing_bytes = missing_bytes;
     q->closest = result.closest.plan;
     return on_group(&q->closest, g, q->arena, err);
 }
@@ -236,7 +236,7 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
                                  .min_memory = true};
     plait_plan plan = q->closest;
 
-    min_memory.lacks_bytes = q->lacks_bytes;
+    min_memory.missing_bytes = q->missing_bytes;
     min_memory.ranges = q->ranges;
     min_memory.range = q->range;
     bool any = true;
@@ -244,7 +244,7 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
         PLAIT_TRY(make_space(&min_memory, n, &any, err));
         PLAIT_TRY(hetero_closest(&min_memory, &plan, err));
     }
-    result->has_closest = min_memory.lacks_bytes < HUGE_VAL;
+    result->has_closest = min_memory.missing_bytes < HUGE_VAL;
     result->closest_proven = !q->closest_open;
     if (!result->has_closest)
         return result->points > 0 ? PLAIT_OK : fail_illegal(q, err);
@@ -334,7 +334,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
                           .arena = arena,
                           .scratch = plait_arena_new(),
                           .top = options->top,
-                          .lacks_bytes = HUGE_VAL,
+                          .missing_bytes = HUGE_VAL,
                           .must = must};
     const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
     plait_arena_free(q->scratch);

@@ -148,7 +148,7 @@ typedef struct hetero_problem {
     int64_t listed;     /* number of group choices listed */
     int64_t solved;     /* number of group choices with a bound below the limit */
     double
-        lacks_bytes; /* bytes by which `closest` exceeds memory; infinite: closest is not valid */
+        missing_bytes; /* bytes by which `closest` exceeds memory; infinite: closest is not valid */
     plait_plan closest; /* closest plan of a single group */
     bool closest_open;  /* true if some group's closest plan is not proven */
     const char
@@ -332,7 +332,7 @@ PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, int64_t *b
 
 // heterogeneous_closest.c
 /**
- * Finds the plan over several groups that exceeds memory least, if by less than q->lacks_bytes.
+ * Finds the plan over several groups that exceeds memory least, if by less than q->missing_bytes.
  * Requires q->min_memory.
  */
 PLAIT_MUST_CHECK plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *err);

@@ -33,8 +33,9 @@ typedef struct min_memory_search {
  * Returns the bytes that layers [first, last) lack on their nodes, negative if they fit, and sets
  * *recompute to the recomputation that needs least.
  */
-static double lack_of_stage(min_memory_search *search, group_degrees *choice, hetero_place place,
-                            int in_flight, int first, int last, int *recompute)
+static double stage_missing_bytes(min_memory_search *search, group_degrees *choice,
+                                  hetero_place place, int in_flight, int first, int last,
+                                  int *recompute)
 {
     hetero_problem *q = search->q;
     const size_t recomputes = (size_t)q->space.recomputes;
@@ -74,8 +75,8 @@ static double lack_of_stage(min_memory_search *search, group_degrees *choice, he
 // ---- one order -----------------------------------------------------------------------------
 
 /* Fills the tables of S.69 for an order, [stages + 1][layers + 1]. */
-static void fill_lacks(min_memory_search *search, const group_order *order, double *lack,
-                       short *next)
+static void fill_missing_bytes(min_memory_search *search, const group_order *order, double *lack,
+                               short *next)
 {
     const int layers = search->q->problem->model->layers, stages = order->set->shape.stages;
 
@@ -88,9 +89,9 @@ static void fill_lacks(min_memory_search *search, const group_order *order, doub
                 *least = HUGE_VAL;
                 for (int j = i + 1; j <= layers && (s > 0 || i == 0) && !search->failed; j++) {
                     int recompute;
-                    const double own =
-                        lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
-                                      hetero_in_flight(order->set, s), i, j, &recompute);
+                    const double own = stage_missing_bytes(
+                        search, order->run[r]->choice, hetero_place_of(order->set, s),
+                        hetero_in_flight(order->set, s), i, j, &recompute);
                     if (own >= search->best_bytes || own >= *least) // more layers lack more
                         break;
                     const double all = larger(own, lack[(s + 1) * (layers + 1) + j]);
@@ -114,7 +115,7 @@ static void try_order(min_memory_search *search, const group_order *order)
 
     search->failed = search->failed || !lack || !next;
     if (!search->failed)
-        fill_lacks(search, order, lack, next);
+        fill_missing_bytes(search, order, lack, next);
     if (!search->failed && lack[0] < search->best_bytes) {
         search->best_bytes = lack[0];
         search->of = *order->set;
@@ -124,8 +125,8 @@ static void try_order(min_memory_search *search, const group_order *order)
             for (int n = 0; n < order->run[r]->stages; n++, s++) {
                 const int j = next[s * side + i];
                 int recompute = 0;
-                lack_of_stage(search, order->run[r]->choice, hetero_place_of(order->set, s),
-                              hetero_in_flight(order->set, s), i, j, &recompute);
+                stage_missing_bytes(search, order->run[r]->choice, hetero_place_of(order->set, s),
+                                    hetero_in_flight(order->set, s), i, j, &recompute);
                 search->layout.last[s] = (short)j;
                 search->layout.recompute[s] = (unsigned char)recompute;
                 i = j;
@@ -140,7 +141,7 @@ static void try_order(min_memory_search *search, const group_order *order)
  * Returns whether the stages could hold all layers and lack less than the best known plan, if each
  * group were the last of its order.
  */
-static bool may_lack_less(min_memory_search *search, const group_choice *set)
+static bool may_exceed_less(min_memory_search *search, const group_choice *set)
 {
     const int layers = search->q->problem->model->layers;
     int held = 0, recompute;
@@ -152,8 +153,8 @@ static bool may_lack_less(min_memory_search *search, const group_choice *set)
             const int in_flight = k < set->shape.microbatches ? k : set->shape.microbatches;
             int l = 0;
             while (l < layers &&
-                   lack_of_stage(search, set->run[r]->choice, HETERO_MIDDLE, in_flight, 0, l + 1,
-                                 &recompute) < search->best_bytes)
+                   stage_missing_bytes(search, set->run[r]->choice, HETERO_MIDDLE, in_flight, 0,
+                                       l + 1, &recompute) < search->best_bytes)
                 l++;
             if (l == 0)
                 return false;
@@ -190,7 +191,7 @@ static void try_groups(min_memory_search *search, int g)
             order.run[i] = set->run[i];
         if (set->runs > 1 && set->shape.stages <= search->q->problem->model->layers &&
             limits_allow(search->q->options, PLAIT_KEY_PP, set->shape.stages) &&
-            may_lack_less(search, set))
+            may_exceed_less(search, set))
             try_orders(search, &order, 0);
         return;
     }
@@ -214,7 +215,7 @@ plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *er
     const size_t layers = (size_t)q->problem->model->layers;
     min_memory_search search = {
         .q = q,
-        .best_bytes = q->lacks_bytes,
+        .best_bytes = q->missing_bytes,
         .layout = {.last = plait_arena_alloc(q->arena, layers, sizeof(short)),
                    .recompute = plait_arena_alloc(q->arena, layers, 1)}};
 
@@ -227,7 +228,7 @@ plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *er
     }
     if (search.failed)
         return plait_fail_nomem(err);
-    q->lacks_bytes = search.best_bytes;
+    q->missing_bytes = search.best_bytes;
     return search.of.runs > 0 ? hetero_build_plan(q, &search.order, &search.layout, plan, err)
                               : PLAIT_OK;
 }

@@ -43,7 +43,7 @@ bool refine_may_layout(const search_run *run)
            (run->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_LAYOUT & 1u);
 }
 
-bool refine_asks_full_layers(const search_run *run)
+bool refine_requires_full_layers(const search_run *run)
 {
     for (int i = 0; i < run->options->limits; i++)
         if (run->options->limit[i].key == PLAIT_KEY_RECOMPUTE &&

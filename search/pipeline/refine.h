@@ -52,7 +52,7 @@ bool refine_is_open(const search_run *run, plait_key_id key);
 bool refine_may_layout(const search_run *run);
 
 /** Returns whether a limit requires recompute full:N, which no refinement supports. */
-bool refine_asks_full_layers(const search_run *run);
+bool refine_requires_full_layers(const search_run *run);
 
 /** Returns the named splits over pp stages. */
 const space_splits *refine_splits(const search_run *run, int pp);

@@ -161,7 +161,7 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
 
 static bool is_applicable(const search_run *run)
 {
-    return refine_ranks_steps(run) && refine_may_layout(run) && !refine_asks_full_layers(run) &&
+    return refine_ranks_steps(run) && refine_may_layout(run) && !refine_requires_full_layers(run) &&
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
