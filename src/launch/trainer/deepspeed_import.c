@@ -347,17 +347,14 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
     // compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps
     const int gpus = call != NULL ? call->gpus : 0;
-    const int known[] = {file.micro, file.steps, file.tp, file.pp, file.cp};
-    if (file.train == DEEPSPEED_OPEN && gpus > 0) {
-        for (int i = 0; i < 5; i++)
-            if (known[i] != DEEPSPEED_OPEN && known[i] <= PLAIT_MAX_GBS) {
-                const int ranks = saturating_mul(saturating_mul(file.tp, file.pp), file.cp);
-                if (ranks != 0 && gpus % ranks == 0) {
-                    const int64_t batch =
-                        (int64_t)saturating_mul(file.micro, file.steps) * (gpus / ranks);
-                    file.train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
-                }
-            }
+    const int sizes[] = {file.micro, file.steps, file.tp, file.pp, file.cp};
+    bool known = file.train == DEEPSPEED_OPEN && gpus > 0;
+    for (int i = 0; i < 5; i++)
+        known = known && sizes[i] != DEEPSPEED_OPEN && sizes[i] <= PLAIT_MAX_GBS;
+    const int ranks = known ? saturating_mul(saturating_mul(file.tp, file.pp), file.cp) : 0;
+    if (ranks != 0 && gpus % ranks == 0) {
+        const int64_t batch = (int64_t)saturating_mul(file.micro, file.steps) * (gpus / ranks);
+        file.train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
     }
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
