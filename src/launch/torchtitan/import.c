@@ -33,33 +33,32 @@ const char *titan_word_of(const titan_reading *in, const char *key)
     return word != NULL ? word : value;
 }
 
-plait_status titan_number_of(const titan_reading *in, const char *key, int64_t max, int64_t *out,
-                             plait_error *err)
+int64_t titan_number_of(titan_reading *in, const char *key, int64_t max)
 {
     const char *const value = titan_word_of(in, key);
     int64_t product = 1, next = 0;
 
-    *out = 0;
-    if (value == NULL)
-        return PLAIT_OK;
+    if (value == NULL || in->status != PLAIT_OK)
+        return 0;
     for (const char *at = value;; at++) {
         // one factor of 8 * 2_048; its digits may be in groups
         char digits[24] = "";
         size_t count = 0;
-        for (; **&at != '\0' && **&at != '*'; (at)++)
-            if (**&at != '_' && **&at != ' ' && count < sizeof digits - 1)
-                digits[count++] = **&at;
-        if ((!text_parse_int64(digits, -1, 1LL << 40, &next)) || next == 0 ||
-            next > max / product || (next < 0 && product > 1))
-            return plait_fail(err, PLAIT_ERROR_RANGE, in->name,
-                              "expected a number from 1 to %lld for %s, found '%.60s'",
-                              (long long)max, key, value);
+
+        for (; *at != '\0' && *at != '*'; at++)
+            if (*at != '_' && *at != ' ' && count < sizeof digits - 1)
+                digits[count++] = *at;
+        if (!text_parse_int64(digits, -1, 1LL << 40, &next) || next == 0 || next > max / product ||
+            (next < 0 && product > 1)) {
+            in->status = plait_fail(in->err, PLAIT_ERROR_RANGE, in->name,
+                                    "expected a number from 1 to %lld for %s, found '%.60s'",
+                                    (long long)max, key, value);
+            return 0;
+        }
         product *= next;
         if (*at == '\0')
-            break;
+            return product;
     }
-    *out = product;
-    return PLAIT_OK;
 }
 
 /* True or false; -1: not given. */
@@ -72,22 +71,24 @@ static int titan_switch_of(const titan_reading *in, const char *key)
     return strcmp(value, "True") == 0 || strcmp(value, "true") == 0;
 }
 
-plait_status titan_set(titan_reading *in, const char *key, const char *value, plait_error *err)
+void titan_set(titan_reading *in, const char *key, const char *value)
 {
     plait_error inner;
 
+    if (in->status != PLAIT_OK)
+        return;
     if (plait_degrees_set(&in->out->degrees, key, value, &inner) != PLAIT_OK)
-        return plait_fail(err, inner.status, in->name, "%s: %s", key, inner.message);
-    in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
-    return PLAIT_OK;
+        in->status = plait_fail(in->err, inner.status, in->name, "%s: %s", key, inner.message);
+    else
+        in->out->given |= PLAIT_KEY_BIT(plait_key_find(key));
 }
 
-plait_status titan_set_number(titan_reading *in, const char *key, int64_t value, plait_error *err)
+void titan_set_number(titan_reading *in, const char *key, int64_t value)
 {
     char text[24];
 
     snprintf(text, sizeof text, "%lld", (long long)value);
-    return titan_set(in, key, text, err);
+    titan_set(in, key, text);
 }
 
 bool titan_is_known(const titan_reading *in, const char *key)
@@ -98,23 +99,22 @@ bool titan_is_known(const titan_reading *in, const char *key)
 /* ---- the batch ---- */
 
 /* A batch in tokens consists of whole sequences of the longest context. */
-static plait_status take_tokens(titan_reading *in, plait_error *err)
+static void take_tokens(titan_reading *in)
 {
     const plait_degrees *const d = &in->out->degrees;
-    int64_t seq, tokens, step, microbatches;
+    const int64_t seq = titan_number_of(in, "training.max_context_length", INT_MAX);
+    const int64_t tokens =
+        titan_number_of(in, "training.num_tokens_per_microbatch_per_dp_rank", 1LL << 40);
+    int64_t step = titan_number_of(in, "training.num_tokens_per_train_step", 1LL << 40);
+    const int64_t microbatches = titan_number_of(in, "parallelism.num_pp_microbatches", 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, "training.max_context_length", INT_MAX, &seq, err));
-    PLAIT_TRY(titan_number_of(in, "training.num_tokens_per_microbatch_per_dp_rank", 1LL << 40,
-                              &tokens, err));
-    PLAIT_TRY(titan_number_of(in, "training.num_tokens_per_train_step", 1LL << 40, &step, err));
-    PLAIT_TRY(titan_number_of(in, "parallelism.num_pp_microbatches", 1 << 20, &microbatches, err));
     in->out->seq = (int)(seq > 0 ? seq : 0);
     if (seq <= 0 || tokens <= 0)
-        return PLAIT_OK;
+        return;
     if (tokens % seq != 0) {
         import_warn(in->warnings, "the tokens of a microbatch are not a multiple of "
                                   "max_context_length; mbs is left unset");
-        return PLAIT_OK;
+        return;
     }
     const int64_t flush = tokens * (d->pp > 1 && microbatches > 0 ? microbatches : 1);
     if (step <= 0 && titan_is_known(in, "dp") && flush <= 1LL << 40)
@@ -125,26 +125,26 @@ static plait_status take_tokens(titan_reading *in, plait_error *err)
         import_warn(
             in->warnings,
             "the pipeline is flushed several times per step, but priced as if flushed once");
-    return titan_set_number(in, "mbs", tokens / seq, err);
+    titan_set_number(in, "mbs", tokens / seq);
 }
 
-static plait_status take_sequences(titan_reading *in, plait_error *err)
+static void take_sequences(titan_reading *in)
 {
     const plait_degrees *const d = &in->out->degrees;
-    int64_t seq, local, global, micro;
+    const int64_t seq = titan_number_of(in, "training.seq_len", INT_MAX);
+    const int64_t local = titan_number_of(in, "training.local_batch_size", 1 << 20);
+    int64_t global = titan_number_of(in, "training.global_batch_size", INT_MAX);
+    const int64_t micro =
+        titan_number_of(in, "parallelism.pipeline_parallel_microbatch_size", 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, "training.seq_len", INT_MAX, &seq, err));
-    PLAIT_TRY(titan_number_of(in, "training.local_batch_size", 1 << 20, &local, err));
-    PLAIT_TRY(titan_number_of(in, "training.global_batch_size", INT_MAX, &global, err));
-    PLAIT_TRY(
-        titan_number_of(in, "parallelism.pipeline_parallel_microbatch_size", 1 << 20, &micro, err));
     in->out->seq = (int)(seq > 0 ? seq : 0);
     if (global <= 0 && local > 0 && titan_is_known(in, "dp") && local * d->dp <= INT_MAX)
         global = local * d->dp;
     in->out->gbs = (int)(global > 0 ? global : 0);
     if (d->pp > 1)
-        return titan_set_number(in, "mbs", micro > 0 ? micro : 1, err);
-    return local > 0 ? titan_set_number(in, "mbs", local, err) : PLAIT_OK;
+        titan_set_number(in, "mbs", micro > 0 ? micro : 1);
+    else if (local > 0)
+        titan_set_number(in, "mbs", local);
 }
 
 /* ---- model, precision, software ---- */
@@ -232,26 +232,21 @@ static void warn_of_others(titan_reading *in)
 
 /* ---- degrees ---- */
 
-static plait_status take_degree(titan_reading *in, const char *from, const char *key,
-                                plait_error *err)
+static void take_degree(titan_reading *in, const char *from, const char *key)
 {
-    int64_t value;
+    const int64_t value = titan_number_of(in, from, 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, from, 1 << 20, &value, err));
-    if (value == 0 && in->toml)
-        value = 1; // torchtitan's default
-    return value > 0 ? titan_set_number(in, key, value, err) : PLAIT_OK;
+    if (value > 0 || (value == 0 && in->toml)) // 1 is torchtitan's default
+        titan_set_number(in, key, value > 0 ? value : 1);
 }
 
 /* The ranks that the launcher starts, else the product of all degrees. */
-static plait_status take_world(titan_reading *in, int64_t replicate, int64_t shard,
-                               plait_error *err)
+static void take_world(titan_reading *in, int64_t replicate, int64_t shard)
 {
     const plait_degrees *const d = &in->out->degrees;
-    int64_t nodes, gpus;
+    const int64_t gpus = titan_number_of(in, "nproc_per_node", 1 << 20);
+    const int64_t nodes = titan_number_of(in, "nnodes", 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, "nproc_per_node", 1 << 20, &gpus, err));
-    PLAIT_TRY(titan_number_of(in, "nnodes", 1 << 20, &nodes, err));
     if (in->pairs->call != NULL && in->pairs->call->gpus > 0)
         in->out->gpus = in->pairs->call->gpus;
     else if (gpus > 0 && gpus * (nodes > 0 ? nodes : 1) <= INT_MAX)
@@ -264,7 +259,6 @@ static plait_status take_world(titan_reading *in, int64_t replicate, int64_t sha
         in->out->gpus = (int)product;
     if (in->out->gpus == 0)
         in->out->gpus = in->notes.gpus;
-    return PLAIT_OK;
 }
 
 /* ---- memory ---- */
@@ -286,17 +280,17 @@ static const char *checkpoint_of(const titan_reading *in)
     return strcmp(mode, "None") == 0 ? "none" : mode;
 }
 
-static plait_status take_recompute(titan_reading *in, plait_error *err)
+static void take_recompute(titan_reading *in)
 {
     const char *const mode = checkpoint_of(in);
     const char *const option = titan_word_of(in, "activation_checkpoint.selective_ac_option");
 
     if (strcmp(mode, "full") == 0 || strcmp(mode, "none") == 0)
-        return titan_set(in, "recompute", mode, err);
-    if (strcmp(mode, "selective") == 0 &&
-        (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
-        return titan_set(in, "recompute", "sac", err);
-    if (strcmp(mode, "selective") == 0 && option != NULL && strcmp(option, "unknown") == 0)
+        titan_set(in, "recompute", mode);
+    else if (strcmp(mode, "selective") == 0 &&
+             (!in->toml || (option != NULL && strcmp(option, "op") == 0)))
+        titan_set(in, "recompute", "sac");
+    else if (strcmp(mode, "selective") == 0 && option != NULL && strcmp(option, "unknown") == 0)
         import_warn(
             in->warnings,
             "the log does not show what selective recomputation keeps; recompute is left unset");
@@ -308,34 +302,30 @@ static plait_status take_recompute(titan_reading *in, plait_error *err)
         import_warn(
             in->warnings,
             "plait cannot express recomputation to a memory budget; recompute is left unset");
-    return PLAIT_OK;
 }
 
 /*
  * Set the keys that all configs share: FSDP reduces in buckets, its mesh has one order, tokens are
  * dispatched by NCCL.
  */
-static plait_status take_fixed(titan_reading *in, plait_error *err)
+static void take_fixed(titan_reading *in)
 {
     const plait_degrees *const d = &in->out->degrees;
-    int64_t etp;
+    const int64_t etp = titan_number_of(in, "parallelism.expert_tensor_parallel_degree", 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, "parallelism.expert_tensor_parallel_degree", 1 << 20, &etp, err));
-    PLAIT_TRY(titan_set(in, "order", "tp-cp-dp-pp", err));
-    PLAIT_TRY(titan_set(in, "grad_sync", "bucketed", err));
-    PLAIT_TRY(titan_set(in, "fusion", "none", err));
-    PLAIT_TRY(titan_set(in, "dispatcher", "alltoall", err));
-    PLAIT_TRY(titan_set(in, "ep_overlap", "none", err));
-    PLAIT_TRY(titan_set(in, "reshard", "always", err)); // `never` is read as zero 2
-    PLAIT_TRY(titan_set(in, "scatter", "microbatch", err));
-    PLAIT_TRY(titan_set(in, "offload_acts", "none", err));
-    PLAIT_TRY(titan_set(in, "offload",
-                        titan_switch_of(in, "training.enable_cpu_offload") == 1 ? "params" : "none",
-                        err));
+    titan_set(in, "order", "tp-cp-dp-pp");
+    titan_set(in, "grad_sync", "bucketed");
+    titan_set(in, "fusion", "none");
+    titan_set(in, "dispatcher", "alltoall");
+    titan_set(in, "ep_overlap", "none");
+    titan_set(in, "reshard", "always"); // `never` is read as zero 2
+    titan_set(in, "scatter", "microbatch");
+    titan_set(in, "offload_acts", "none");
+    titan_set(in, "offload",
+              titan_switch_of(in, "training.enable_cpu_offload") == 1 ? "params" : "none");
     if (in->out->model != NULL && model_has_experts(in->out->model) && titan_is_known(in, "ep") &&
         titan_is_known(in, "tp"))
-        PLAIT_TRY(titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1, err));
-    return PLAIT_OK;
+        titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1);
 }
 
 static plait_status take_all(titan_reading *in, plait_error *err)
@@ -343,43 +333,46 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     PLAIT_TRY(titan_take_model(in, err));
     const int sp = titan_switch_of(in, "parallelism.enable_sequence_parallel");
 
-    PLAIT_TRY(take_degree(in, "parallelism.tensor_parallel_degree", "tp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.context_parallel_degree", "cp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.pipeline_parallel_degree", "pp", err));
-    PLAIT_TRY(take_degree(in, "parallelism.expert_parallel_degree", "ep", err));
+    take_degree(in, "parallelism.tensor_parallel_degree", "tp");
+    take_degree(in, "parallelism.context_parallel_degree", "cp");
+    take_degree(in, "parallelism.pipeline_parallel_degree", "pp");
+    take_degree(in, "parallelism.expert_parallel_degree", "ep");
     if (titan_is_known(in, "tp"))
-        PLAIT_TRY(titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0, err));
+        titan_set_number(in, "sp", in->out->degrees.tp > 1 && sp != 0);
     if (in->out->degrees.cp > 1)
-        PLAIT_TRY(titan_set(in, "cp_comm", "allgather", err));
+        titan_set(in, "cp_comm", "allgather");
     // torchtitan's shard degree excludes the context ranks, plait's includes them
     const plait_degrees *const d = &in->out->degrees;
-    int64_t replicate, shard;
+    const int64_t replicate =
+        titan_number_of(in, "parallelism.data_parallel_replicate_degree", 1 << 20);
+    int64_t shard = titan_number_of(in, "parallelism.data_parallel_shard_degree", 1 << 20);
 
-    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_replicate_degree", 1 << 20, &replicate,
-                              err));
-    PLAIT_TRY(titan_number_of(in, "parallelism.data_parallel_shard_degree", 1 << 20, &shard, err));
-    PLAIT_TRY(take_world(in, replicate, shard, err));
+    take_world(in, replicate, shard);
     const int dp = in->out->gpus > 0 ? plait_degrees_dp(in->out->gpus, d->tp, d->pp, d->cp) : 0;
     if (dp > 0)
-        PLAIT_TRY(titan_set_number(in, "dp", dp, err));
+        titan_set_number(in, "dp", dp);
     if (shard <= 0 && dp > 0 && (shard < 0 || replicate > 0))
         shard = dp / (replicate > 0 ? replicate : 1);
     if (shard > 0)
-        PLAIT_TRY(titan_set_number(in, "shard_group", shard * d->cp, err));
+        titan_set_number(in, "shard_group", shard * d->cp);
     const char *policy = titan_word_of(in, "parallelism.fsdp_reshard_after_forward");
     if (policy == NULL && in->complete)
         policy = "default";
-    if (policy != NULL && !((strcmp(policy, "default") == 0 && !titan_is_known(in, "pp")))) {
+    if (policy != NULL && (strcmp(policy, "default") != 0 || titan_is_known(in, "pp"))) {
         if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
             policy = in->out->degrees.pp > 1 ? "never" : "always";
-        PLAIT_TRY(titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3", err));
+        titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3");
     }
+    PLAIT_TRY(in->status);
     PLAIT_TRY(titan_take_pipeline(in, err));
-    PLAIT_TRY(take_recompute(in, err));
-    PLAIT_TRY(take_fixed(in, err));
+    take_recompute(in);
+    take_fixed(in);
     const titan_flavour *const flavour = flavour_named(in);
 
-    PLAIT_TRY(in->toml ? take_sequences(in, err) : take_tokens(in, err));
+    if (in->toml)
+        take_sequences(in);
+    else
+        take_tokens(in);
     take_precision(in, flavour);
     // torch.compile tells the two profiles apart; a user's own profile is named only by a note
     const char *const noted = in->notes.runtime;
@@ -392,7 +385,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     else
         in->out->runtime = noted != NULL ? noted : "torchtitan";
     warn_of_others(in);
-    return PLAIT_OK;
+    return in->status;
 }
 
 /*
@@ -450,6 +443,7 @@ plait_status titan_import(const char *text, size_t length, const char *name,
                         .name = name,
                         .out = out,
                         .warnings = warnings,
+                        .err = err,
                         .notes = plans_unknown(name)};
     const char *const copy = plait_arena_printf(arena, "%.*s", (int)length, text);
 

@@ -67,29 +67,13 @@ static bool has_chunks(const char *word)
 }
 
 /* A key that is not given counts one layer; one that is 0 counts none. */
-static plait_status weight_of(const titan_reading *in, const char *key, int *out, plait_error *err)
+static int weight_of(titan_reading *in, const char *key)
 {
     const char *const value = titan_find(in, key);
-    int64_t weight = 0;
 
-    if (value == NULL || strcmp(value, "0") != 0)
-        PLAIT_TRY(titan_number_of(in, key, PLAIT_MAX_LAYERS, &weight, err));
-    *out = value == NULL ? 1 : (int)weight;
-    return PLAIT_OK;
-}
-
-static plait_status weights_of(const titan_reading *in, titan_weights *out, plait_error *err)
-{
-    int64_t each;
-
-    PLAIT_TRY(
-        weight_of(in, "parallelism.pipeline_parallel_first_stage_less_layers", &out->first, err));
-    PLAIT_TRY(
-        weight_of(in, "parallelism.pipeline_parallel_last_stage_less_layers", &out->last, err));
-    PLAIT_TRY(titan_number_of(in, "parallelism.pipeline_parallel_layers_per_stage",
-                              PLAIT_MAX_LAYERS, &each, err));
-    out->layers_per_stage = (int)(each > 0 ? each : 0);
-    return PLAIT_OK;
+    if (value == NULL)
+        return 1;
+    return strcmp(value, "0") != 0 ? (int)titan_number_of(in, key, PLAIT_MAX_LAYERS) : 0;
 }
 
 static int stages_of(const titan_reading *in, const titan_parts *parts,
@@ -103,17 +87,6 @@ static int stages_of(const titan_reading *in, const titan_parts *parts,
     if (each == 0)
         return in->out->degrees.pp * (has_chunks(schedule) ? 2 : 1);
     return layers > 0 ? (layers + weights->first + weights->last + each - 1) / each : 0;
-}
-
-static plait_status take_schedule(titan_reading *in, const char *word, plait_error *err)
-{
-    const int schedule = schedule_named(word);
-
-    if (schedule >= 0)
-        return titan_set(in, "schedule", plait_schedule_name[schedule], err);
-    import_warn(in->warnings, "plait cannot express LoopedBFS, InterleavedZeroBubble and schedules "
-                              "from a file; schedule is left unset");
-    return PLAIT_OK;
 }
 
 /* ---- the split ---- */
@@ -143,11 +116,15 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
         plait_arena_text(in->pairs->arena, word_noted); // a layout keeps the pointer
     PLAIT_TRY(plait_check_allocated(noted, err));
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) &&
-        split_gives_parts(noted, parts->layers, d, parts))
-        return titan_set(in, "split", noted, err);
+        split_gives_parts(noted, parts->layers, d, parts)) {
+        titan_set(in, "split", noted);
+        return in->status;
+    }
     for (const char *const *word = words; *word != NULL; word++)
-        if (split_gives_parts(*word, parts->layers, d, parts))
-            return titan_set(in, "split", *word, err);
+        if (split_gives_parts(*word, parts->layers, d, parts)) {
+            titan_set(in, "split", *word);
+            return in->status;
+        }
     if (in->out->model != NULL && in->out->model->layers == parts->layers &&
         titan_is_known(in, "schedule"))
         return plans_assign_stages(in->out, parts->count, in->pairs->arena, err);
@@ -158,8 +135,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
 plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
 {
     const char *schedule = titan_word_of(in, "parallelism.pipeline_parallel_schedule");
-    titan_weights weights;
-    titan_parts parts;
+    titan_parts parts = {.parts = 0};
 
     if (!titan_is_known(in, "pp"))
         return PLAIT_OK;
@@ -167,12 +143,17 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     if (schedule == NULL && !in->complete && pp > 1)
         return PLAIT_OK;
     schedule = schedule == NULL || pp == 1 ? "1F1B" : schedule;
-    PLAIT_TRY(take_schedule(in, schedule, err));
+    if (schedule_named(schedule) >= 0)
+        titan_set(in, "schedule", plait_schedule_name[schedule_named(schedule)]);
+    else
+        import_warn(in->warnings,
+                    "plait cannot express LoopedBFS, InterleavedZeroBubble and schedules "
+                    "from a file; schedule is left unset");
     if (pp == 1) {
-        PLAIT_TRY(titan_set(in, "vpp", "1", err));
-        return in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)
-                   ? PLAIT_OK
-                   : titan_set(in, "split", "even", err);
+        titan_set(in, "vpp", "1");
+        if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)))
+            titan_set(in, "split", "even");
+        return in->status;
     }
     // a user's own configuration function may name the parts, which no flag does
     const char *const module = titan_word_of(in, "module");
@@ -186,21 +167,25 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
             "expected arguments that assign layers to stages, but only recipe.py does so: "
             "import recipe.py from the same folder");
     }
-    titan_parts *const out = &parts;
     const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
     const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;
 
-    out->parts = 0;
-    out->layers = 0;
     if (counted != NULL)
-        read_counts(counted + strlen("model_parts(["), out);
+        read_counts(counted + strlen("model_parts(["), &parts);
     else if (value != NULL)
-        read_named(value, out);
-    PLAIT_TRY(weights_of(in, &weights, err));
+        read_named(value, &parts);
+    titan_weights weights;
+    weights.first = weight_of(in, "parallelism.pipeline_parallel_first_stage_less_layers");
+    weights.last = weight_of(in, "parallelism.pipeline_parallel_last_stage_less_layers");
+    const int64_t each =
+        titan_number_of(in, "parallelism.pipeline_parallel_layers_per_stage", PLAIT_MAX_LAYERS);
+    PLAIT_TRY(in->status);
+    weights.layers_per_stage = (int)(each > 0 ? each : 0);
     const int stages = stages_of(in, &parts, &weights, schedule);
     if (stages <= 0 || stages % pp != 0)
         return PLAIT_OK;
-    PLAIT_TRY(titan_set_number(in, "vpp", stages / pp, err));
+    titan_set_number(in, "vpp", stages / pp);
+    PLAIT_TRY(in->status);
     // parts that torchtitan's own split gives; none if the number of layers is not known
     const int layers = in->out->model != NULL ? in->out->model->layers : 0;
     if (parts.parts <= 0 && layers != 0 && stages <= layers + 2 && stages <= PLAIT_MAX_LAYERS &&

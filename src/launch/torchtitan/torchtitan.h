@@ -160,6 +160,8 @@ typedef struct titan_reading {
     plans_entry *out;
     plans_entry notes; /* entries of the notes alone */
     text_builder *warnings;
+    plait_status status; /* status of the first failure, which fills *err; later calls do nothing */
+    plait_error *err;
     bool toml;
     bool complete; /* keys that are not given have torchtitan's defaults, not those of a function */
 } titan_reading;
@@ -168,15 +170,12 @@ typedef struct titan_reading {
 const char *titan_find(const titan_reading *in, const char *key);
 const char *titan_word_of(const titan_reading *in, const char *key);
 
-/** An integer from -1 up, or a product of such; 0: not given. */
-PLAIT_MUST_CHECK plait_status titan_number_of(const titan_reading *in, const char *key, int64_t max,
-                                              int64_t *out, plait_error *err);
+/** An integer from -1 up, or a product of such; 0: not given, or in->status is a failure. */
+int64_t titan_number_of(titan_reading *in, const char *key, int64_t max);
 
-/** Set a key of the plan and mark it as known. */
-PLAIT_MUST_CHECK plait_status titan_set(titan_reading *in, const char *key, const char *value,
-                                        plait_error *err);
-PLAIT_MUST_CHECK plait_status titan_set_number(titan_reading *in, const char *key, int64_t value,
-                                               plait_error *err);
+/** Set a key of the plan and mark it as known; a value that it does not take sets in->status. */
+void titan_set(titan_reading *in, const char *key, const char *value);
+void titan_set_number(titan_reading *in, const char *key, int64_t value);
 bool titan_is_known(const titan_reading *in, const char *key);
 
 /** Set schedule, chunks and split; the number of layers is in->out->model's, if it is known. */
