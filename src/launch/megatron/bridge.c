@@ -7,6 +7,7 @@
  */
 #include "launch/megatron/arguments.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -54,8 +55,9 @@ static void override_fields(launch_args *out, const megatron_args *args, const c
         const argument_row *row = megatron_arguments;
         const char *const copy = plait_arena_text(out->arena, key);
 
-        while (strcmp(row->name, strchr(key, '.') + 1) != 0)
+        while (row->name != NULL && strcmp(row->name, strchr(key, '.') + 1) != 0)
             row++;
+        assert(row->name != NULL);
         const void *const value = (const char *)args + row->field;
         if (row->since > args->core)
             continue;
