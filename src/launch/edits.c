@@ -257,7 +257,8 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
     while (read && tried < MOST_FLAGS && next_flag(config->text, &at, &flag, &end)) {
         bool still;
 
-        // a flag that names a config file stands for a whole plan; its changes belong into that file
+        // a flag that names a config file stands for a whole plan; its changes belong into that
+        // file
         if (find_key(before, flag) != NULL ||
             (end - flag.text > 5 &&
              (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0)) ||

@@ -46,7 +46,7 @@ static void override_count(launch_args *out, const char *key, int value)
         override_text(out, key, NULL);
 }
 
-/* Write arguments under Megatron-LM's names for them; `keys` are SECTION.NAME with blanks between. */
+/* Write arguments by Megatron-LM's names; `keys` are SECTION.NAME with blanks between. */
 static void override_fields(launch_args *out, const megatron_args *args, const char *keys)
 {
     char key[80];

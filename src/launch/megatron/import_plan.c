@@ -198,8 +198,8 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
         return complete_first_last(first, last, model, in, err);
     else
         d->split = (plait_split){
-            // DeepSpeed balances the classes of modules that its method names, and need not divide them
-            // evenly
+            // DeepSpeed balances the classes of modules that its method names, and need not divide
+            // them evenly
             .kind =
                 (unsigned char)(embedding && loss ? PLAIT_SPLIT_BOTH
                                 : embedding       ? PLAIT_SPLIT_EMBEDDING

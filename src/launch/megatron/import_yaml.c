@@ -174,9 +174,9 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
              : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
                                                     : *c;
     if (leaf->values == 1 && leaf->value[0][0] == '[') {
-        // of "[layernorm moe_act]" in quotes take the words within, as _run_training.sh of
-        // Megatron-LM's functional tests removes the brackets. "[0]*3+[1]*58" and a list with commas
-        // stay one word
+        // "[layernorm moe_act]" in quotes stands for the words within, as _run_training.sh of
+        // Megatron-LM's functional tests removes the brackets. "[0]*3+[1]*58" and a list with
+        // commas stay one word
         const size_t length = strlen(leaf->value[0]);
         if (leaf->value[0][length - 1] != ']' || strcspn(leaf->value[0], "],") != length - 1)
             return flags_add(in->out, name, leaf->value[0], err);

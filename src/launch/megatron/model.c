@@ -191,7 +191,8 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
             if (!yarn ||
                 out->core >= 14) // before, yarn was the only type of MLA and had no argument
                 out->rope_type = yarn ? "yarn" : "rope";
-            // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13 (TransformerConfig)
+            // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13
+            // (TransformerConfig)
             out->apply_rope_fusion = yarn && facts->mla->index_heads == 0 && out->core >= 13;
         }
         if (model->numerics.rope.kind == PLAIT_ROPE_LINEAR && model->numerics.rope.factor >= 1.0)

@@ -1,6 +1,6 @@
 /*
- * mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, the scripts that start it, and a
- * plan out of its arguments, which become Megatron-LM's
+ * mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, the scripts that start it, and
+ * a plan out of its arguments, which become Megatron-LM's
  *
  * As in Ascend/MindSpeed-LLM c77308a (2026-08-21) with Ascend/MindSpeed 028de58 (2026-07-21):
  * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser

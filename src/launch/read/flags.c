@@ -1,4 +1,4 @@
-/* flags.c - options out of a script or of a JSON of parsed arguments, and the GPUs that they start */
+/* flags.c - options out of a script or of a JSON of parsed arguments, and the GPUs of the job */
 #include "launch/read/flags.h"
 
 #include <ctype.h>

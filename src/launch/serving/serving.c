@@ -1,6 +1,6 @@
 /*
- * serving.c - renders a deployment as files: the command of each role as a script, a systemd unit, or a
- * manifest of Kubernetes or Dynamo
+ * serving.c - renders a deployment as files: the command of each role as a script, a systemd unit,
+ * or a manifest of Kubernetes or Dynamo
  */
 #include <math.h>
 #include <string.h>
