@@ -129,17 +129,12 @@ typedef struct capacity_serve {
         OPT_HEADING("engines and workers"), SERVE_USED_OPTIONS(values, member.load),               \
         SERVE_DEGREE_OPTIONS(values, member.load)
 
-typedef struct capacity_serve_output {
-    const char *file; /* NULL: none */
-    bool json;
-} capacity_serve_output;
-
 /** The options that need --serve, ended by NULL. */
 extern const char *const capacity_serve_options[];
 
 /** Find the fleet, print it and write the output file. */
 PLAIT_MUST_CHECK plait_status capacity_serve_run(const capacity_serve *flags,
                                                  const capacity_flags *run,
-                                                 const opt_operands *operands,
-                                                 capacity_serve_output output, plait_arena *arena,
-                                                 bool *no, plait_error *err);
+                                                 const opt_operands *operands, const char *output,
+                                                 bool json, plait_arena *arena, bool *no,
+                                                 plait_error *err);

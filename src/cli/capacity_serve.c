@@ -107,7 +107,7 @@ const char *const capacity_serve_options[] = {
     "ep",       "dp-attention",  NULL};
 
 plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flags *run,
-                                const opt_operands *operands, capacity_serve_output output,
+                                const opt_operands *operands, const char *output, bool json,
                                 plait_arena *arena, bool *no, plait_error *err)
 {
     plait_serve_options *const question = plait_arena_alloc(arena, 1, sizeof *question);
@@ -115,7 +115,7 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
     plait_fleet_options ask;
     serve_flags load = flags->load;
     const report_fleet report = {.question = question, .ask = &ask, .answer = answer};
-    json_writer json;
+    json_writer document;
     page *made;
 
     PLAIT_TRY(plait_check_allocated(question && answer, err));
@@ -137,15 +137,15 @@ plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flag
     PLAIT_TRY(serve_flags_question(&load, operands, arena, question, err));
     PLAIT_TRY(plait_fleet_find(question, &ask, arena, answer, err));
     *no = answer->fleets == 0;
-    const bool paged = output.file != NULL && page_form_of(output.file) < PAGE_JSON;
+    const bool paged = output != NULL && page_form_of(output) < PAGE_JSON;
     if (paged) {
         PLAIT_TRY(page_of_fleet(&report, operands->line, arena, &made, err));
-        PLAIT_TRY(command_page_write(made, output.file, err));
+        PLAIT_TRY(command_page_write(made, output, err));
     }
-    if (output.json || (output.file != NULL && !paged)) {
-        command_begin_json(&json, arena);
-        json_fleet(&json, &report);
-        PLAIT_TRY(command_deliver_json(&json, paged ? NULL : output.file, output.json, err));
+    if (json || (output != NULL && !paged)) {
+        command_begin_json(&document, arena);
+        json_fleet(&document, &report);
+        PLAIT_TRY(command_deliver_json(&document, paged ? NULL : output, json, err));
     }
-    return output.json ? PLAIT_OK : report_fleet_print(&report, lines_out(), err);
+    return json ? PLAIT_OK : report_fleet_print(&report, lines_out(), err);
 }

@@ -440,9 +440,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
             operands, training_options,
             "expected an option that applies to --serve, found one for training runs", err));
         flags.serve.load.gpus = flags.gpus;
-        return capacity_serve_run(&flags.serve, &flags.run, operands,
-                                  (capacity_serve_output){flags.output, flags.json}, arena, no,
-                                  err);
+        return capacity_serve_run(&flags.serve, &flags.run, operands, flags.output, flags.json,
+                                  arena, no, err);
     }
     PLAIT_TRY(opt_check_none_given(
         operands, capacity_serve_options,

@@ -39,7 +39,7 @@ typedef struct sweep {
     int64_t count; /* number of scenarios */
 } sweep;
 
-enum { SWEEP_MOST = 10000000, SWEEP_PREFIX = 96 };
+enum { SWEEP_MOST = 10000000 };
 
 /** Load a file of scenarios. *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status sweep_load(const char *path, plait_arena *arena, sweep *out,
@@ -52,14 +52,6 @@ struct json_cursor;
  */
 PLAIT_MUST_CHECK plait_status sweep_check_key(const struct json_cursor *member, const char *flag,
                                               plait_error *err);
-
-/** The value of an axis in a scenario of the entry. */
-const char *sweep_value(const sweep_entry *entry, int axis, int64_t scenario);
-
-const sweep_entry *sweep_entry_of(const sweep *of, int64_t scenario);
-
-/** The beginning of the line of a scenario, which identifies it. */
-const char *sweep_prefix(const sweep *of, int64_t scenario, char text[SWEEP_PREFIX]);
 
 /**
  * Answer scenarios on several threads, with one search for those that need the same plan.

@@ -58,6 +58,30 @@ typedef struct scenario {
 
 /* ---- reading ---- */
 
+static const sweep_entry *entry_of(const sweep *of, int64_t index)
+{
+    int low = 0, high = of->entries - 1; // find the last entry with `first` <= index
+
+    while (low < high) {
+        const int middle = (low + high + 1) / 2;
+
+        if (of->entry[middle].first <= index)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return &of->entry[low];
+}
+
+static const char *value_of(const sweep_entry *entry, int axis, int64_t index)
+{
+    int64_t rest = index - entry->first;
+
+    for (int a = entry->axes - 1; a > axis; a--)
+        rest /= entry->axis[a].values;
+    return entry->axis[axis].value[rest % entry->axis[axis].values];
+}
+
 /* A relative path is relative to the file of scenarios. */
 static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
 {
@@ -106,7 +130,7 @@ static plait_status read_flags(const sweep *of, scenario *s)
     const char *operand[2] = {NULL, NULL};
     argv[(argc)++] = usage.command;
     for (int a = 0; a < s->entry->axes; a++) {
-        const char *const key = s->entry->axis[a].key, *value = sweep_value(s->entry, a, s->index);
+        const char *const key = s->entry->axis[a].key, *value = value_of(s->entry, a, s->index);
         const bool model = text_equal(key, "model"), cluster = text_equal(key, "cluster");
 
         if (model || cluster)
@@ -211,7 +235,7 @@ static plait_status write_line(const sweep *of, scenario *s)
     json_write_key(&json, "scenario");
     json_begin_object(&json);
     for (int a = 0; a < s->entry->axes; a++)
-        json_member_string(&json, s->entry->axis[a].name, sweep_value(s->entry, a, s->index));
+        json_member_string(&json, s->entry->axis[a].name, value_of(s->entry, a, s->index));
     json_end_object(&json);
     if (s->err.status != PLAIT_OK)
         json_member_string(&json, "error",
@@ -305,7 +329,7 @@ plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int 
         threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 0; i < count; i++) {
         s[i] = (scenario){.index = index[i],
-                          .entry = sweep_entry_of(of, index[i]),
+                          .entry = entry_of(of, index[i]),
                           .leader = &s[i],
                           .arena = plait_arena_new()};
         if ((s[i].arena == NULL ? plait_fail_nomem(&s[i].err) : read_flags(of, &s[i])) != PLAIT_OK)

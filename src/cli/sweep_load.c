@@ -189,34 +189,3 @@ plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_
     out->digest = digest;
     return PLAIT_OK;
 }
-
-const sweep_entry *sweep_entry_of(const sweep *of, int64_t scenario)
-{
-    int low = 0, high = of->entries - 1; // find the last entry with `first` <= scenario
-
-    while (low < high) {
-        const int middle = (low + high + 1) / 2;
-
-        if (of->entry[middle].first <= scenario)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return &of->entry[low];
-}
-
-const char *sweep_value(const sweep_entry *entry, int axis, int64_t scenario)
-{
-    int64_t rest = scenario - entry->first;
-
-    for (int a = entry->axes - 1; a > axis; a--)
-        rest /= entry->axis[a].values;
-    return entry->axis[axis].value[rest % entry->axis[axis].values];
-}
-
-const char *sweep_prefix(const sweep *of, int64_t scenario, char text[SWEEP_PREFIX])
-{
-    snprintf(text, SWEEP_PREFIX, "{\"sweep\": \"%016llx\", \"index\": %lld, \"of\": %lld, ",
-             (unsigned long long)of->digest, (long long)scenario, (long long)of->count);
-    return text;
-}

@@ -11,7 +11,11 @@
 #include "io/file.h"
 #include "base/text.h"
 
-enum { BLOCK = 256, MOST_ERRORS = 20 }; /* scenarios of a process at a time; errors printed */
+enum {
+    BLOCK = 256,
+    PREFIX = 96,
+    MOST_ERRORS = 20
+}; /* scenarios of a process at a time; errors printed */
 
 typedef struct running {
     const sweep_work *work;
@@ -56,13 +60,21 @@ static bool is_writer(const running *r)
 
 /* ---- lines of an earlier run ---- */
 
+/* The beginning of the line of a scenario, which identifies it. */
+static const char *line_start(const sweep *of, int64_t scenario, char text[PREFIX])
+{
+    snprintf(text, PREFIX, "{\"sweep\": \"%016llx\", \"index\": %lld, \"of\": %lld, ",
+             (unsigned long long)of->digest, (long long)scenario, (long long)of->count);
+    return text;
+}
+
 /* Whether the rest of the file is a beginning of the next line. */
 static bool is_next_line(const running *r, FILE *in)
 {
-    char prefix[SWEEP_PREFIX], found[SWEEP_PREFIX];
+    char prefix[PREFIX], found[PREFIX];
     const long at = ftell(in);
     const size_t length =
-        fread(found, 1, strlen(sweep_prefix(&r->sweep, scenario_of(r, r->done), prefix)), in);
+        fread(found, 1, strlen(line_start(&r->sweep, scenario_of(r, r->done), prefix)), in);
 
     return memcmp(found, prefix, length) == 0 && fseek(in, at, SEEK_SET) == 0;
 }
