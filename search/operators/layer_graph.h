@@ -5,8 +5,7 @@
  *     mesh.c            axes of the mesh, and the groups of ranks along them
  *     strategy.c        strategies of an operator, and the layouts of its tensors          (S.45)
  *     spec.c            tensor layouts as text                                             (S.45)
- *     price_operator.c  seconds of an operator's kernels, bytes kept for backward          (S.46)
- *     price_inside.c    communication inside an operator                                   (S.46)
+ *     price_operator.c  an operator's kernels and communication, bytes kept for backward   (S.46)
  *     price_weight.c    state, gathers and reductions of an operator's weight              (S.47)
  *     convert.c         conversion of a tensor from one layout to another                  (S.48)
  *     assemble.c        the whole graph as a program (program.h)                           (S.49)
@@ -60,7 +59,7 @@ typedef enum node_kind {
 typedef struct strategy {
     plait_use use[PLAIT_MESH_AXES];
     double forward_s, backward_s;               /* time of the kernels */
-    double inside_forward_s, inside_backward_s; /* exposed time of inside_s() */
+    double inside_forward_s, inside_backward_s; /* exposed communication */
     double kept_bytes;
     double params; /* number of parameters that the rank uses */
     int homes;
@@ -149,14 +148,6 @@ void strategy_spec(const plait_mesh *mesh, const node *n, const strategy *s,
  */
 void price_operators(layer_graph *g);
 void price_weight(const layer_graph *g, const node *n, strategy *s);
-/** Returns whether the node is a norm over the hidden width. */
-bool node_is_norm(const node *n);
-/**
- * Returns the exposed seconds of the communication inside an operator: attention context, norm
- * statistics.
- */
-double inside_s(const layer_graph *g, const node *n, const strategy *s, const plait_block *block,
-                double kernels_s);
 plait_network graph_network(const layer_graph *g);
 
 /**
