@@ -2,7 +2,9 @@
 #include "search/capacity/capacity.h"
 
 #include <math.h>
+#include <stdlib.h>
 
+#include "base/numbers.h"
 #include "plait/runtime.h"
 #include "plait/units.h"
 #include "plan/problem_check.h"
@@ -80,6 +82,55 @@ int capacity_nodes(const plait_problem *problem)
     return (problem->job.gpus + a_node - 1) / a_node;
 }
 
+// ---- random runs ---------------------------------------------------------------------------
+
+/* With more expected interruptions all runs take the mean, and none is drawn. */
+static const double most_interruptions = 1e5;
+
+static double quantile(const double *sorted, int count, double share)
+{
+    return sorted[(int)(share * (count - 1) + 0.5)];
+}
+
+/*
+ * Draws the runs of a row (C.327); NaN if the closed form has no finite time. Run i has seed i and its own
+ * slot, and the slots are sorted, so the result does not depend on threads.
+ */
+static plait_status draw_runs(const plait_capacity_options *ask, const plait_capacity_row *row,
+                              plait_arena *arena, plait_run_samples *out, plait_error *err)
+{
+    const double nan = (double)NAN;
+    const plait_band band = row->problem->band;
+    double *end_s;
+
+    *out = (plait_run_samples){nan, nan, nan, nan, nan};
+    if (ask->runs == 0 || !isfinite(row->wall_s) ||
+        row->wall_s > most_interruptions * row->goodput.mtbf_s)
+        return PLAIT_OK;
+    end_s = plait_arena_alloc(arena, (size_t)ask->runs, sizeof *end_s);
+    PLAIT_TRY(plait_check_allocated(end_s, err));
+#pragma omp parallel for num_threads(search_threads(ask->search.threads)) schedule(static)
+    for (int i = 0; i < ask->runs; i++)
+        end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,
+                                     10.0 * row->wall_s, (uint64_t)i);
+    qsort(end_s, (size_t)ask->runs, sizeof *end_s, compare_doubles);
+
+    double sum = 0.0;
+    int early = 0;
+    for (int i = 0; i < ask->runs; i++) {
+        sum += end_s[i];
+        early += end_s[i] <= ask->deadline_s;
+    }
+    *out = (plait_run_samples){
+        .mean_s = sum / ask->runs,
+        .early_s = quantile(end_s, ask->runs, 0.1),
+        .middle_s = quantile(end_s, ask->runs, 0.5),
+        .late_s = quantile(end_s, ask->runs, 0.9),
+        .finishes = ask->deadline_s > 0.0 ? (double)early / ask->runs : (double)NAN,
+    };
+    return PLAIT_OK;
+}
+
 // ---- days ----------------------------------------------------------------------------------
 
 /* Share of useful time below which a run counts as one that never ends. */
@@ -136,43 +187,36 @@ plait_status plait_capacity_follow(const plait_capacity_options *ask, plait_aren
     row->energy_j = row->power_w * row->wall_s;
     row->co2_kg = row->energy_j / 3.6e6 * ask->co2_g_per_kwh / 1e3;
     row->limit = limit_of(ask, row);
-    return capacity_draw(ask, row, arena, &row->drawn, err);
+    return draw_runs(ask, row, arena, &row->drawn, err);
 }
 
 // ---- the plan ------------------------------------------------------------------------------
-
-/* A number of GPUs without a legal plan is a result, not a failure: other numbers may have one. */
-static plait_status search_best(const plait_capacity_options *ask, double below_s,
-                                plait_arena *arena, plait_capacity_row *row, plait_error *err)
-{
-    plait_search_options one = ask->search;
-    plait_search_result result = {0};
-    plait_error refusal = {PLAIT_OK, "", ""};
-
-    one.top = 1;
-    one.distinct = 0;
-    const plait_status status =
-        search_problem_below(row->problem, &one, SEARCH_RANKING, below_s, arena, &result, &refusal);
-    row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
-    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
-        return plait_fail(err, status, refusal.where, "%s", refusal.message);
-    if (status != PLAIT_OK || result.plans == 0)
-        return PLAIT_OK;
-    row->fits = true;
-    row->plan = result.plan[0].plan;
-    return plait_plan_evaluate(row->problem, &row->plan, NULL, arena, &row->cost, err);
-}
 
 plait_status capacity_find_below(const plait_capacity_options *ask, const plait_problem *problem,
                                  double below_s, plait_arena *arena, plait_capacity_row *row,
                                  plait_error *err)
 {
+    plait_search_options one;
+    plait_search_result result = {0};
+    plait_error refusal = {PLAIT_OK, "", ""};
+
     *row = (plait_capacity_row){.problem = problem};
     PLAIT_TRY(capacity_options_check(ask, err));
     PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(search_best(ask, below_s, arena, row, err));
-    if (!row->fits)
+    one = ask->search;
+    one.top = 1;
+    one.distinct = 0;
+    const plait_status status =
+        search_problem_below(problem, &one, SEARCH_RANKING, below_s, arena, &result, &refusal);
+    row->limit = status == PLAIT_OK ? PLAIT_CAPACITY_LIMIT_MEMORY : PLAIT_CAPACITY_LIMIT_PLAN;
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    // No legal plan is a result, not a failure: other numbers of GPUs may have one.
+    if (status != PLAIT_OK || result.plans == 0)
         return PLAIT_OK;
+    row->fits = true;
+    row->plan = result.plan[0].plan;
+    PLAIT_TRY(plait_plan_evaluate(problem, &row->plan, NULL, arena, &row->cost, err));
     return plait_capacity_follow(ask, arena, row, err);
 }
 

@@ -18,8 +18,3 @@ int capacity_nodes(const plait_problem *problem);
 
 /** The verdict of plait_capacity_compare, which also writes into the rows; this does not. */
 plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows);
-
-/** Draws the runs of a row on several threads; NaN if the closed form has no finite time. */
-PLAIT_MUST_CHECK plait_status capacity_draw(const plait_capacity_options *ask,
-                                            const plait_capacity_row *row, plait_arena *arena,
-                                            plait_run_samples *out, plait_error *err);
