@@ -77,48 +77,35 @@ int plait_fleet_spares(int needed, double available, double share)
 }
 
 /*
- * Finds the fewest spare nodes for which both roles together reach the share: the more spares one
+ * Divides spare nodes between two roles: the fewest nodes for which both together reach the share, or if
+ * their number is given (0 or more), so that the probability that both are up is highest. The more spares one
  * role has, the fewer the other needs.
  */
-static bool spares_of_two(double share, const plait_fleet_unit *unit, const int *needed, int *spare)
+static bool spares_of_two(int given, double share, const plait_fleet_unit *unit, const int *needed,
+                          int *spare)
 {
-    double up[2][PLAIT_MOST_SPARES + 1];
+    const int last = given >= 0 ? given / unit[0].nodes : PLAIT_MOST_SPARES;
+    double up[2][PLAIT_MOST_SPARES + 1], best = -1.0;
     int fewest = -1, other = PLAIT_MOST_SPARES;
 
     for (int r = 0; r < 2; r++)
         up_by_spares(needed[r], unit[r].available, up[r]);
-    for (int s = 0; s <= PLAIT_MOST_SPARES; s++) {
-        while (other > 0 && up[0][s] * up[1][other - 1] >= share)
-            other--;
+    for (int s = 0; s <= last; s++) {
+        if (given >= 0)
+            other = (given - s * unit[0].nodes) / unit[1].nodes;
+        else
+            while (other > 0 && up[0][s] * up[1][other - 1] >= share)
+                other--;
+        const double both = up[0][s] * up[1][other];
         const int nodes = s * unit[0].nodes + other * unit[1].nodes;
-        if (up[0][s] * up[1][other] < share || (fewest >= 0 && nodes >= fewest))
+        if (given >= 0 ? !(both > best) : both < share || (fewest >= 0 && nodes >= fewest))
             continue;
+        best = both;
         fewest = nodes;
         spare[0] = s;
         spare[1] = other;
     }
     return fewest >= 0;
-}
-
-/*
- * Divides a given number of spare nodes between two roles so that the probability that both are up
- * is highest.
- */
-static void deal_spares(int nodes, const plait_fleet_unit *unit, const int *needed, int *spare)
-{
-    double up[2][PLAIT_MOST_SPARES + 1], best = -1.0;
-
-    for (int r = 0; r < 2; r++)
-        up_by_spares(needed[r], unit[r].available, up[r]);
-    for (int s = 0; s * unit[0].nodes <= nodes; s++) {
-        const int other = (nodes - s * unit[0].nodes) / unit[1].nodes;
-
-        if (up[0][s] * up[1][other] > best) {
-            best = up[0][s] * up[1][other];
-            spare[0] = s;
-            spare[1] = other;
-        }
-    }
 }
 
 double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit, const int *needed,
@@ -130,14 +117,11 @@ double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit
     spare[0] = spare[1] = 0;
     if (needed[0] == 0)
         return 1.0;
-    if (given >= 0 && roles == 2)
-        deal_spares(given, unit, needed, spare);
-    else if (given >= 0)
-        spare[0] = given / unit[0].nodes;
-    else if (roles == 2 && !spares_of_two(ask->available, unit, needed, spare))
+    if (roles == 1)
+        spare[0] = given >= 0 ? given / unit[0].nodes
+                              : plait_fleet_spares(needed[0], unit[0].available, ask->available);
+    else if (!spares_of_two(given, ask->available, unit, needed, spare))
         return (double)NAN;
-    else if (roles == 1)
-        spare[0] = plait_fleet_spares(needed[0], unit[0].available, ask->available);
     if (spare[0] < 0)
         return (double)NAN;
     for (int r = 0; r < roles; r++)
