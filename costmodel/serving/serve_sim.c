@@ -105,24 +105,20 @@ static double round_of(const worker *w)
     return chunk > 0.0 ? chunk * w->pool->table->worker.pp : 1e18; // each stage has its own batch
 }
 
-static double waiting_tokens(const sim *s, const rank *r)
-{
-    double sum = -r->done;
-
-    for (int q = r->head; q != NONE; q = s->requests[q].next)
-        sum += fresh_of(s, &s->requests[q]);
-    return sum;
-}
-
 /*
  * Returns true while the prompts of a rank wait for others: until they fill a step or the first has
  * waited for the whole window.
  */
 static bool gathers(const sim *s, const worker *w, rank *r)
 {
+    double tokens = -r->done;
+
     r->waited = r->waited == NONE ? 0.0 : r->waited + 1.0;
-    return r->waited < w->pool->gather_steps &&
-           waiting_tokens(s, r) < round_of(w) - r->decoding.count;
+    if (r->waited >= w->pool->gather_steps)
+        return false;
+    for (int q = r->head; q != NONE; q = s->requests[q].next)
+        tokens += fresh_of(s, &s->requests[q]);
+    return tokens < round_of(w) - r->decoding.count;
 }
 
 /*
