@@ -1,7 +1,7 @@
 /*
  * search.c - checks the options, runs the strategy, and builds the result
  *
- * A search lists the space (space.h), runs a strategy over it and computes full prices for the
+ * A search lists the space (space.h), searches it and computes full prices for the
  * remaining plans (exhaustive.h). The result names the strategy and states whether it proves its
  * ranking.
  */
@@ -41,8 +41,8 @@ static int count_refinements(const plait_search_options *options)
 }
 
 /* Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes. (S.13) */
-static plait_status find_closest(const search_run *run, const plait_strategy *strategy,
-                                 plait_search_result *result, plait_error *err)
+static plait_status find_closest(const search_run *run, plait_search_result *result,
+                                 plait_error *err)
 {
     plait_search_options options = *run->options;
     search_run relaxed = *run;
@@ -56,7 +56,7 @@ static plait_status find_closest(const search_run *run, const plait_strategy *st
     relaxed.alone = relaxed.closest = true;
     relaxed.below = HUGE_VAL;
     relaxed.short_of_bytes = run->capacity_bytes;
-    PLAIT_TRY(strategy->run(&relaxed, &found, err));
+    PLAIT_TRY(search_exhaustive(&relaxed, &found, err));
     plait_ranked *closest;
     PLAIT_TRY(answer_ranking(&relaxed, found.top.plan, found.top.count, &closest, err));
     result->has_closest = found.top.count > 0;
@@ -148,24 +148,16 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
     return PLAIT_OK;
 }
 
-/* Rows of one task: enough for its own results to prune it, few enough to balance the threads. */
-static int64_t batch_rows(int64_t rows)
-{
-    const int64_t even = (rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
-
-    return even > SEARCH_LEAST_ROWS ? even : SEARCH_LEAST_ROWS;
-}
-
 /* Runs the strategy and the refinements, and fills in the result. */
 static plait_status run_passes(search_run *run, search_depth depth, plait_search_result *result,
                                plait_error *err)
 {
-    const plait_strategy *const strategy = &plait_strategy_exhaustive;
     search_found found;
     plait_ranked *plan, *front;
 
-    PLAIT_TRY(search_workers_make(run, err));
-    PLAIT_TRY(strategy->run(run, &found, err));
+    run->workers = plait_arena_alloc(run->arena, (size_t)run->threads, sizeof *run->workers);
+    PLAIT_TRY(plait_check_allocated(run->workers, err));
+    PLAIT_TRY(search_exhaustive(run, &found, err));
     *result = (plait_search_result){
         .points = found.points,
         .priced = found.priced,
@@ -173,8 +165,8 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
         .fits = found.fits,
         .tight = found.tight,
         .threads = run->threads,
-        .strategy = strategy->name,
-        .optimal = strategy->proves_optimal,
+        .strategy = "exhaustive",
+        .optimal = true,
         .plans = found.top.count,
     };
     PLAIT_TRY(answer_ranking(run, found.top.plan, found.top.count, &plan, err));
@@ -202,7 +194,7 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
                           "expected at least one legal plan, found none: %s", why);
     }
     if (result->plans == 0 && depth == SEARCH_WHOLE)
-        PLAIT_TRY(find_closest(run, strategy, result, err));
+        PLAIT_TRY(find_closest(run, result, err));
     return count_variants(run, &found, result, err);
 }
 
@@ -243,6 +235,7 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
         return status;
     }
     PLAIT_TRY(space_make(problem, options, arena, &space, err));
+    const int64_t even_rows = (space.rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
     search_run run = {
         .problem = problem,
         .options = options,
@@ -253,7 +246,7 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
         .alone = depth != SEARCH_WHOLE,
         .fits_only = depth == SEARCH_FITS,
         .below = below,
-        .batch_rows = batch_rows(space.rows),
+        .batch_rows = even_rows > SEARCH_LEAST_ROWS ? even_rows : SEARCH_LEAST_ROWS,
         .threads = search_threads(options->threads),
     };
     status = run_passes(&run, depth, result, err);
@@ -273,4 +266,27 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
                           plait_arena *arena, plait_search_result *result, plait_error *err)
 {
     return search_problem(problem, options, SEARCH_WHOLE, arena, result, err);
+}
+
+plait_status search_best_plan(const plait_problem *problem, const plait_search_options *options,
+                              search_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
+                              plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_search_options one = *options;
+    plait_search_result result = {0};
+    plait_error refusal;
+
+    one.top = 1;
+    one.distinct = 0;
+    one.progress = NULL;
+    const plait_status status = search_problem(problem, &one, depth, arena, &result, &refusal);
+    *fits = status == PLAIT_OK && result.plans > 0;
+    if (*fits)
+        *out = result.plan[0];
+    else
+        plait_arena_rewind(arena, mark);
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: no plan is legal
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    return PLAIT_OK;
 }

@@ -440,21 +440,17 @@ static plait_status make_all_exact(const search_run *run, search_found *known, p
     return PLAIT_OK;
 }
 
-static plait_status coarse_pass(search_run *run, search_found *known, plait_error *err)
-{
-    run->coarse = true;
-    const plait_status status = search_batches(run, explore, known, err);
-    run->coarse = false;
-    return status == PLAIT_OK ? make_all_exact(run, known, err) : status;
-}
-
 /* With more points in the coarse pass, or many rows, that pass alone decides whether a plan fits. (S.14) */
 enum { POINTS_WORTH_A_PROOF = 1 << 20 };
 
 static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
                                 plait_error *err)
 {
-    PLAIT_TRY(coarse_pass(run, coarse, err));
+    run->coarse = true;
+    const plait_status status = search_batches(run, explore, coarse, err);
+    run->coarse = false;
+    PLAIT_TRY(status);
+    PLAIT_TRY(make_all_exact(run, coarse, err));
     if (run->fits_only && coarse->top.count > 0 &&
         (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF)) {
         *found = *coarse;
@@ -467,7 +463,7 @@ static plait_status both_passes(search_run *run, search_found *coarse, search_fo
     return PLAIT_OK;
 }
 
-static plait_status exhaustive_run(search_run *run, search_found *found, plait_error *err)
+plait_status search_exhaustive(search_run *run, search_found *found, plait_error *err)
 {
     search_found coarse;
 
@@ -493,9 +489,3 @@ plait_status search_count_variants(search_run *run, const search_found *found,
     *counted = pass.variant;
     return status;
 }
-
-const plait_strategy plait_strategy_exhaustive = {
-    .name = "exhaustive",
-    .proves_optimal = true,
-    .run = exhaustive_run,
-};

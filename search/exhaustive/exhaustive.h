@@ -5,7 +5,7 @@
 #include "search/space/space.h"
 #include "costmodel/api.h"
 
-/** A task explores neighbouring rows in order. Tasks do not see each other's finds. */
+/** Rows of a task: enough for its own results to prune it, few enough to balance the threads. */
 enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
 
 /**
@@ -95,8 +95,7 @@ typedef struct search_worker {
 typedef void search_explore(const search_run *run, search_worker *worker, int64_t batch,
                             search_found *found);
 
-/** Room for the workers of a run, and what they are made of given back. */
-PLAIT_MUST_CHECK plait_status search_workers_make(search_run *run, plait_error *err);
+/** Frees the memory of the workers of a run. */
 void search_workers_end(search_run *run);
 
 /** The first thread's, for what is done between passes. NULL: out of memory. */
@@ -156,13 +155,9 @@ extern const search_refinement search_layouts;
 extern const search_refinement search_per_stage;
 extern const search_refinement search_per_layer;
 
-typedef struct plait_strategy {
-    const char *name;
-    bool proves_optimal;
-    plait_status (*run)(search_run *run, search_found *found, plait_error *err);
-} plait_strategy;
-
-extern const plait_strategy plait_strategy_exhaustive;
+/** Searches every point, with bounds; proves its ranking. The lists of `found` live in run->arena. */
+PLAIT_MUST_CHECK plait_status search_exhaustive(search_run *run, search_found *found,
+                                                plait_error *err);
 
 /** The value that plans are ranked by; of a lower bound of a price, a lower bound of the value. */
 double objective_of(const search_run *run, plait_price price);

@@ -49,12 +49,6 @@ bool open_add(point_list *list, const open_point *point)
     return true;
 }
 
-plait_status search_workers_make(search_run *run, plait_error *err)
-{
-    run->workers = plait_arena_alloc(run->arena, (size_t)run->threads, sizeof *run->workers);
-    return run->workers ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 void search_workers_end(search_run *run)
 {
     for (int i = 0; run->workers && i < run->threads; i++) {
