@@ -106,7 +106,7 @@ static double apart_gap(void *context, double sequences)
  * loop is a closed network with x = C / E2E: the prefill pool is one queue with deterministic
  * service times, and the limit of the batch bounds decoding.
  */
-plait_service serve_apart(const plait_deployment *d, const plait_load *load)
+plait_service serve_disaggregated(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *decode = &d->pool[1];
     const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
@@ -122,7 +122,7 @@ plait_service serve_apart(const plait_deployment *d, const plait_load *load)
 
     if (most < 1.0 || (!is_closed && load->rate >= at.in.capacity))
         return (plait_service){.utilisation = load->rate / at.in.capacity};
-    const double sequences = serve_settle(apart_gap, &at, most);
+    const double sequences = serve_find_zero(apart_gap, &at, most);
     const double decoding = (load->output - 1.0) * s->tpot_s;
     if (!is_closed && load->rate * decoding / at.ranks > sequences * (1.0 + SERVE_LOOSE))
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};

@@ -39,7 +39,7 @@ static held layer_weights(const plait_serving *serving, const plait_shard *shard
     return (held){rest, attention};
 }
 
-static double vocabulary(const plait_serving *serving, const plait_shard *shard)
+static double vocabulary_weights(const plait_serving *serving, const plait_shard *shard)
 {
     const plait_pass pass = {PLAIT_DECODE, 1.0, 1.0, 1.0};
     plait_block embedding, head;
@@ -79,7 +79,7 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
             out.token += layers * token;
         out.sequence += layers * block.cache.state;
     }
-    out.weights = (out.weights + 2.0 * vocabulary(serving, &shard)) / stages;
+    out.weights = (out.weights + 2.0 * vocabulary_weights(serving, &shard)) / stages;
     out.token /= stages;
     out.sequence /= stages;
     return out;

@@ -28,8 +28,8 @@ static double most_of_draws(double mean, double ranks)
 /*
  * C.372: seconds that a prompt adds to the steps of an attention rank, including prompts of other
  * ranks in the same steps. The ranks synchronise in the experts of each layer, so a step lasts as
- * long as the rank with the most prompts needs. A rank has `mean` prompts per step. In a closed loop it has one prompt, with probability
- * `mean`, or none; with random arrivals it has any number.
+ * long as the rank with the most prompts needs. A rank has `mean` prompts per step. In a closed
+ * loop it has one prompt, with probability `mean`, or none; with random arrivals it has any number.
  */
 static double prompt_share_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                              double sequences)
@@ -177,7 +177,7 @@ static plait_service closed_loop(const plait_deployment *d, const plait_load *lo
 
     if (most < 1.0)
         return *s;
-    s->batch = serve_settle(closed_gap, &at, at.running) * pool->table->worker.dp_attention;
+    s->batch = serve_find_zero(closed_gap, &at, at.running) * pool->table->worker.dp_attention;
     if (users > most) { // users beyond the limit wait for a place
         const double wait = (users - most) / most * s->e2e_s;
         s->queue_s += wait;
@@ -232,7 +232,7 @@ static plait_service random_arrivals(const plait_deployment *d, const plait_load
     balance at = {.d = d, .load = load, .share = load->rate / ranks};
     plait_service *s = &at.s;
 
-    const double sequences = serve_settle(arriving_gap, &at, most);
+    const double sequences = serve_find_zero(arriving_gap, &at, most);
     if (!s->stable)
         return *s;
     if (at.share * load->output * s->tpot_s > sequences * (1.0 + SERVE_LOOSE))
@@ -310,7 +310,7 @@ plait_service plait_serve(const plait_deployment *deployment, plait_load load)
     plait_service s;
 
     if (deployment->disaggregated)
-        s = serve_apart(deployment, &load);
+        s = serve_disaggregated(deployment, &load);
     else if (load.kind == PLAIT_LOAD_CLOSED)
         s = closed_loop(deployment, &load);
     else if (load.kind == PLAIT_LOAD_RATE)

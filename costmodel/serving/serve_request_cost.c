@@ -150,7 +150,7 @@ static const double tight = 1e-9; // relative width at which the search stops
  * evaluates gap at the returned x, so *context describes that point. Secants from below come first,
  * since they stay below the zero of a convex gap; then the Illinois method narrows the bracket.
  */
-double serve_settle(double (*gap)(void *context, double x), void *context, double most)
+double serve_find_zero(double (*gap)(void *context, double x), void *context, double most)
 {
     double a = 0.0, at_a = gap(context, a);
     double b = smaller(at_a, most), at_b = gap(context, b);

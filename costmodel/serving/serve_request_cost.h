@@ -59,7 +59,7 @@ plait_service serve_service(const plait_load *load, serve_turn turn, double ttft
  * Returns the least x in 0 .. most with gap(x) = 0, or `most` if gap stays positive. The last call
  * evaluates gap at the returned x, so *context describes that point.
  */
-double serve_settle(double (*gap)(void *context, double x), void *context, double most);
+double serve_find_zero(double (*gap)(void *context, double x), void *context, double most);
 
 /** Limit of the sequences per rank if neither the engine nor the cache has one. */
 #define SERVE_ENDLESS 65536.0
@@ -72,4 +72,4 @@ double serve_settle(double (*gap)(void *context, double x), void *context, doubl
 #define SERVE_BUSY_SHARE 0.95
 
 /** Closed form of disaggregated prefill. (C.377) */
-plait_service serve_apart(const plait_deployment *deployment, const plait_load *load);
+plait_service serve_disaggregated(const plait_deployment *deployment, const plait_load *load);

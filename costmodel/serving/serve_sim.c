@@ -37,7 +37,7 @@ static void start_decoding(sim *s, const worker *w, rank *r, int q, double token
 
 // ---- requests ------------------------------------------------------------------------------
 
-static void issue(sim *s, double time)
+static void issue_request(sim *s, double time)
 {
     if (s->issued >= s->draws.requests)
         return;
@@ -58,18 +58,18 @@ static void issue_arrivals(sim *s)
         while (s->issued < s->draws.requests) {
             time -= log(random_share(&s->state)) * together / s->load.rate;
             for (double i = 0.0; i < together; i += 1.0)
-                issue(s, time);
+                issue_request(s, time);
         }
         return;
     }
     const bool all = s->load.kind != PLAIT_LOAD_CLOSED || s->load.concurrency <= 0.0;
     const double users = all ? s->draws.requests : s->load.concurrency;
     for (double i = 0.0; i < users; i += 1.0)
-        issue(s, 0.0);
+        issue_request(s, 0.0);
 }
 
 /* Returns the worker with the fewest requests among indices first .. last - 1. */
-static worker *emptiest(sim *s, int first, int last)
+static worker *emptiest_worker(sim *s, int first, int last)
 {
     worker *best = &s->workers[first];
 
@@ -109,7 +109,7 @@ static double round_of(const worker *w)
  * Returns true while the prompts of a rank wait for others: until they fill a step or the first has
  * waited for the whole window.
  */
-static bool gathers(const sim *s, const worker *w, rank *r)
+static bool waits_for_others(const sim *s, const worker *w, rank *r)
 {
     double tokens = -r->done;
 
@@ -135,7 +135,7 @@ static bool is_held_back(const sim *s, const worker *w)
         rank *r = &w->ranks[i];
         decodes = decodes || r->decoding.count > 0;
         if (r->head != NONE)
-            starts = starts || r->done > 0.0 || (looks && !gathers(s, w, r));
+            starts = starts || r->done > 0.0 || (looks && !waits_for_others(s, w, r));
     }
     if (decodes && !starts)
         return true;
@@ -241,7 +241,7 @@ static void start_step(sim *s, worker *w)
     push_event(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
 }
 
-static void complete(sim *s, worker *w, rank *r, int q)
+static void complete_request(sim *s, worker *w, rank *r, int q)
 {
     request *one = &s->requests[q];
 
@@ -250,7 +250,7 @@ static void complete(sim *s, worker *w, rank *r, int q)
     w->load--;
     s->finished++;
     if (s->load.kind == PLAIT_LOAD_CLOSED)
-        issue(s, s->now);
+        issue_request(s, s->now);
 }
 
 /* A prompt is complete: the request has its first token and decodes here or on a decode worker. */
@@ -277,7 +277,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (one->output <= 1.0) {
         r->room += room_of(s, one);
         r->contexts -= one->input;
-        complete(s, w, r, q);
+        complete_request(s, w, r, q);
         return;
     }
     start_decoding(s, w, r, q, one->output - 1.0);
@@ -332,7 +332,7 @@ static void end_step(sim *s, worker *w)
             const int q = event_take(&r->decoding, 0).of;
             r->room += room_of(s, &s->requests[q]);
             r->contexts -= s->requests[q].input + s->requests[q].output;
-            complete(s, w, r, q);
+            complete_request(s, w, r, q);
         }
         r->contexts = r->decoding.count > 0 ? larger(r->contexts, r->decoding.count) : 0.0;
         end_prompts(s, w, r);
@@ -379,7 +379,7 @@ static bool fill_workers(sim *s)
     return s->workers != NULL;
 }
 
-static void process(sim *s, event e)
+static void process_event(sim *s, event e)
 {
     s->now = e.time;
     if (e.kind == STEP_ENDS) {
@@ -391,11 +391,11 @@ static void process(sim *s, event e)
         s->requests[e.of].last = s->now;
         s->finished++;
         if (s->load.kind == PLAIT_LOAD_CLOSED)
-            issue(s, s->now);
+            issue_request(s, s->now);
         return;
     }
-    worker *w = decodes ? emptiest(s, s->prefill_workers, s->worker_count)
-                        : emptiest(s, 0, s->prefill_workers);
+    worker *w = decodes ? emptiest_worker(s, s->prefill_workers, s->worker_count)
+                        : emptiest_worker(s, 0, s->prefill_workers);
     rank *r = &w->ranks[0];
 
     for (int i = 1; i < w->count; i++)
@@ -428,7 +428,7 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     s.travel_s = deployment->disaggregated ? serve_travel_s(deployment, &load) : 0.0;
     issue_arrivals(&s);
     while (s.events.count > 0 && s.finished < draws.requests && !s.out_of_memory) {
-        process(&s, event_take(&s.events, 0));
+        process_event(&s, event_take(&s.events, 0));
         if (s.draws.stop != NULL && (int64_t)s.steps % 4096 == 0 &&
             s.draws.stop(s.draws.stop_context, (double)s.finished / s.draws.requests)) {
             out->stopped = true;

@@ -50,7 +50,7 @@ static plait_accelerator without_launches(const plait_accelerator *gpu)
     return bare_gpu;
 }
 
-static bool has(const plait_accelerator *gpu, plait_precision precision)
+static bool has_precision(const plait_accelerator *gpu, plait_precision precision)
 {
     return gpu->peak_flops_per_s[precision] > 0.0 &&
            !(gpu->missing_kernels >> (PLAIT_KERNEL_PRECISION + precision) & 1u);
@@ -89,10 +89,10 @@ serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format w
         [PLAIT_WEIGHT_MXFP4] = {{PLAIT_MXFP8, PLAIT_MXFP8}, 0.5 + 1.0 / 32.0},
         [PLAIT_WEIGHT_INT4] = {{PLAIT_BF16, PLAIT_FP16}, 0.5 + 2.0 / 128.0},
     };
-    const plait_precision plain = has(gpu, PLAIT_BF16) ? PLAIT_BF16 : PLAIT_FP16;
+    const plait_precision plain = has_precision(gpu, PLAIT_BF16) ? PLAIT_BF16 : PLAIT_FP16;
 
     for (int i = 0; i < 2; i++)
-        if (has(gpu, formats[weights].native[i]))
+        if (has_precision(gpu, formats[weights].native[i]))
             return (serve_format){formats[weights].native[i], formats[weights].bytes};
     return (serve_format){plain, formats[weights].bytes};
 }
@@ -101,9 +101,9 @@ unsigned plait_serve_native_weights(const plait_accelerator *gpu)
 {
     unsigned mask = 1u << PLAIT_WEIGHT_BF16;
 
-    if (has(gpu, PLAIT_FP8))
+    if (has_precision(gpu, PLAIT_FP8))
         mask |= 1u << PLAIT_WEIGHT_FP8;
-    if (has(gpu, PLAIT_NVFP4))
+    if (has_precision(gpu, PLAIT_NVFP4))
         mask |= 1u << PLAIT_WEIGHT_NVFP4;
     return mask;
 }

@@ -31,7 +31,7 @@ static plait_status range_check(const char *where, int value, plait_error *err)
 }
 
 /* Number of all-reduces in one pass over the first `layers` layers. */
-static int64_t reductions(const plait_model *model, int layers)
+static int64_t all_reduces(const plait_model *model, int layers)
 {
     int64_t count = 0;
 
@@ -77,8 +77,8 @@ static void phase_lines(const plait_model *model, const plait_serve_request *r, 
     if (passes == 0)
         return;
     if (r->tp > 1) {
-        const int64_t reduced = passes * reductions(model, first);
-        const int64_t all_reduced = passes * reductions(model, model->layers);
+        const int64_t reduced = passes * all_reduces(model, first);
+        const int64_t all_reduced = passes * all_reduces(model, model->layers);
         // Logits of each sequence's last token: every rank except the sampling one sends its share.
         const int64_t columns = ((int64_t)model->vocab + r->tp - 1) / r->tp;
 
@@ -147,7 +147,7 @@ static bool are_amounts(int count, const double *number)
     assert(are_amounts(sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__}))
 
 /* An amount of 0 takes no time at any rate; any other amount takes infinite time at a rate of 0. */
-static double over(double amount, double rate)
+static double seconds_at(double amount, double rate)
 {
     return amount == 0.0 ? 0.0 : rate > 0.0 ? amount / rate : HUGE_VAL;
 }
@@ -157,23 +157,23 @@ double plait_serve_decode_s(double batch, double cached_bytes, double params, do
 {
     ASSERT_AMOUNTS(batch, cached_bytes, params, weight_bytes, bytes_per_s);
     assert(params == 0.0 || flops_per_s >= 0.0);
-    const double multiply_s = params > 0.0 ? over(2.0 * batch * params, flops_per_s) : 0.0;
+    const double multiply_s = params > 0.0 ? seconds_at(2.0 * batch * params, flops_per_s) : 0.0;
 
-    return over(batch * cached_bytes, bytes_per_s) +
-           larger(multiply_s, over(weight_bytes, bytes_per_s));
+    return seconds_at(batch * cached_bytes, bytes_per_s) +
+           larger(multiply_s, seconds_at(weight_bytes, bytes_per_s));
 }
 
 double plait_serve_prefill_s(double params, double tokens, double flops_per_s)
 {
     ASSERT_AMOUNTS(params, tokens, flops_per_s);
-    return over(2.0 * params * tokens, flops_per_s);
+    return seconds_at(2.0 * params * tokens, flops_per_s);
 }
 
 double plait_serve_exchange_s(double tokens, double copies, double hidden, double out_bytes,
                               double back_bytes, double bytes_per_s)
 {
     ASSERT_AMOUNTS(tokens, copies, hidden, out_bytes, back_bytes, bytes_per_s);
-    return over(tokens * copies * hidden * (out_bytes + back_bytes), bytes_per_s);
+    return seconds_at(tokens * copies * hidden * (out_bytes + back_bytes), bytes_per_s);
 }
 
 double plait_serve_cached_bytes(double bytes_per_token, double tokens, double sequences)
@@ -185,24 +185,24 @@ double plait_serve_cached_bytes(double bytes_per_token, double tokens, double se
 double plait_serve_most_sequences(double memory_bytes, double weight_bytes, double cached_bytes)
 {
     ASSERT_AMOUNTS(memory_bytes, weight_bytes, cached_bytes);
-    return over(larger(memory_bytes - weight_bytes, 0.0), cached_bytes);
+    return seconds_at(larger(memory_bytes - weight_bytes, 0.0), cached_bytes);
 }
 
 double plait_serve_evicted_tokens(double sequences, double prompt_tokens, double output_tokens)
 {
     ASSERT_AMOUNTS(sequences, prompt_tokens, output_tokens);
-    return over(sequences * (prompt_tokens + output_tokens), output_tokens);
+    return seconds_at(sequences * (prompt_tokens + output_tokens), output_tokens);
 }
 
 double plait_serve_tokens_per_s(double sequences, double step_s)
 {
     ASSERT_AMOUNTS(sequences, step_s);
-    return over(sequences, step_s);
+    return seconds_at(sequences, step_s);
 }
 
 double plait_serve_prefill_servers(double prefill_s, double sequences, double step_s,
                                    double output_tokens)
 {
     ASSERT_AMOUNTS(prefill_s, sequences, step_s, output_tokens);
-    return over(prefill_s * sequences, step_s * output_tokens);
+    return seconds_at(prefill_s * sequences, step_s * output_tokens);
 }

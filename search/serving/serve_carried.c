@@ -20,8 +20,8 @@ typedef struct reach {
 } reach;
 
 /* Sets *yes if `gpus` GPUs sustain the rate; answer->plan[0] is then the deployment that does. */
-static plait_status carries(reach *r, const plait_cluster *cluster, int gpus, double rate,
-                            bool *yes, plait_error *err)
+static plait_status is_sustained(reach *r, const plait_cluster *cluster, int gpus, double rate,
+                                 bool *yes, plait_error *err)
 {
     plait_serve_options q = *r->q;
     const plait_arena_mark mark = plait_arena_save(r->arena);
@@ -70,7 +70,7 @@ static plait_status try_rate(reach *r, double rate, double *high, plait_serve_re
 {
     bool yes;
 
-    PLAIT_TRY(carries(r, r->q->cluster, r->q->gpus, rate, &yes, err));
+    PLAIT_TRY(is_sustained(r, r->q->cluster, r->q->gpus, rate, &yes, err));
     if (yes) {
         out->rate = rate;
         out->plan = r->answer->plan[0];
@@ -204,7 +204,7 @@ static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err
 
         if (plait_cluster_take(&cluster, middle * node, &none) != PLAIT_OK)
             break;
-        PLAIT_TRY(carries(r, &cluster, middle * node, r->q->load.rate, &yes, err));
+        PLAIT_TRY(is_sustained(r, &cluster, middle * node, r->q->load.rate, &yes, err));
         if (yes)
             high = middle;
         else

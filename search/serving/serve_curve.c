@@ -9,8 +9,9 @@ static plait_load at_rate(plait_load load, double rate)
     return load;
 }
 
-static bool takes(const plait_serve_options *q, const plait_serve_plan *plan,
-                  const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate, bool within)
+static bool sustains_rate(const plait_serve_options *q, const plait_serve_plan *plan,
+                          const serve_candidate *const role[PLAIT_SERVE_ROLES], double rate,
+                          bool within)
 {
     plait_serve_plan tried = *plan;
 
@@ -25,14 +26,14 @@ double serve_most_rate(const plait_serve_options *q, const plait_serve_plan *pla
     static const double least = 1e-3, most = 1e9, close = 1e-6;
     double low = 0.0, high = least;
 
-    while (high < most && takes(q, plan, role, high, within)) {
+    while (high < most && sustains_rate(q, plan, role, high, within)) {
         low = high;
         high *= 2.0;
     }
     while (low > 0.0 && high - low > close * high) {
         const double middle = 0.5 * (low + high);
 
-        if (takes(q, plan, role, middle, within))
+        if (sustains_rate(q, plan, role, middle, within))
             low = middle;
         else
             high = middle;

@@ -27,10 +27,10 @@ static int requests_of(const plait_serve_options *q, const plait_serve_plan *pla
                        larger(few, least));
 }
 
-static plait_status simulate(const plait_serve_options *q, const plait_serve_plan *plan,
-                             const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                             plait_serve_sim_options draws, plait_arena *arena,
-                             plait_serve_sim_result *out, plait_error *err)
+static plait_status simulate_plan(const plait_serve_options *q, const plait_serve_plan *plan,
+                                  const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                                  plait_serve_sim_options draws, plait_arena *arena,
+                                  plait_serve_sim_result *out, plait_error *err)
 {
     plait_load load = q->load;
 
@@ -60,7 +60,7 @@ plait_status plait_serve_plan_simulate(const plait_serve_options *q, const plait
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
 
     PLAIT_TRY(roles_that_run(q, plan, arena, role, err));
-    return simulate(q, plan, role, draws, arena, out, err);
+    return simulate_plan(q, plan, role, draws, arena, out, err);
 }
 
 // ---- a verdict -----------------------------------------------------------------------------
@@ -94,7 +94,7 @@ static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
  * Replaces the times of a plan under random arrivals by those of its simulation, and derives batch
  * and concurrency from them by Little's law.
  */
-static void settle(const plait_serve_options *q, plait_serve_plan *plan)
+static void use_simulated_times(const plait_serve_options *q, plait_serve_plan *plan)
 {
     const plait_serve_sim_result *drawn = &plan->drawn;
     plait_service *s = &plan->service;
@@ -147,10 +147,10 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
     return PLAIT_OK;
 }
 
-static plait_status judge(const plait_serve_options *q,
-                          const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                          plait_serve_sim_options draws, plait_arena *arena, plait_serve_plan *plan,
-                          const char **why, plait_error *err)
+static plait_status judge_plan(const plait_serve_options *q,
+                               const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                               plait_serve_sim_options draws, plait_arena *arena,
+                               plait_serve_plan *plan, const char **why, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
     const bool near = is_near(q, plan, role);
@@ -159,14 +159,14 @@ static plait_status judge(const plait_serve_options *q,
         draws.warmup_requests = (int)plan->concurrency;
     if (draws.requests == 0)
         draws.requests = requests_of(q, plan, near && q->load.kind == PLAIT_LOAD_RATE);
-    PLAIT_TRY(simulate(q, plan, role, draws, arena, &plan->drawn, err));
+    PLAIT_TRY(simulate_plan(q, plan, role, draws, arena, &plan->drawn, err));
     plait_arena_rewind(arena, mark);
 
     plan->simulated = true;
     plan->tpot_p95_s = plan->drawn.tpot.p95_s;
     plan->tpot_p99_s = plan->drawn.tpot.p99_s;
     if (near && !plan->drawn.stopped && q->load.kind == PLAIT_LOAD_RATE)
-        settle(q, plan);
+        use_simulated_times(q, plan);
     return describe_missed(q, plan, arena, why, err);
 }
 
@@ -177,7 +177,7 @@ plait_status plait_serve_judge(const plait_serve_options *q, plait_serve_sim_opt
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {NULL, NULL};
 
     PLAIT_TRY(roles_that_run(q, plan, arena, role, err));
-    return judge(q, role, draws, arena, plan, why, err);
+    return judge_plan(q, role, draws, arena, plan, why, err);
 }
 
 // ---- more workers --------------------------------------------------------------------------
@@ -197,8 +197,8 @@ static int more_of(int count, const plait_serve_sim_result *drawn)
  * Prices the deployment with more workers, or, without a load, with fewer users. Returns false if
  * none within the GPUs meets the bounds.
  */
-static bool widen(const plait_serve_options *q, plait_serve_plan *plan,
-                  const serve_candidate *const role[PLAIT_SERVE_ROLES])
+static bool add_workers(const plait_serve_options *q, plait_serve_plan *plan,
+                        const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     static const double fewer = 0.8;
     const plait_serve_sim_result drawn = plan->drawn;
@@ -255,7 +255,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
     plait_serve_plan plan = remove_plan(b->out, at);
 
     b->out->simulations++;
-    PLAIT_TRY(judge(b->q, role, b->draws, b->arena, &plan, &why, err));
+    PLAIT_TRY(judge_plan(b->q, role, b->draws, b->arena, &plan, &why, err));
     b->work += plan.drawn.requests + plan.drawn.steps / 3.0;
     if (why == NULL) {
         serve_keep(b->out, &plan);
@@ -266,7 +266,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
     plait_serve_plan seen = plan;
 
     if (!seen.settled)
-        settle(b->q, &seen);
+        use_simulated_times(b->q, &seen);
     out->rejected[PLAIT_SERVE_REJECT_SIMULATED]++;
     if (!plan.drawn.full &&
         (!out->has_nearest || serve_excess(b->q, &seen) < serve_excess(b->q, &out->nearest))) {
@@ -275,7 +275,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
         out->needs_ttft_s = seen.service.ttft_s;
         out->needs_tpot_s = seen.service.tpot_s;
     }
-    if (widen(b->q, &plan, role))
+    if (add_workers(b->q, &plan, role))
         serve_keep(b->out, &plan);
     return PLAIT_OK;
 }

@@ -110,7 +110,7 @@ static bool is_cheaper(plait_fleet_mode mode, const plait_fleet_totals *a,
     return a->node_hours[other] < b->node_hours[other];
 }
 
-static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
+static void keep_fleet(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
 {
     plait_fleet_answer *const out = r->out;
     int at = out->fleets;
@@ -135,7 +135,7 @@ static void keep(ranking *r, const fleet_kind *kind, const plait_fleet *fleet)
 
 // ---- the simulation ------------------------------------------------------------------------
 
-static fleet_kind take_fleet(ranking *r, int at, plait_fleet *fleet)
+static fleet_kind remove_fleet(ranking *r, int at, plait_fleet *fleet)
 {
     const fleet_kind kind = r->kind[at];
 
@@ -164,7 +164,7 @@ static plait_status confirm_all(ranking *r, plait_error *err)
             at++;
             continue;
         }
-        kind = take_fleet(r, at, &fleet);
+        kind = remove_fleet(r, at, &fleet);
         // Simulate the tightest hour, with up to eight workers of a role.
         const plait_arena_mark mark = plait_arena_save(r->arena);
         plait_serve_options q;
@@ -181,7 +181,7 @@ static plait_status confirm_all(ranking *r, plait_error *err)
             if (kind.margin > most || !fleet_day(&kind, &fleet))
                 continue;
         }
-        keep(r, &kind, &fleet);
+        keep_fleet(r, &kind, &fleet);
     }
     return PLAIT_OK;
 }
@@ -207,7 +207,7 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     out->search = &p->answer;
     out->considered = p->answer.plans;
     for (int i = 0; i < p->answer.plans; i++) {
-        // factor on the GPU limit: keep() reports fleets that only their spares put above it
+        // factor on the GPU limit: keep_fleet() reports fleets that only their spares put above it
         static const int beyond = 4;
         fleet_kind kind = {.q = &r.part->q,
                            .ask = r.ask,
@@ -221,13 +221,13 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
         PLAIT_TRY(serve_roles(kind.q, &p->answer.plan[i], r.arena, kind.role, &why, err));
         if (why == NULL) {
             if (fleet_day(&kind, &fleet))
-                keep(&r, &kind, &fleet);
+                keep_fleet(&r, &kind, &fleet);
             for (int h = 0; h < PLAIT_FLEET_HOURS; h++)
                 r.out->unsteady |= isnan(fleet.hour[h].available);
         }
     }
     PLAIT_TRY(confirm_all(&r, err));
     for (int i = 0; i < out->fleets; i++)
-        fleet_tell(&r.kind[i], &out->fleet[i]);
+        fleet_fill_details(&r.kind[i], &out->fleet[i]);
     return PLAIT_OK;
 }

@@ -32,7 +32,7 @@ double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit
                     int roles, int *spare);
 
 /**
- * Fills hours, nodes and totals, but not the fields of fleet_tell(); false: no number of workers is
+ * Fills hours, nodes and totals, but not the fields of fleet_fill_details(); false: no number of workers is
  * enough.
  */
 bool fleet_day(const fleet_kind *kind, plait_fleet *out);
@@ -53,4 +53,4 @@ plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hou
 /**
  * Fills what is computed only for the fleets that are reported: utilisation, energy and the band.
  */
-void fleet_tell(const fleet_kind *kind, plait_fleet *fleet);
+void fleet_fill_details(const fleet_kind *kind, plait_fleet *fleet);

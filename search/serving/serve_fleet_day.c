@@ -39,8 +39,8 @@ static plait_serve_plan with_workers(const fleet_kind *kind, const int count[PLA
 }
 
 /* Prices `count` workers at a rate; false: they are too few. */
-static bool enough(const fleet_kind *kind, double rate, const int count[PLAIT_SERVE_ROLES],
-                   plait_serve_plan *plan)
+static bool is_enough(const fleet_kind *kind, double rate, const int count[PLAIT_SERVE_ROLES],
+                      plait_serve_plan *plan)
 {
     plait_load load = kind->q->load;
 
@@ -64,7 +64,7 @@ static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_S
 
     while (low < high) {
         count[role] = low + (high - low) / 2;
-        if (enough(kind, rate, count, &plan))
+        if (is_enough(kind, rate, count, &plan))
             high = count[role];
         else
             low = count[role] + 1;
@@ -76,13 +76,14 @@ static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_S
  * Finds the fewest workers of one role if no sufficient number is known: doubles the count, then
  * bisects.
  */
-static bool settle_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES], int role)
+static bool find_workers_of_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES],
+                                 int role)
 {
     const int most = kind->most_gpus / gpus_of(kind, role);
     plait_serve_plan plan;
     int low = 1, high = 1;
 
-    for (count[role] = high; most < 1 || !enough(kind, rate, count, &plan); count[role] = high) {
+    for (count[role] = high; most < 1 || !is_enough(kind, rate, count, &plan); count[role] = high) {
         if (high >= most)
             return false;
         low = high + 1;
@@ -119,7 +120,7 @@ static double nodes_with(const staircase *s, int prefill, int decode)
     return nodes + gpus * 1e-9;
 }
 
-static void take_pair(staircase *s, pair p)
+static void keep_pair(staircase *s, pair p)
 {
     const double nodes = nodes_with(s, p.count[0], p.count[1]);
 
@@ -134,7 +135,7 @@ static void take_pair(staircase *s, pair p)
  * (S.101), so no pair between them takes fewer nodes than few.count[0] + 1 prefill workers with
  * many.count[1] decode workers.
  */
-static void look_between(staircase *s, pair few, pair many)
+static void search_between(staircase *s, pair few, pair many)
 {
     pair middle = {{few.count[0] + (many.count[0] - few.count[0]) / 2, 0}};
 
@@ -143,43 +144,44 @@ static void look_between(staircase *s, pair few, pair many)
         return;
     middle.count[1] =
         fewest_between(s->kind, s->rate, middle.count, 1, many.count[1], few.count[1]);
-    take_pair(s, middle);
-    look_between(s, few, middle);
-    look_between(s, middle, many);
+    keep_pair(s, middle);
+    search_between(s, few, middle);
+    search_between(s, middle, many);
 }
 
 /*
  * Finds the pair on the fewest nodes, between the one with the fewest prefill workers and the one
  * with the fewest decode workers.
  */
-static bool settle_pair(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
-                        int count[PLAIT_SERVE_ROLES])
+static bool find_workers_of_pair(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
+                                 int count[PLAIT_SERVE_ROLES])
 {
     const int most[] = {kind->most_gpus / gpus_of(kind, 0), kind->most_gpus / gpus_of(kind, 1)};
     staircase s = {.kind = kind, .unit = unit, .rate = rate, .nodes = HUGE_VAL};
     pair few = {{0, most[1]}}, many = {{most[0], 0}};
 
-    if (most[0] < 1 || most[1] < 1 || !settle_role(kind, rate, few.count, 0) ||
-        !settle_role(kind, rate, few.count, 1) || !settle_role(kind, rate, many.count, 1) ||
-        !settle_role(kind, rate, many.count, 0))
+    if (most[0] < 1 || most[1] < 1 || !find_workers_of_role(kind, rate, few.count, 0) ||
+        !find_workers_of_role(kind, rate, few.count, 1) ||
+        !find_workers_of_role(kind, rate, many.count, 1) ||
+        !find_workers_of_role(kind, rate, many.count, 0))
         return false;
-    take_pair(&s, few);
-    take_pair(&s, many);
-    look_between(&s, few, many);
+    keep_pair(&s, few);
+    keep_pair(&s, many);
+    search_between(&s, few, many);
     count[0] = s.best.count[0];
     count[1] = s.best.count[1];
     return true;
 }
 
 /* Finds the workers of an hour. (S.99, S.101) */
-static bool settle(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
-                   int count[PLAIT_SERVE_ROLES])
+static bool find_workers(const fleet_kind *kind, const plait_fleet_unit *unit, double rate,
+                         int count[PLAIT_SERVE_ROLES])
 {
     count[0] = count[1] = 0;
     if (rate <= 0.0)
         return true;
-    return kind->plan.disaggregated ? settle_pair(kind, unit, rate, count)
-                                    : settle_role(kind, rate, count, 0);
+    return kind->plan.disaggregated ? find_workers_of_pair(kind, unit, rate, count)
+                                    : find_workers_of_role(kind, rate, count, 0);
 }
 
 /*
@@ -193,7 +195,7 @@ static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
     int fewer[PLAIT_SERVE_ROLES] = {count[0], count[1]};
     plait_serve_plan plan;
 
-    if (--fewer[role] < 1 || enough(kind, rate, fewer, &plan))
+    if (--fewer[role] < 1 || is_enough(kind, rate, fewer, &plan))
         return PLAIT_FLEET_LACKS_NOTHING;
     if (!plan.service.stable)
         return PLAIT_FLEET_LACKS_LOAD;
@@ -216,8 +218,8 @@ static const plait_fleet_hour *same_hour(const plait_fleet *fleet, int before, d
     return NULL;
 }
 
-static bool place(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour,
-                  hour_units *units)
+static bool place_on_nodes(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour *hour,
+                           hour_units *units)
 {
     const int roles = roles_of(kind);
 
@@ -264,7 +266,8 @@ static bool fill_hours(const fleet_kind *kind, double factor, plait_fleet *out)
             continue;
         }
         hour->rate = rate;
-        if (!settle(kind, out->unit, rate, hour->workers) || !place(kind, out, hour, &units))
+        if (!find_workers(kind, out->unit, rate, hour->workers) ||
+            !place_on_nodes(kind, out, hour, &units))
             return false;
         if (is_busier(hour, &out->hour[out->busiest]))
             out->busiest = h;
@@ -314,7 +317,8 @@ bool fleet_day(const fleet_kind *kind, plait_fleet *out)
     for (int m = 0; m < PLAIT_FLEET_MODES; m++)
         out->usd_per_mtok[m] = out->totals.usd[m] * PLAIT_FLEET_HOURS / plait_fleet_month_hours() /
                                out->tokens_per_day * 1e6;
-    return enough(kind, out->hour[out->busiest].rate, out->hour[out->busiest].workers, &out->plan);
+    return is_enough(kind, out->hour[out->busiest].rate, out->hour[out->busiest].workers,
+                     &out->plan);
 }
 
 // ---- details of the best fleets ------------------------------------------------------------
@@ -323,12 +327,13 @@ bool fleet_day(const fleet_kind *kind, plait_fleet *out)
  * Returns the requests/s that all workers on the nodes of an hour, spares included, sustain within
  * the bounds.
  */
-static double sustained(const fleet_kind *kind, const plait_fleet *fleet, plait_fleet_hour hour)
+static double sustained_rate(const fleet_kind *kind, const plait_fleet *fleet,
+                             plait_fleet_hour hour)
 {
     int count[PLAIT_SERVE_ROLES] = {0, 0};
     hour_units units;
 
-    place(kind, fleet, &hour, &units);
+    place_on_nodes(kind, fleet, &hour, &units);
     for (int r = 0; r < roles_of(kind); r++)
         count[r] = (units.needed[r] + units.spare[r]) * fleet->unit[r].workers;
     const plait_serve_plan plan = with_workers(kind, count);
@@ -381,7 +386,7 @@ plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hou
 /*
  * C.96: the GPUs of serving workers take the power of the plan's GPUs, all other GPUs idle power.
  */
-static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
+static void fill_energy(const fleet_kind *kind, plait_fleet *fleet)
 {
     const plait_cluster *const cluster = kind->q->cluster;
     const plait_serve_plan *const plan = &fleet->plan;
@@ -400,9 +405,9 @@ static void tell_energy(const fleet_kind *kind, plait_fleet *fleet)
     }
 }
 
-void fleet_tell(const fleet_kind *kind, plait_fleet *fleet)
+void fleet_fill_details(const fleet_kind *kind, plait_fleet *fleet)
 {
-    fleet->sustained = sustained(kind, fleet, fleet->hour[fleet->busiest]);
+    fleet->sustained = sustained_rate(kind, fleet, fleet->hour[fleet->busiest]);
     for (int h = 0; h < PLAIT_FLEET_HOURS; h++) {
         plait_fleet_hour *const hour = &fleet->hour[h];
         plait_serve_plan plan;
@@ -412,13 +417,13 @@ void fleet_tell(const fleet_kind *kind, plait_fleet *fleet)
         if (hour->rate <= 0.0)
             continue;
         hour->lack = lack_of(kind, hour->rate, hour->workers);
-        hour->used[PLAIT_FLEET_ELASTIC] = hour->rate / sustained(kind, fleet, *hour);
-        enough(kind, hour->rate, hour->workers, &plan);
+        hour->used[PLAIT_FLEET_ELASTIC] = hour->rate / sustained_rate(kind, fleet, *hour);
+        is_enough(kind, hour->rate, hour->workers, &plan);
         hour->ttft_s = plan.service.ttft_s;
         hour->ttft_p99_s = plan.ttft_p99_s;
         hour->tpot_s = plan.service.tpot_s;
     }
-    tell_energy(kind, fleet);
+    fill_energy(kind, fleet);
     // S.104: an engine that reaches only a share of the predicted rate needs the workers of the
     // rate divided by that share
     const double *const band = kind->plan.engine->band[PLAIT_SERVE_RATE];

@@ -18,7 +18,7 @@ typedef struct role {
 } role;
 
 typedef struct pairs {
-    serve_look *look;
+    serve_search_state *look;
     const plait_engine *engine;
     role *prefill, *decode;
     int prefills, decodes;
@@ -41,7 +41,7 @@ static int by_rate_a_gpu(const void *a, const void *b)
 /* Lists the candidates of each role that can meet the bounds, by decreasing requests/s per GPU. */
 static void fill_roles(pairs *all)
 {
-    const serve_look *look = all->look;
+    const serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
 
     for (int c = 0; c < look->candidates; c++) {
@@ -112,13 +112,13 @@ static int at_least(double needed, const role *r)
 }
 
 /* Prices and keeps a plan; returns its tokens/s per GPU, 0 if it misses a bound. */
-static double look_counts(pairs *all, plait_serve_plan *plan,
-                          const serve_candidate *by[PLAIT_SERVE_ROLES])
+static double price_counts(pairs *all, plait_serve_plan *plan,
+                           const serve_candidate *by[PLAIT_SERVE_ROLES])
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
 
     if (is_open(look->q))
-        return serve_settle_users(look, plan, by);
+        return serve_find_users(look, plan, by);
     look->out->looked++;
     serve_price(look->q, look->q->load, plan, by);
     if (!serve_meets(look->q, plan))
@@ -127,7 +127,7 @@ static double look_counts(pairs *all, plait_serve_plan *plan,
     return plan->tokens_per_s_gpu;
 }
 
-static double bar_of(const serve_look *look, double best)
+static double bar_of(const serve_search_state *look, double best)
 {
     return larger(best, least_kept(look->out));
 }
@@ -136,10 +136,10 @@ static double bar_of(const serve_look *look, double best)
  * True if n prefill and m decode workers meet the bounds under random arrivals; more workers of
  * either role never make it false.
  */
-static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
-                  int n, int m)
+static bool meets_bounds(pairs *all, plait_serve_plan *plan,
+                         const serve_candidate *by[PLAIT_SERVE_ROLES], int n, int m)
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
 
     plan->count[0] = n;
     plan->count[1] = m;
@@ -153,13 +153,14 @@ static bool holds(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
  * the other role; `high` must be enough. The result is usually close to low, so the search doubles
  * its steps from low and then bisects.
  */
-static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[PLAIT_SERVE_ROLES],
-                  int which, int other, int low, int high)
+static int fewest_workers(pairs *all, plait_serve_plan *plan,
+                          const serve_candidate *by[PLAIT_SERVE_ROLES], int which, int other,
+                          int low, int high)
 {
     for (int step = 1; low < high; step = step < high ? 2 * step : step) {
         const int half = (high - low) / 2;
         const int at = low + (step - 1 < half ? step - 1 : half);
-        if (holds(all, plan, by, which == 0 ? at : other, which == 0 ? other : at))
+        if (meets_bounds(all, plan, by, which == 0 ? at : other, which == 0 ? other : at))
             high = at;
         else
             low = at + 1;
@@ -172,9 +173,9 @@ static int fewest(pairs *all, plait_serve_plan *plan, const serve_candidate *by[
  * with decode workers on all GPUs, finds the fewest decode workers, until the pair takes more GPUs
  * than the best one.
  */
-static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
+static void search_counts_for_rate(pairs *all, const role *p, const role *d, int n, int m0)
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double tokens = q->load.output * q->load.rate;
@@ -182,12 +183,12 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
     plait_serve_plan plan = pair_plan(all->engine);
     double best = 0.0;
 
-    if (!holds(all, &plan, by, all_n, all_m)) {
+    if (!meets_bounds(all, &plan, by, all_n, all_m)) {
         serve_reject(look, &plan);
         return;
     }
-    n = fewest(all, &plan, by, 0, all_m, n, all_n);
-    m0 = fewest(all, &plan, by, 1, all_n, m0, all_m);
+    n = fewest_workers(all, &plan, by, 0, all_m, n, all_n);
+    m0 = fewest_workers(all, &plan, by, 1, all_n, m0, all_m);
     for (; (double)n * p->gpus + (double)m0 * d->gpus <= q->gpus; n++) {
         const double bar = bar_of(look, best);
         const double most_gpus =
@@ -195,11 +196,11 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
         const int last = (int)floor((most_gpus - n * p->gpus) / d->gpus);
         if (last < m0)
             break;
-        if (!holds(all, &plan, by, n, last))
+        if (!meets_bounds(all, &plan, by, n, last))
             continue;
-        plan.count[1] = fewest(all, &plan, by, 1, n, m0, last);
+        plan.count[1] = fewest_workers(all, &plan, by, 1, n, m0, last);
         plan.count[0] = n;
-        best = larger(best, look_counts(all, &plan, by));
+        best = larger(best, price_counts(all, &plan, by));
     }
     if (best <= 0.0)
         serve_reject(look, &plan);
@@ -210,9 +211,9 @@ static void look_rate(pairs *all, const role *p, const role *d, int n, int m0)
  * plans kept so far. Without a load, a multiple of a pair is only further replicas, so numbers with
  * a common factor are skipped.
  */
-static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
+static void search_counts_for_users(pairs *all, const role *p, const role *d, int n, int m0)
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
     const serve_candidate *by[PLAIT_SERVE_ROLES] = {p->of, d->of};
     const double most = most_requests(q, p, d);
@@ -231,7 +232,7 @@ static void look_users(pairs *all, const role *p, const role *d, int n, int m0)
             if (q->load.output * requests / gpus < bar_of(look, best))
                 continue;
             plan.count[1] = m;
-            best = larger(best, look_counts(all, &plan, by));
+            best = larger(best, price_counts(all, &plan, by));
         }
     }
     if (best <= 0.0)
@@ -255,9 +256,9 @@ static double needed_requests(const plait_serve_options *q)
     return q->load.concurrency / (q->ttft_s + (q->load.output - 1.0) * tpot_s);
 }
 
-static void look_all(pairs *all)
+static void search_pairs(pairs *all)
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
 
     for (int j = 0; j < all->decodes; j++)
@@ -274,9 +275,9 @@ static void look_all(pairs *all)
             if ((double)n * p->gpus + (double)m * d->gpus > q->gpus)
                 look->out->rejected[PLAIT_SERVE_REJECT_LOAD]++;
             else if (q->load.kind == PLAIT_LOAD_RATE)
-                look_rate(all, p, d, n, m);
+                search_counts_for_rate(all, p, d, n, m);
             else
-                look_users(all, p, d, n, m);
+                search_counts_for_users(all, p, d, n, m);
         }
 }
 
@@ -286,8 +287,8 @@ static void look_all(pairs *all)
  * Sets the numbers of workers that match best if each decode worker completes `requests`
  * requests/s; false: no pair fits.
  */
-static bool match(const plait_serve_options *q, const role *p, const role *d, double requests,
-                  plait_serve_plan *plan)
+static bool match_counts(const plait_serve_options *q, const role *p, const role *d,
+                         double requests, plait_serve_plan *plan)
 {
     static const double busy = 0.8; // utilisation of prefill workers at which prompts rarely wait
     double least = HUGE_VAL;
@@ -307,9 +308,9 @@ static bool match(const plait_serve_options *q, const role *p, const role *d, do
 }
 
 /* Prices 1, 2, 4, ... sequences per attention rank, with as many prefill workers as they need. */
-static void look_front(pairs *all, const role *d)
+static void search_front(pairs *all, const role *d)
 {
-    serve_look *look = all->look;
+    serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
     const plait_pool pool = plait_pool_of(&d->of->table, all->engine, &d->of->memory, 1, 0.0);
     const double ranks = d->of->serving.worker.dp_attention;
@@ -326,7 +327,7 @@ static void look_front(pairs *all, const role *d)
         const double e2e =
             p->limit.least_s +
             (load.output - 1.0) * plait_serve_decode_tpot(&pool, all->engine, &load, b);
-        if (!match(q, p, d, b * ranks / e2e, &plan))
+        if (!match_counts(q, p, d, b * ranks / e2e, &plan))
             continue;
         load.kind = PLAIT_LOAD_CLOSED;
         load.concurrency = larger(floor(plan.count[1] * b * ranks), 1.0);
@@ -340,7 +341,8 @@ static void look_front(pairs *all, const role *d)
 
 // ---- entry ---------------------------------------------------------------------------------
 
-plait_status serve_look_pairs(serve_look *look, const plait_engine *engine, plait_error *err)
+plait_status serve_search_pairs(serve_search_state *look, const plait_engine *engine,
+                                plait_error *err)
 {
     pairs all = {.look = look, .engine = engine, .needed = needed_requests(look->q)};
     const plait_arena_mark mark = plait_arena_save(look->arena);
@@ -349,9 +351,9 @@ plait_status serve_look_pairs(serve_look *look, const plait_engine *engine, plai
     all.decode = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));
     PLAIT_TRY(plait_check_allocated(all.prefill && all.decode, err));
     fill_roles(&all);
-    look_all(&all);
+    search_pairs(&all);
     for (int j = 0; look->front && j < all.decodes; j++)
-        look_front(&all, &all.decode[j]);
+        search_front(&all, &all.decode[j]);
     plait_arena_rewind(look->arena, mark);
     return PLAIT_OK;
 }

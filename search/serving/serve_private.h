@@ -3,7 +3,7 @@
 
 #include "search/serving/serve_price.h"
 
-typedef struct serve_look {
+typedef struct serve_search_state {
     const plait_serve_options *q;
     plait_arena *arena;
     const serve_candidate *candidate;
@@ -11,7 +11,7 @@ typedef struct serve_look {
     bool front; /* also search the front of TPOT and tokens/s per GPU */
     plait_serve_answer *out;
     double lack; /* largest ratio of a time of the nearest plan to its bound */
-} serve_look;
+} serve_search_state;
 
 bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
                        const serve_candidate *candidate);
@@ -24,7 +24,7 @@ bool serve_fits(const plait_engine *engine, const serve_candidate *candidate,
 void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
 
 /** Counts a priced plan that is rejected, and keeps the nearest one. */
-void serve_reject(serve_look *look, const plait_serve_plan *plan);
+void serve_reject(serve_search_state *look, const plait_serve_plan *plan);
 
 /**
  * Without a load: finds the most users that the bounds allow, then the fewest users that give
@@ -32,8 +32,8 @@ void serve_reject(serve_look *look, const plait_serve_plan *plan);
  *
  * @return tokens/s per GPU with the most users; 0: the bounds do not allow even one user
  */
-double serve_settle_users(serve_look *look, plait_serve_plan *plan,
-                          const serve_candidate *const role[PLAIT_SERVE_ROLES]);
+double serve_find_users(serve_search_state *look, plait_serve_plan *plan,
+                        const serve_candidate *const role[PLAIT_SERVE_ROLES]);
 
 /** Adds a plan to the front unless another plan is as fast and as cheap. */
 void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan);
@@ -51,5 +51,5 @@ plait_status serve_decide(const plait_serve_options *question, plait_serve_sim_o
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Searches disaggregated prefill: pairs of prefill and decode workers. (S.100) */
-plait_status serve_look_pairs(serve_look *look, const plait_engine *engine,
-                              plait_error *err) PLAIT_MUST_CHECK;
+plait_status serve_search_pairs(serve_search_state *look, const plait_engine *engine,
+                                plait_error *err) PLAIT_MUST_CHECK;

@@ -191,7 +191,7 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan)
  * Keeps the plan as the nearest if the largest ratio of its times to their bounds is the smallest
  * so far.
  */
-static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
+static void consider_nearest(serve_search_state *s, const plait_serve_plan *plan)
 {
     const double lack = serve_excess(s->q, plan);
 
@@ -206,7 +206,7 @@ static void consider_nearest(serve_look *s, const plait_serve_plan *plan)
     s->out->needs_tpot_s = plan->service.tpot_s;
 }
 
-void serve_reject(serve_look *s, const plait_serve_plan *plan)
+void serve_reject(serve_search_state *s, const plait_serve_plan *plan)
 {
     const plait_serve_options *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
@@ -228,8 +228,8 @@ void serve_reject(serve_look *s, const plait_serve_plan *plan)
  * S.99: more replicas lighten the load of each, so TTFT and TPOT fall. Bisection finds the fewest
  * that meet the bounds.
  */
-static void settle_replicas(serve_look *s, plait_serve_plan *plan,
-                            const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
+static void find_replicas(serve_search_state *s, plait_serve_plan *plan,
+                          const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
 {
     int low = 1, high = s->q->gpus / each;
 
@@ -266,7 +266,7 @@ static int fill_users(double *users)
 }
 
 /* Prices one replica under `users` users; false: it misses a bound, or requests wait for memory. */
-static bool holds_users(serve_look *s, plait_serve_plan *plan, double users,
+static bool holds_users(serve_search_state *s, plait_serve_plan *plan, double users,
                         const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     plait_load load = s->q->load;
@@ -287,9 +287,9 @@ static const double as_many = 0.99;
  * Finds the fewest users, up to users[high], with as many tokens/s as users[high]; *best is the
  * plan for those and is updated.
  */
-static void drop_idle_users(serve_look *s, const double *users, int high,
-                            const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                            plait_serve_plan *best)
+static void find_fewest_users(serve_search_state *s, const double *users, int high,
+                              const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                              plait_serve_plan *best)
 {
     const double enough = as_many * best->tokens_per_s_gpu;
     plait_serve_plan plan = *best;
@@ -308,8 +308,8 @@ static void drop_idle_users(serve_look *s, const double *users, int high,
 /*
  * More users increase TTFT, TPOT and tokens/s, so bisection finds the most users within the bounds.
  */
-double serve_settle_users(serve_look *s, plait_serve_plan *plan,
-                          const serve_candidate *const role[PLAIT_SERVE_ROLES])
+double serve_find_users(serve_search_state *s, plait_serve_plan *plan,
+                        const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
     double users[64];
     plait_serve_plan best = {0};
@@ -329,7 +329,7 @@ double serve_settle_users(serve_look *s, plait_serve_plan *plan,
         return 0.0;
     }
     const double most = best.tokens_per_s_gpu;
-    drop_idle_users(s, users, high - 1, role, &best);
+    find_fewest_users(s, users, high - 1, role, &best);
     serve_keep(s->out, &best);
     return most;
 }
@@ -347,7 +347,8 @@ bool serve_fits(const plait_engine *engine, const serve_candidate *c, const plai
     return plait_serve_kv_tokens(&c->memory, engine) >= load->input + load->output;
 }
 
-static void look_aggregated(serve_look *s, const plait_engine *engine, const serve_candidate *c)
+static void search_aggregated(serve_search_state *s, const plait_engine *engine,
+                              const serve_candidate *c)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
     const int each = plait_worker_gpus(c->serving.worker);
@@ -359,9 +360,9 @@ static void look_aggregated(serve_look *s, const plait_engine *engine, const ser
     for (int k = 0; k < CHUNKS; k++) {
         plait_serve_plan plan = {.engine = engine, .count = {1, 0}, .chunk_tokens = chunks[k]};
         if (s->q->load.kind == PLAIT_LOAD_CLOSED && s->q->load.concurrency <= 0.0)
-            serve_settle_users(s, &plan, role);
+            serve_find_users(s, &plan, role);
         else
-            settle_replicas(s, &plan, role, each);
+            find_replicas(s, &plan, role, each);
     }
 }
 
@@ -391,7 +392,8 @@ void serve_add_front(plait_serve_answer *out, const plait_serve_plan *plan)
 }
 
 /* Prices one worker under 1, 2, 4, ... users: tokens/s per GPU as a function of TPOT. */
-static void look_front(serve_look *s, const plait_engine *engine, const serve_candidate *c)
+static void search_front(serve_search_state *s, const plait_engine *engine,
+                         const serve_candidate *c)
 {
     const serve_candidate *role[PLAIT_SERVE_ROLES] = {c, NULL};
     plait_load load = s->q->load;
@@ -413,7 +415,7 @@ static void look_front(serve_look *s, const plait_engine *engine, const serve_ca
 
 // ---- the search ----------------------------------------------------------------------------
 
-static plait_status check(const plait_serve_options *q, plait_error *err)
+static plait_status check_options(const plait_serve_options *q, plait_error *err)
 {
     PLAIT_TRY(serve_check_question(q, err));
     if (q->engines < 1)
@@ -435,11 +437,11 @@ plait_status serve_search(const plait_serve_options *q, bool front, plait_arena 
                           plait_serve_answer *out, plait_error *err)
 {
     serve_candidate *candidates;
-    serve_look s = {.q = q, .arena = arena, .front = front, .out = out};
+    serve_search_state s = {.q = q, .arena = arena, .front = front, .out = out};
     int64_t cut, large;
 
     *out = (plait_serve_answer){0};
-    PLAIT_TRY(check(q, err));
+    PLAIT_TRY(check_options(q, err));
     PLAIT_TRY(serve_space_fill(q, arena, &candidates, &s.candidates, &cut, &large, err));
     s.candidate = candidates;
     out->workers = s.candidates;
@@ -452,12 +454,12 @@ plait_status serve_search(const plait_serve_options *q, bool front, plait_arena 
                 continue;
             }
             if (!q->only_disaggregated)
-                look_aggregated(&s, q->engine[e], &candidates[c]);
+                search_aggregated(&s, q->engine[e], &candidates[c]);
             if (front && serve_fits(q->engine[e], &candidates[c], &q->load))
-                look_front(&s, q->engine[e], &candidates[c]);
+                search_front(&s, q->engine[e], &candidates[c]);
         }
         if (!q->only_aggregated)
-            PLAIT_TRY(serve_look_pairs(&s, q->engine[e], err));
+            PLAIT_TRY(serve_search_pairs(&s, q->engine[e], err));
     }
     return PLAIT_OK;
 }
@@ -469,9 +471,9 @@ plait_status plait_serve_search(const plait_serve_options *q, plait_arena *arena
 }
 
 /* Sets *why to the memory that one GPU lacks. */
-static plait_status say_memory(const plait_engine *engine, const serve_candidate *c,
-                               const plait_load *load, plait_arena *arena, const char **why,
-                               plait_error *err)
+static plait_status explain_memory(const plait_engine *engine, const serve_candidate *c,
+                                   const plait_load *load, plait_arena *arena, const char **why,
+                                   plait_error *err)
 {
     const double held = plait_serve_held_bytes(&c->memory, engine, load->input + load->output);
     const double room = plait_serve_room_bytes(&c->memory, engine);
@@ -486,9 +488,9 @@ static plait_status say_memory(const plait_engine *engine, const serve_candidate
 }
 
 /* Sets *why for a plan that is overloaded or in which no sequence fits. */
-static plait_status say_load(const plait_serve_options *q, const plait_serve_plan *plan,
-                             const serve_candidate *const role[PLAIT_SERVE_ROLES],
-                             plait_arena *arena, const char **why, plait_error *err)
+static plait_status explain_overload(const plait_serve_options *q, const plait_serve_plan *plan,
+                                     const serve_candidate *const role[PLAIT_SERVE_ROLES],
+                                     plait_arena *arena, const char **why, plait_error *err)
 {
     *why = "overloaded";
     if (q->load.kind != PLAIT_LOAD_RATE)
@@ -516,7 +518,7 @@ plait_status serve_roles(const plait_serve_options *q, const plait_serve_plan *p
         role[r] = c;
         *why = c->reason;
         if (*why == NULL && !serve_fits(plan->engine, c, &q->load))
-            PLAIT_TRY(say_memory(plan->engine, c, &q->load, arena, why, err));
+            PLAIT_TRY(explain_memory(plan->engine, c, &q->load, arena, why, err));
     }
     return PLAIT_OK;
 }
@@ -528,6 +530,6 @@ plait_status plait_serve_evaluate(const plait_serve_options *q, plait_arena *are
 
     PLAIT_TRY(serve_roles(q, plan, arena, role, why, err));
     if (*why == NULL && !serve_price(q, q->load, plan, role))
-        return say_load(q, plan, role, arena, why, err);
+        return explain_overload(q, plan, role, arena, why, err);
     return PLAIT_OK;
 }

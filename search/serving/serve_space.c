@@ -74,8 +74,8 @@ static int64_t count_workers(const plait_serve_options *q, bool experts)
     return count * (PLAIT_WEIGHT_FORMATS * PLAIT_KV_FORMATS);
 }
 
-static void add(const plait_serve_options *q, plait_worker w, serve_candidate *list, int *count,
-                int64_t *cut, int64_t *large)
+static void add_candidates(const plait_serve_options *q, plait_worker w, serve_candidate *list,
+                           int *count, int64_t *cut, int64_t *large)
 {
     plait_serving serving = {.model = q->model, .cluster = q->cluster, .worker = w};
 
@@ -113,7 +113,7 @@ plait_status serve_space_fill(const plait_serve_options *q, plait_arena *arena,
     PLAIT_TRY(plait_check_allocated(*out, err));
     do
         if (is_sane(q, w))
-            add(q, w, *out, count, cut, large);
+            add_candidates(q, w, *out, count, cut, large);
     while (next_worker(&w, experts, q->gpus));
     return PLAIT_OK;
 }
