@@ -68,8 +68,8 @@ static plait_status find_closest(const search_run *run, plait_search_result *res
 }
 
 /* Puts the best plan of a refinement at the head of the ranking. */
-static plait_status lead(const search_run *run, const plait_ranked *best,
-                         plait_search_result *result, plait_error *err)
+static plait_status put_first(const search_run *run, const plait_ranked *best,
+                              plait_search_result *result, plait_error *err)
 {
     const int most = run->options->top;
     plait_ranked *plans = plait_arena_alloc(run->arena, (size_t)most, sizeof *plans);
@@ -137,7 +137,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
         result->refinements++;
         if (!out->any)
             continue;
-        PLAIT_TRY(lead(run, &out->best, result, err));
+        PLAIT_TRY(put_first(run, &out->best, result, err));
         result->has_tight = result->has_tight && result->tight_best.objective < out->best.objective;
         top_add(&found->top, &(plan_point){.degrees = out->best.plan.degrees,
                                            .price = out->best.price,

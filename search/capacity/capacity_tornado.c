@@ -86,7 +86,7 @@ static plait_status change_input(int input, double factor, const plait_capacity_
     return plait_capacity_follow(&q->ask, arena, out, err);
 }
 
-static double width(const plait_capacity_swing *swing)
+static double swing_width(const plait_capacity_swing *swing)
 {
     const double days = fabs(swing->wall_s[1] / swing->wall_s[0] - 1.0);
     const double usd = fabs(swing->usd[1] / swing->usd[0] - 1.0);
@@ -96,7 +96,7 @@ static double width(const plait_capacity_swing *swing)
 
 static int widest_first(const void *left, const void *right)
 {
-    const double a = width(left), b = width(right);
+    const double a = swing_width(left), b = swing_width(right);
 
     return (a < b) - (a > b);
 }

@@ -90,7 +90,7 @@ static bool outranked_before(const search_found *found, double objective)
 /* The plans that a search needs from a set of points: none, tight ones, or all. */
 typedef enum set_use { SET_NOTHING, SET_TIGHT, SET_ALL } set_use;
 
-static set_use lesser(set_use a, set_use b)
+static set_use smaller_use(set_use a, set_use b)
 {
     return a < b ? a : b;
 }
@@ -161,9 +161,12 @@ static int choices_of(const search_run *run, const space_split *split, bool pair
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
-/* Counts a priced plan. Host memory is checked for offloaded state; for activations only in consider(). */
-static void count(const search_run *run, search_worker *worker, const plait_degrees *degrees,
-                  plait_price price, search_found *found)
+/*
+ * Counts a priced plan. Host memory is checked for offloaded state; for activations only when a plan enters a
+ * list.
+ */
+static void count_plan(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                       plait_price price, search_found *found)
 {
     const bool holds = degrees->offload == PLAIT_OFFLOAD_NONE || host_fits(run, worker, degrees);
     const bool fits = price.peak_bytes <= run->capacity_bytes;
@@ -187,7 +190,7 @@ static void use_choices(const search_run *run, search_worker *worker, plait_degr
         if (shards < SHARDS_WORTH_A_BOUND)
             continue;
         space_apply_choice(run->space, c, &degrees);
-        worker->use[c] = (unsigned char)lesser(
+        worker->use[c] = (unsigned char)smaller_use(
             most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
     }
 }
@@ -207,13 +210,13 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
 {
     for (int i = 0; i < choices; i++) {
         const int c = search_order(run, i, choices);
-        const set_use use = lesser(most, (set_use)worker->use[c]);
+        const set_use use = smaller_use(most, (set_use)worker->use[c]);
         if (use == SET_NOTHING)
             continue;
         space_apply_choice(run->space, c, &degrees);
         const plait_price price = plait_degrees_cost(worker->table, &degrees);
         if (use == SET_ALL)
-            count(run, worker, &degrees, price, found);
+            count_plan(run, worker, &degrees, price, found);
         // A plan that may enter a list by its lower bound is simulated, then placed by its exact
         // price. (S.4) The coarse pass simulates at its end instead.
         if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
@@ -256,7 +259,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
         const set_use use =
             choices < CHOICES_WORTH_A_BOUND
                 ? most
-                : lesser(most, use_of(run, found, plait_shard_bound(worker->table, &degrees)));
+                : smaller_use(most, use_of(run, found, plait_shard_bound(worker->table, &degrees)));
         if (use != SET_NOTHING)
             price_shard(run, worker, degrees, choices, first + (int64_t)s * choices, use, found);
     }
@@ -279,7 +282,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
-        const set_use use = lesser(
+        const set_use use = smaller_use(
             most, use_of(run, found,
                          plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
         if (use != SET_NOTHING)
@@ -373,13 +376,13 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
         if (counted && !count_points(worker, i, &pipeline, found))
             continue;
         if (most != SET_NOTHING)
-            most = lesser(most, use_of(run, found,
-                                       plait_pipeline_floor(worker->table, &pipeline.degrees,
-                                                            most_bytes(run, found))));
+            most = smaller_use(most, use_of(run, found,
+                                            plait_pipeline_floor(worker->table, &pipeline.degrees,
+                                                                 most_bytes(run, found))));
         if (most == SET_NOTHING || (!counted && !count_points(worker, i, &pipeline, found)))
             continue;
-        most = lesser(most,
-                      use_of(run, found, plait_pipeline_bound(worker->table, &pipeline.degrees)));
+        most = smaller_use(
+            most, use_of(run, found, plait_pipeline_bound(worker->table, &pipeline.degrees)));
         for (int kind = 0; most != SET_NOTHING && kind < pipeline.kinds; kind++)
             first += explore_kind(run, worker, &pipeline, &pipeline.kind[kind], first, most, found);
     }

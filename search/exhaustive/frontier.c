@@ -95,7 +95,7 @@ bool front_dominates(const plan_front *front, plait_price price)
            (best.peak_bytes == price.peak_bytes && best.step_s < price.step_s);
 }
 
-static bool grow(plan_front *front)
+static bool grow_front(plan_front *front)
 {
     const int room = front->room ? 2 * front->room : 32;
     plan_point *more = plait_arena_alloc(front->arena, (size_t)room, sizeof *more);
@@ -133,7 +133,7 @@ bool front_add(plan_front *front, const plan_point *plan)
     while (end < front->count && front->plan[end].price.peak_bytes >= plan->price.peak_bytes)
         end++;
     if (start == end) {
-        if (front->count == front->room && !grow(front))
+        if (front->count == front->room && !grow_front(front))
             return false;
         memmove(&front->plan[start + 1], &front->plan[start],
                 (size_t)(front->count - start) * sizeof *front->plan);

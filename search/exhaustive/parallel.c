@@ -120,7 +120,7 @@ static bool merge_plans(const search_found *part, search_found *merged)
     return true;
 }
 
-static bool merge(const search_run *run, const search_found *part, search_found *merged)
+static bool merge_found(const search_run *run, const search_found *part, search_found *merged)
 {
     merged->points += part->points;
     merged->priced += part->priced;
@@ -212,7 +212,7 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
         }
     }
     for (int64_t b = 0; b < batches; b++) {
-        tasks.failed = !merge(run, &tasks.found[b], merged) || tasks.failed;
+        tasks.failed = !merge_found(run, &tasks.found[b], merged) || tasks.failed;
         plait_arena_free(tasks.arena[b]);
     }
     return tasks.failed ? plait_fail_nomem(err) : PLAIT_OK;

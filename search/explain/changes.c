@@ -46,7 +46,7 @@ static plait_key_set freed_by(const plan_move *move)
     return PLAIT_KEY_BIT(move->key) | move->follow;
 }
 
-static bool matters(const plait_problem *problem, const plait_degrees *d, int key)
+static bool key_matters(const plait_problem *problem, const plait_degrees *d, int key)
 {
     return plait_keys[key].matters == NULL || plait_keys[key].matters(problem, d);
 }
@@ -58,7 +58,7 @@ static plait_key_set changed_keys(const plait_problem *problem, const plait_degr
 
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_DP && !plait_key_same(from, to, (plait_key_id)key) &&
-            (matters(problem, from, key) || matters(problem, to, key)))
+            (key_matters(problem, from, key) || key_matters(problem, to, key)))
             changed |= PLAIT_KEY_BIT(key);
     return changed;
 }
@@ -78,7 +78,7 @@ static bool comes_before(const plait_change *a, const plait_change *b)
 }
 
 /* Inserts a change in order, unless another move has found it. */
-static void insert(const plait_change *change, int most, plait_change *found, int *count)
+static void insert_change(const plait_change *change, int most, plait_change *found, int *count)
 {
     int at = *count < most ? *count : most - 1;
 
@@ -120,7 +120,7 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
         const bool none = key == PLAIT_KEY_OFFLOAD_ACTS || key == PLAIT_KEY_FUSION;
         const bool layout = key == PLAIT_KEY_SPLIT && from->split.kind == PLAIT_SPLIT_LAYOUT;
 
-        if ((open & PLAIT_KEY_BIT(key)) || layout || !(none || matters(problem, from, key)))
+        if ((open & PLAIT_KEY_BIT(key)) || layout || !(none || key_matters(problem, from, key)))
             continue;
         plait_degrees_get(from, (plait_key_id)key, value, sizeof value);
         snprintf(limit, sizeof limit, "%s=%s", plait_keys[key].name, value);
@@ -162,7 +162,7 @@ plait_status plait_changes(const plait_problem *problem, const plait_search_opti
 
             PLAIT_TRY(try_moves(problem, options, from, open, false, arena, &change, &any, err));
             if (any && change.keys > 0 && change.best.objective < below)
-                insert(&change, most, found, count);
+                insert_change(&change, most, found, count);
         }
     return PLAIT_OK;
 }
@@ -207,7 +207,7 @@ static plait_status try_repair(const repair_search *w, plait_key_set open, plait
     change.changed &= ~w->chosen;
     change.keys = keys_in(change.changed);
     if (change.keys > 0)
-        insert(&change, w->most, w->found, w->count);
+        insert_change(&change, w->most, w->found, w->count);
     return PLAIT_OK;
 }
 

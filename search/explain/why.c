@@ -117,7 +117,7 @@ static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *be
 }
 
 /* Returns whether a key follows from others; its limit is dropped with theirs. */
-static bool follows(plait_key_id key)
+static bool is_dependent(plait_key_id key)
 {
     return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
 }
@@ -140,11 +140,11 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         plait_ranked best;
         bool fits;
 
-        if (follows(key))
+        if (is_dependent(key))
             continue;
         fewer.limits = 0;
         for (int j = 0; j < r->options->limits; j++)
-            if (r->options->limit[j].key != key && !follows(r->options->limit[j].key))
+            if (r->options->limit[j].key != key && !is_dependent(r->options->limit[j].key))
                 fewer.limit[fewer.limits++] = r->options->limit[j];
         PLAIT_TRY(search_best_plan(r->problem, &fewer, SEARCH_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
@@ -158,7 +158,7 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
                 const plait_key_id one = (plait_key_id)k;
 
                 plait_degrees_get(d, one, value, sizeof value);
-                if ((one == key || follows(one)) && !is_within(r->options, one, value))
+                if ((one == key || is_dependent(one)) && !is_within(r->options, one, value))
                     used += (size_t)text_format(found->change + used, sizeof found->change - used,
                                                 "%s%s = %s", used > 0 ? ", " : "",
                                                 plait_keys[k].name, value);
@@ -322,7 +322,7 @@ static plait_status shorter_sequence(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status relax(const relaxer *r, plait_error *err)
+static plait_status find_relaxations(const relaxer *r, plait_error *err)
 {
     *r->count = 0;
     PLAIT_TRY(problem_check(r->problem, err));
@@ -349,7 +349,7 @@ plait_status plait_relaxations(const plait_problem *problem, const plait_search_
 {
     const relaxer r = {problem, options, arena, PLAIT_MAX_RELAXATIONS, found, count};
 
-    return relax(&r, err);
+    return find_relaxations(&r, err);
 }
 
 plait_status plait_first_relaxation(const plait_problem *problem,
@@ -359,7 +359,7 @@ plait_status plait_first_relaxation(const plait_problem *problem,
     int count;
     const relaxer r = {problem, options, arena, 1, found, &count};
 
-    PLAIT_TRY(relax(&r, err));
+    PLAIT_TRY(find_relaxations(&r, err));
     *any = count > 0;
     return PLAIT_OK;
 }
@@ -397,7 +397,7 @@ static const char *const resources[PLAIT_SENSITIVITIES] = {
     [HOST] = "host launch rate",
 };
 
-static void improve(int resource, plait_cluster *cluster, plait_accelerator *gpu)
+static void improve_resource(int resource, plait_cluster *cluster, plait_accelerator *gpu)
 {
     static const double more = 1.1;
 
@@ -450,7 +450,7 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         plait_plan chosen = *plan;
         plait_cost cost;
 
-        improve(i, &cluster, &gpu);
+        improve_resource(i, &cluster, &gpu);
         for (int g = 0; g < cluster.groups; g++)
             cluster.group[g].accelerator = &gpu;
         changed.cluster = &cluster;

@@ -131,7 +131,7 @@ static bool add_edge(elimination *e, const program_edge *edge)
     return true;
 }
 
-static bool fill(elimination *e)
+static bool fill_tables(elimination *e)
 {
     for (int v = 0; v < e->p->variables; v++) {
         const program_variable *variable = &e->p->variable[v];
@@ -253,7 +253,7 @@ plait_status program_eliminate(const program *p, program_weights weights, int la
     if (!program_order(p, last, e->step))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
-    PLAIT_TRY(plait_check_allocated(fill(e) && remove_all(e), err));
+    PLAIT_TRY(plait_check_allocated(fill_tables(e) && remove_all(e), err));
     if (marginal != NULL)
         memcpy(marginal, e->single[last], (size_t)p->variable[last].states * sizeof *marginal);
     if (choice != NULL) {

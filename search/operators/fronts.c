@@ -106,7 +106,7 @@ static bool has_room(front_search *f)
  * Adds a candidate unless a limit excludes it. After most_labels labels each entry keeps only its
  * first.
  */
-static void offer(front_search *f, label candidate)
+static void add_candidate(front_search *f, label candidate)
 {
     const double key = key_of(f, &candidate);
 
@@ -186,7 +186,7 @@ static bool add_edge(front_search *f, const program_edge *edge)
     return true;
 }
 
-static bool fill(front_search *f)
+static bool fill_tables(front_search *f)
 {
     f->room = 1024;
     f->candidate = plait_arena_alloc(f->arena, (size_t)f->room, sizeof *f->candidate);
@@ -202,11 +202,11 @@ static bool fill(front_search *f)
 
             begin_entry(f);
             for (int o = 0; o < state->options; o++)
-                offer(f, (label){.time_s = state->option[o].time_s,
-                                 .bytes = state->option[o].bytes,
-                                 .variable = v,
-                                 .state = s,
-                                 .option = o});
+                add_candidate(f, (label){.time_s = state->option[o].time_s,
+                                         .bytes = state->option[o].bytes,
+                                         .variable = v,
+                                         .state = s,
+                                         .option = o});
             f->single[v][s] = end_entry(f);
         }
     }
@@ -228,12 +228,13 @@ static void offer_sums(front_search *f, label_list x, label_list y, label_list z
         for (int j = 0; j < y.count; j++)
             for (int k = 0; k < z.count; k++) {
                 const label *parts[] = {&x.label[i], &y.label[j], &z.label[k]};
-                offer(f, (label){
-                             .time_s = parts[0]->time_s + parts[1]->time_s + parts[2]->time_s,
-                             .bytes = parts[0]->bytes + parts[1]->bytes + parts[2]->bytes,
-                             .part = {parts[0], parts[1], parts[2]},
-                             .variable = -1,
-                         });
+                add_candidate(f,
+                              (label){
+                                  .time_s = parts[0]->time_s + parts[1]->time_s + parts[2]->time_s,
+                                  .bytes = parts[0]->bytes + parts[1]->bytes + parts[2]->bytes,
+                                  .part = {parts[0], parts[1], parts[2]},
+                                  .variable = -1,
+                              });
             }
 }
 
@@ -314,7 +315,7 @@ plait_status program_fronts(const program *p, program_slack slack, plait_arena *
     if (!program_order(p, -1, f->step))
         return plait_fail(err, PLAIT_ERROR_RANGE, "operators",
                           "expected a graph of tree-width 2, found a wider one");
-    PLAIT_TRY(plait_check_allocated(fill(f) && remove_all(f, &all), err));
+    PLAIT_TRY(plait_check_allocated(fill_tables(f) && remove_all(f, &all), err));
     *found = all.count > 0;
     if (*found) { // labels are sorted by bytes, so the last is the fastest
         read_off(&all.label[all.count - 1], choice);

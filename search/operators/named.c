@@ -52,7 +52,7 @@ static bool deals_experts(const node *n, plait_use use)
     return use == PLAIT_USE_EXPERTS || (end && deals_tokens(use));
 }
 
-static bool plays(const named *as, const node *n, role r, plait_use use)
+static bool role_allows(const named *as, const node *n, role r, plait_use use)
 {
     switch (r) {
     case ROLE_TENSOR:
@@ -93,7 +93,7 @@ static unsigned homes_in(const void *context, const layer_graph *g, const node *
     const named *as = context;
 
     for (int a = 0; a < g->mesh.axes; a++)
-        if (g->mesh.size[a] > 1 && !plays(as, n, as->role[a], s->use[a]))
+        if (g->mesh.size[a] > 1 && !role_allows(as, n, as->role[a], s->use[a]))
             return 0;
     if (as->zero3 && s->homes > 1)
         return is_small(g, n) ? ~0u : 1u << PLAIT_WEIGHT_ZERO3;
@@ -150,7 +150,8 @@ plait_status named_best(const layer_graph *g, double *const *tables, double limi
 }
 
 /* "data parallel 0, TP+SP 1, ZeRO-3" */
-static void spell(const layer_graph *g, const named *as, bool replicas, char *name, size_t size)
+static void write_name(const layer_graph *g, const named *as, bool replicas, char *name,
+                       size_t size)
 {
     static const char *const words[ROLES] = {"data parallel", "TP", "TP+SP", "Ulysses",
                                              "expert parallel"};
@@ -187,6 +188,6 @@ void named_of(const layer_graph *g, const assignment *a, char *name, size_t size
                 homes_in(&as, g, &g->node[i], &g->node[i].strategy[a->strategy[i]]) >> a->home[i] &
                 1u;
         if (belongs)
-            spell(g, &as, replicas, name, size);
+            write_name(g, &as, replicas, name, size);
     } while (!belongs && next_named(g, &as));
 }

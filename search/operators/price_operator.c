@@ -59,7 +59,7 @@ static plait_shard shard_of(const layer_graph *g, shape of)
     };
 }
 
-static void describe(const layer_graph *g, shape of, plait_pass_kind kind, plait_block *out)
+static void describe_block(const layer_graph *g, shape of, plait_pass_kind kind, plait_block *out)
 {
     const plait_shard shard = shard_of(g, of);
     const double seq = g->problem->job.seq;
@@ -251,8 +251,8 @@ static double kept_bytes(const layer_graph *g, const node *n, shape of, const pl
 
 // ---- all strategies ------------------------------------------------------------------------
 
-static void price(const layer_graph *g, const node *n, shape of, const plait_block *forward,
-                  const plait_block *backward, strategy *s)
+static void price_strategy(const layer_graph *g, const node *n, shape of,
+                           const plait_block *forward, const plait_block *backward, strategy *s)
 {
     const int hidden = mesh_ways(&g->mesh, s->use, PLAIT_USE_IN) *
                        mesh_ways(&g->mesh, s->use, PLAIT_USE_OUT) / cut_ways(g, n, s);
@@ -275,13 +275,13 @@ static void price_alike(layer_graph *g, shape of)
 {
     plait_block forward, backward;
 
-    describe(g, of, PLAIT_FORWARD, &forward);
-    describe(g, of, PLAIT_BACKWARD, &backward);
+    describe_block(g, of, PLAIT_FORWARD, &forward);
+    describe_block(g, of, PLAIT_BACKWARD, &backward);
     for (int i = 0; i < g->nodes; i++)
         for (int k = 0; k < g->node[i].strategies; k++) {
             strategy *s = &g->node[i].strategy[k];
             if (!is_priced(s) && same_shape(shape_of(g, &g->node[i], s), of))
-                price(g, &g->node[i], of, &forward, &backward, s);
+                price_strategy(g, &g->node[i], of, &forward, &backward, s);
         }
 }
 

@@ -32,7 +32,7 @@ static double gap_of(double upper_s, double lower_s)
  * is the slope of the line between a choice that fits and one that does not; the line is an edge of
  * the hull if no choice lies below it.
  */
-static plait_status climb(dual *d, plait_error *err)
+static plait_status raise_lower_bound(dual *d, plait_error *err)
 {
     for (;;) {
         program_choice found;
@@ -83,7 +83,7 @@ static plait_status keep_states(const dual *d, int v, double most, reduced *out,
     return PLAIT_OK;
 }
 
-static plait_status reduce(const dual *d, reduced *out, plait_error *err)
+static plait_status remove_states(const dual *d, reduced *out, plait_error *err)
 {
     const double limit = d->multiplier * d->p->limit_bytes;
     const double most =
@@ -133,7 +133,7 @@ plait_status program_solve(const program *p, int64_t most_labels, plait_arena *a
     if (!out->feasible)
         return PLAIT_OK;
     out->proven = false;
-    PLAIT_TRY(climb(&d, err));
+    PLAIT_TRY(raise_lower_bound(&d, err));
     if (d.under.time_s <= d.lower_s * (1.0 + 1e-12))
         out->proven = true;
     // Short fronts first, since better choices reduce the gap and the size of the full fronts.
@@ -148,7 +148,7 @@ plait_status program_solve(const program *p, int64_t most_labels, plait_arena *a
                                      .most_labels = most_labels};
 
         PLAIT_TRY(plait_check_allocated(r, err));
-        PLAIT_TRY(reduce(&d, r, err));
+        PLAIT_TRY(remove_states(&d, r, err));
         PLAIT_TRY(
             program_fronts(&r->p, slack, d.arena, &found, &any, &out->proven, &out->labels, err));
         if (any && found.time_s < d.under.time_s) {

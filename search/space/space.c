@@ -318,7 +318,7 @@ plait_status space_make_rows(const plait_problem *problem, const plait_search_op
 // ---- why there is no point -----------------------------------------------------------------
 
 /* The lowest value that a limit allows, as text. */
-static const char *simplest(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
+static const char *lowest_allowed(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
 {
     const int low = plait_keys[limit->key].low;
 
@@ -339,7 +339,7 @@ void space_explain_empty(const plan_space *space, char *why, size_t size)
     for (int i = 0; i < options->limits; i++) {
         const plait_key_id key = options->limit[i].key;
 
-        if (plait_degrees_set(&d, plait_keys[key].name, simplest(&options->limit[i], value),
+        if (plait_degrees_set(&d, plait_keys[key].name, lowest_allowed(&options->limit[i], value),
                               NULL) != PLAIT_OK)
             return;
         given |= PLAIT_KEY_BIT(key);

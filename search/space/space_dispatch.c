@@ -50,7 +50,7 @@ static bool is_dominated(const candidate *c, int count, int i)
     return false;
 }
 
-static row_dispatchers choose(const plan_space *space, const plait_degrees *row)
+static row_dispatchers choose_dispatchers(const plan_space *space, const plait_degrees *row)
 {
     const int usual = plait_key_default(space->problem, row, PLAIT_KEY_DISPATCHER);
     const int overlaps = space->ep_overlaps.count;
@@ -122,6 +122,6 @@ row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *sp
         &cache->of[hash_ints(hash, words, sizeof words / sizeof *words) % DISPATCHES];
 
     if (memcmp(&cached->key, &key, sizeof key) != 0)
-        *cached = (cached_dispatch){key, choose(space, row)};
+        *cached = (cached_dispatch){key, choose_dispatchers(space, row)};
     return cached->dispatchers;
 }

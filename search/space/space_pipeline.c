@@ -155,7 +155,7 @@ void space_apply_shard(const plan_space *space, const space_shard *shard, plait_
  * The value of a free key that lower bounds use. Formats are ordered from wide to narrow, so the last legal
  * one needs least memory; bounds contain no time that depends on these keys.
  */
-static int leanest(const plan_space *space, const plait_degrees *d, int k)
+static int leanest_value(const plan_space *space, const plait_degrees *d, int k)
 {
     const space_free_key *const free_key = &space->free_key[k];
     plait_degrees sharded = *d;
@@ -316,7 +316,7 @@ static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct c
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
         return false;
     for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&slot->grid.degrees, space->free_key[k].key, leanest(space, &d, k));
+        plait_key_put(&slot->grid.degrees, space->free_key[k].key, leanest_value(space, &d, k));
     return true;
 }
 
