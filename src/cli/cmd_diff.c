@@ -127,7 +127,7 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
     json_cursor plans, plan;
     int i = 0;
 
-    PLAIT_TRY(plans_load_all(s->path, arena, &entry, &s->entries, err));
+    PLAIT_TRY(plans_load_list(s->path, "plans", arena, &entry, &s->entries, err));
     s->entry = plait_arena_alloc(arena, (size_t)s->entries + 1, sizeof *s->entry);
     PLAIT_TRY(plait_check_allocated(s->entry, err));
     if (s->entries > 0)

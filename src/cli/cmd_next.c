@@ -35,7 +35,7 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     const plans_entry *entry;
     int count;
 
-    PLAIT_TRY(plans_load_all(path, arena, &entry, &count, err));
+    PLAIT_TRY(plans_load_list(path, "plans", arena, &entry, &count, err));
     if (count == 0 || count > PLAIT_MAX_BELIEF)
         return plait_fail(err, PLAIT_ERROR_RANGE, path, "expected 1 to %d plans, found %d",
                           PLAIT_MAX_BELIEF, count);

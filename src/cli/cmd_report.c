@@ -96,10 +96,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected a file of plans or deployments, found one of plait capacity, "
                           "which writes its page itself: plait capacity ... -o FILE.html");
     const char *const path = operands->text[0];
-    PLAIT_TRY(plans_load_front(path, r->arena, &entry, &count, err));
+    PLAIT_TRY(plans_load_list(path, "front", r->arena, &entry, &count, err));
     PLAIT_TRY(price_all(entry, count, r, &r->page.front_plan, err));
     r->page.front = count;
-    PLAIT_TRY(plans_load_all(path, r->arena, &entry, &count, err));
+    PLAIT_TRY(plans_load_list(path, "plans", r->arena, &entry, &count, err));
     if (count == 0)
         return plait_fail(
             err, PLAIT_ERROR_RANGE, path,

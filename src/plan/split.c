@@ -219,6 +219,18 @@ bool split_has_ends_outside(const plait_model *model, const plait_degrees *degre
            (chunks[0].embedding && chunks[degrees->pp * degrees->vpp - 1].loss);
 }
 
+bool split_has_layers(const plait_model *model, const plait_degrees *degrees)
+{
+    int counts[PLAIT_MAX_LAYERS];
+
+    if (!plait_split_layers(model, degrees, counts))
+        return true;
+    for (int c = 0; c < degrees->pp * degrees->vpp; c++)
+        if (counts[c] == 0)
+            return false;
+    return true;
+}
+
 bool split_fills_chunks(const plait_model *model, const plait_degrees *degrees)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];

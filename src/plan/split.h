@@ -34,5 +34,8 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
  */
 bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees);
 
+/** Does each chunk have a layer? True for splits without counts, which another rule rejects. */
+bool split_has_layers(const plait_model *model, const plait_degrees *degrees);
+
 /** Is no chunk empty: does each have layers, modules or an end? */
 bool split_fills_chunks(const plait_model *model, const plait_degrees *degrees);

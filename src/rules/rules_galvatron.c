@@ -36,16 +36,7 @@ static bool sums_are_reduced_last(const plait_problem *problem, const plait_degr
 /* The embedding is in the stage of the first layer, and the head in that of the last. */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
-    int counts[PLAIT_MAX_LAYERS];
-
-    if (!split_has_ends_outside(problem->model, d))
-        return false;
-    if (!plait_split_layers(problem->model, d, counts))
-        return true; // another rule rejects a split without counts of layers
-    for (int c = 0; c < d->pp * d->vpp; c++)
-        if (counts[c] == 0)
-            return false;
-    return true;
+    return split_has_ends_outside(problem->model, d) && split_has_layers(problem->model, d);
 }
 
 static bool zigzag_divides(const plait_problem *problem, const plait_degrees *d)

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "plait/plan.h"
+#include "plan/split.h"
 #include "rules/rules.h"
 
 /*
@@ -17,14 +18,7 @@
  */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
-    int counts[PLAIT_MAX_LAYERS];
-
-    if (!plait_split_layers(problem->model, d, counts))
-        return true; // another rule rejects a split without counts of layers
-    for (int c = 0; c < d->pp * d->vpp; c++)
-        if (counts[c] == 0)
-            return false;
-    return true;
+    return split_has_layers(problem->model, d);
 }
 
 /* DeepSpeed's bf16 optimizer always shards; with fp16 and ZeRO 0, gradients are summed in fp16. */

@@ -16,7 +16,7 @@ static const field level_fields[] = {
      LEVEL(link.latency_s)},
     {"efficiency", JSON_POSITIVE, .least = 1e-3, .most = 1.0, LEVEL(efficiency)},
     {"ramp_mb", JSON_NON_NEGATIVE, .most = 1e9, .unit = PLAIT_MB, LEVEL(ramp_bytes)},
-    {"oversubscription", JSON_POSITIVE, .most = 1e6, LEVEL(oversubscription)},
+    {"oversubscription", JSON_POSITIVE, .least = 1.0, .most = 1e6, LEVEL(oversubscription)},
     {.key = NULL},
 };
 
@@ -50,9 +50,6 @@ static plait_status read_level(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(json_word_optional(at, "kind", plait_level_kind_name, &kind, err));
     PLAIT_TRY(json_int_optional(at, "gpus", 1, CLUSTER_MAX_GPUS, &level->gpus, err));
     level->kind = (plait_level_kind)kind;
-    if (level->oversubscription < 1.0)
-        return json_fail_key(at, "oversubscription", PLAIT_ERROR_RANGE, err,
-                             "expected at least 1, found %g", level->oversubscription);
     return PLAIT_OK;
 }
 
@@ -287,9 +284,6 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
         out->between = (plait_level){
             .name = "between", .gpus = INT_MAX, .efficiency = 1.0, .oversubscription = 1.0};
         PLAIT_TRY(fields_read(&between, level_fields, NULL, &out->between, err));
-        if (out->between.oversubscription < 1.0)
-            return json_fail_key(&between, "oversubscription", PLAIT_ERROR_RANGE, err,
-                                 "expected at least 1, found %g", out->between.oversubscription);
     }
     cluster_merge_groups(out);
     out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * out->group[0].gpus_per_node;

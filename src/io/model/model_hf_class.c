@@ -207,16 +207,6 @@ static hf_class with_defaults(const hf_class *row)
     return out;
 }
 
-bool hf_class_find(const char *type, hf_class *out)
-{
-    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
-        if (strcmp(classes[c].type, type) == 0) {
-            *out = with_defaults(&classes[c]);
-            return true;
-        }
-    return false;
-}
-
 /* "Qwen3MoeForCausalLM" is an architecture of "qwen3_moe". */
 static bool names_type(const char *architecture, const char *type)
 {
@@ -229,14 +219,24 @@ static bool names_type(const char *architecture, const char *type)
     return text_index(architecture, ends) >= 0;
 }
 
-bool hf_class_of_architecture(const char *architecture, hf_class *out)
+static bool find_class(const char *name, bool matches(const char *, const char *), hf_class *out)
 {
     for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
-        if (names_type(architecture, classes[c].type)) {
+        if (matches(name, classes[c].type)) {
             *out = with_defaults(&classes[c]);
             return true;
         }
     return false;
+}
+
+bool hf_class_find(const char *type, hf_class *out)
+{
+    return find_class(type, text_equal, out);
+}
+
+bool hf_class_of_architecture(const char *architecture, hf_class *out)
+{
+    return find_class(architecture, names_type, out);
 }
 
 /* Some of these have all keys of a decoder and would be read as one. */
@@ -282,26 +282,29 @@ static bool text_is_one_of(const json_cursor *at, const char *key, const char *c
     return json_has(at, key) && json_word(at, key, words, &word, NULL) == PLAIT_OK;
 }
 
+static const char *const gated_activations[] = {
+    "silu",
+    "swish",
+    "swiglu",
+    "geglu",
+    "gelu",
+    "gelu_new",
+    "gelu_fast",
+    "gelu_accurate",
+    "gelu_python",
+    "gelu_pytorch_tanh",
+    "gelu_python_tanh",
+    "quick_gelu",
+    NULL,
+};
+
 plait_status hf_check_guess(const json_cursor *text, plait_error *err)
 {
-    static const char *const words[] = {"silu",
-                                        "swish",
-                                        "swiglu",
-                                        "geglu",
-                                        "gelu",
-                                        "gelu_new",
-                                        "gelu_fast",
-                                        "gelu_accurate",
-                                        "gelu_python",
-                                        "gelu_pytorch_tanh",
-                                        "gelu_python_tanh",
-                                        "quick_gelu",
-                                        NULL};
     json_cursor at;
 
     for (const char *const *key = hf_activation_keys; *key != NULL; key++) {
         PLAIT_TRY(json_value_optional(text, *key, &at, err));
-        if (json_is_string(&at) && !text_is_one_of(text, *key, words))
+        if (json_is_string(&at) && !text_is_one_of(text, *key, gated_activations))
             return json_fail_type(
                 &at, "an activation of a gated MLP (silu, swish, swiglu or a form of gelu)", err);
     }

@@ -4,59 +4,50 @@
 #include "io/json/fields.h"
 
 #define INT(key, low, high, type)                                                                  \
-    {                                                                                              \
-#key, .is_int = true, .least = (low), .most = (high), FIELD_AT(type, key)                  \
-    }
-#define REQUIRED(key, low, high, type)                                                             \
-    {                                                                                              \
-#key, .is_int = true, .least = (low), .most = (high), .required = true,                    \
-              FIELD_AT(type, key)                                                                  \
-    }
-#define BOOL(key, type)                                                                            \
-    {                                                                                              \
-#key, .is_bool = true, FIELD_AT(type, key)                                                 \
-    }
+#key, .is_int = true, .least = (low), .most = (high), FIELD_AT(type, key)
+#define REQUIRED(key, low, high, type) INT(key, low, high, type), .required = true
+#define BOOL(key, type) #key, .is_bool = true, FIELD_AT(type, key)
 
 /* ---- mixers ---- */
 
 static const field attention_fields[] = {
-    REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_attention),
-    INT(kv_heads, 1, MODEL_MAX_HEADS, plait_attention),
-    INT(head_dim, 1, MODEL_MAX_HEAD_DIM, plait_attention),
-    INT(window, 0, MODEL_MAX_SEQ, plait_attention),
-    INT(chunk, 0, MODEL_MAX_SEQ, plait_attention),
-    BOOL(qkv_bias, plait_attention),
-    BOOL(out_bias, plait_attention),
-    BOOL(qk_norm, plait_attention),
-    BOOL(rotary, plait_attention),
-    BOOL(gate, plait_attention),
-    BOOL(sinks, plait_attention),
-    BOOL(shared_kv, plait_attention),
-    BOOL(full_mask, plait_attention),
+    {REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_attention)},
+    {INT(kv_heads, 1, MODEL_MAX_HEADS, plait_attention)},
+    {INT(head_dim, 1, MODEL_MAX_HEAD_DIM, plait_attention)},
+    {INT(window, 0, MODEL_MAX_SEQ, plait_attention)},
+    {INT(chunk, 0, MODEL_MAX_SEQ, plait_attention)},
+    {BOOL(qkv_bias, plait_attention)},
+    {BOOL(out_bias, plait_attention)},
+    {BOOL(qk_norm, plait_attention)},
+    {BOOL(rotary, plait_attention)},
+    {BOOL(gate, plait_attention)},
+    {BOOL(sinks, plait_attention)},
+    {BOOL(shared_kv, plait_attention)},
+    {BOOL(full_mask, plait_attention)},
     {.key = NULL},
 };
 static const field mla_fields[] = {
-    REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_mla),
-    INT(q_rank, 0, MODEL_MAX_RANK, plait_mla),
-    REQUIRED(kv_rank, 1, MODEL_MAX_RANK, plait_mla),
-    REQUIRED(nope_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla),
-    REQUIRED(rope_dim, 0, MODEL_MAX_HEAD_DIM, plait_mla),
-    REQUIRED(v_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla),
+    {REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_mla)},
+    {INT(q_rank, 0, MODEL_MAX_RANK, plait_mla)},
+    {REQUIRED(kv_rank, 1, MODEL_MAX_RANK, plait_mla)},
+    {REQUIRED(nope_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla)},
+    {REQUIRED(rope_dim, 0, MODEL_MAX_HEAD_DIM, plait_mla)},
+    {REQUIRED(v_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla)},
     {.key = NULL},
 };
 static const field delta_net_fields[] = {
-    REQUIRED(key_heads, 1, MODEL_MAX_HEADS, plait_delta_net),
-    REQUIRED(value_heads, 1, MODEL_MAX_HEADS, plait_delta_net),
-    REQUIRED(key_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net),
-    REQUIRED(value_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net),
-    INT(conv, 1, MODEL_MAX_CONV, plait_delta_net),
+    {REQUIRED(key_heads, 1, MODEL_MAX_HEADS, plait_delta_net)},
+    {REQUIRED(value_heads, 1, MODEL_MAX_HEADS, plait_delta_net)},
+    {REQUIRED(key_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net)},
+    {REQUIRED(value_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net)},
+    {INT(conv, 1, MODEL_MAX_CONV, plait_delta_net)},
     {.key = NULL},
 };
 static const field mamba_fields[] = {
-    REQUIRED(inner, 1, MODEL_MAX_WIDTH, plait_mamba),
-    INT(state, 1, MODEL_MAX_STATE, plait_mamba),
-    INT(conv, 1, MODEL_MAX_CONV, plait_mamba),
-    INT(dt_rank, 1, MODEL_MAX_RANK, plait_mamba),
+    {REQUIRED(inner, 1, MODEL_MAX_WIDTH, plait_mamba)},
+    {INT(state, 1, MODEL_MAX_STATE, plait_mamba)},
+    {INT(conv, 1, MODEL_MAX_CONV, plait_mamba)},
+    {INT(dt_rank, 1, MODEL_MAX_RANK, plait_mamba)},
     {.key = NULL},
 };
 
@@ -134,22 +125,22 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
 /* ---- feed-forward parts ---- */
 
 static const field mlp_fields[] = {
-    REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_mlp),
-    BOOL(gated, plait_mlp),
-    BOOL(bias, plait_mlp),
+    {REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_mlp)},
+    {BOOL(gated, plait_mlp)},
+    {BOOL(bias, plait_mlp)},
     {.key = NULL},
 };
 static const field moe_fields[] = {
-    REQUIRED(experts, 1, MODEL_MAX_EXPERTS, plait_moe),
-    REQUIRED(topk, 1, MODEL_MAX_EXPERTS, plait_moe),
-    REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_moe),
-    INT(shared_width, 0, MODEL_MAX_WIDTH, plait_moe),
-    INT(groups, 0, MODEL_MAX_EXPERTS, plait_moe),
-    INT(group_topk, 0, MODEL_MAX_EXPERTS, plait_moe),
-    BOOL(gated, plait_moe),
-    BOOL(bias, plait_moe),
-    BOOL(router_bias, plait_moe),
-    BOOL(shared_gate, plait_moe),
+    {REQUIRED(experts, 1, MODEL_MAX_EXPERTS, plait_moe)},
+    {REQUIRED(topk, 1, MODEL_MAX_EXPERTS, plait_moe)},
+    {REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_moe)},
+    {INT(shared_width, 0, MODEL_MAX_WIDTH, plait_moe)},
+    {INT(groups, 0, MODEL_MAX_EXPERTS, plait_moe)},
+    {INT(group_topk, 0, MODEL_MAX_EXPERTS, plait_moe)},
+    {BOOL(gated, plait_moe)},
+    {BOOL(bias, plait_moe)},
+    {BOOL(router_bias, plait_moe)},
+    {BOOL(shared_gate, plait_moe)},
     {.key = NULL},
 };
 

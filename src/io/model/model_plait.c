@@ -9,7 +9,16 @@
 
 #include "plait/serve.h"
 
+#include "io/json/fields.h"
 #include "io/model/model_file.h"
+
+static const field embedding_fields[] = {
+    {"learned_positions", .is_int = true, .most = MODEL_MAX_POSITIONS,
+     FIELD_AT(plait_model, learned_positions)},
+    {"norm", .is_bool = true, FIELD_AT(plait_model, embedding_norm)},
+    {"patch_dim", .is_int = true, .most = MODEL_MAX_WIDTH, FIELD_AT(plait_model, patch_dim)},
+    {.key = NULL},
+};
 
 /* The kinds and layers of a file while it is read. */
 typedef struct model_file {
@@ -127,7 +136,6 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
 {
     static const char *const published_words[] = {"with-mtp", "with-vision", "without-embedding",
                                                   "without-head", NULL};
-    static const char *const embedding_keys[] = {"learned_positions", "norm", "patch_dim", NULL};
     static const char *const norms[] = {"rms", "layer", NULL};
     int norm, weights = -1;
     json_cursor at, as;
@@ -162,13 +170,8 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     PLAIT_TRY(model_read_numerics(root, &model->numerics, err));
     PLAIT_TRY(model_read_training(root, arena, &model->training, err));
     PLAIT_TRY(json_object_optional(root, "embedding", &at, err));
-    if (json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(json_keys_among(&at, embedding_keys, err));
-    PLAIT_TRY(json_int_optional(&at, "learned_positions", 0, MODEL_MAX_POSITIONS,
-                                &model->learned_positions, err));
-    PLAIT_TRY(json_bool_optional(&at, "norm", &model->embedding_norm, err));
-    return json_int_optional(&at, "patch_dim", 0, MODEL_MAX_WIDTH, &model->patch_dim, err);
+    return json_is_null(&at) ? PLAIT_OK
+                             : fields_read_strictly(&at, embedding_fields, NULL, model, err);
 }
 
 /* Copies layers, and the kinds that a layer or a prediction module has, into the arena. Unused kinds would
@@ -205,28 +208,16 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                               plait_error *err)
 {
     static const char *const mtp_keys[] = {"kind", "count", NULL};
-    static const char *const keys[] = {"name",
-                                       "family",
-                                       "source",
-                                       "hub",
-                                       "hidden",
-                                       "vocab",
-                                       "max_seq",
-                                       "weights",
-                                       "norm",
-                                       "tied",
-                                       "head_bias",
-                                       "dropout",
-                                       "embedding",
-                                       "numerics",
-                                       "training",
-                                       "kinds",
-                                       "layers",
-                                       "mtp",
-                                       "published_as",
-                                       "published_params",
-                                       "published_active_params",
-                                       NULL};
+    static const char *const keys[] = {
+        "name",         "family",           "source",
+        "hub",          "hidden",           "vocab",
+        "max_seq",      "weights",          "norm",
+        "tied",         "head_bias",        "dropout",
+        "embedding",    "numerics",         "training",
+        "kinds",        "layers",           "mtp",
+        "published_as", "published_params", "published_active_params",
+        NULL,
+    };
     model_file file = {.arena = arena, .model = out};
     json_cursor mtp, runs, run;
 
@@ -334,11 +325,7 @@ void model_write(json_writer *json, const plait_model *model)
     json_member_bool(json, "tied", model->tied);
     json_member_bool(json, "head_bias", model->head_bias);
     json_member_bool(json, "dropout", model->dropout);
-    json_member_object(json, "embedding");
-    json_member_int64(json, "learned_positions", model->learned_positions);
-    json_member_bool(json, "norm", model->embedding_norm);
-    json_member_int64(json, "patch_dim", model->patch_dim);
-    json_end_object(json);
+    fields_write_member(json, "embedding", embedding_fields, model);
     model_write_numerics(json, &model->numerics);
     model_write_training(json, &model->training);
     json_member_object(json, "kinds");

@@ -14,33 +14,35 @@
 #include "io/plans/plans_json.h"
 
 /* Members of a plan beside its keys; others are refused, since they may be misspelt keys. */
-static const char *const also[] = {"rank",
-                                   "verdict",
-                                   "risk",
-                                   "why",
-                                   "gbs",
-                                   "microbatches",
-                                   "precision",
-                                   "runtime",
-                                   "settings",
-                                   "stages",
-                                   "step_s",
-                                   "step_low_s",
-                                   "step_high_s",
-                                   "tokens_per_s_per_gpu",
-                                   "model_tflops_per_gpu",
-                                   "mfu",
-                                   "hfu",
-                                   "mfu_square",
-                                   "hfu_square",
-                                   "cost_usd",
-                                   "energy_j",
-                                   "time",
-                                   "memory",
-                                   "communication",
-                                   "network_s",
-                                   "variants",
-                                   "fused"};
+static const char *const also[] = {
+    "rank",
+    "verdict",
+    "risk",
+    "why",
+    "gbs",
+    "microbatches",
+    "precision",
+    "runtime",
+    "settings",
+    "stages",
+    "step_s",
+    "step_low_s",
+    "step_high_s",
+    "tokens_per_s_per_gpu",
+    "model_tflops_per_gpu",
+    "mfu",
+    "hfu",
+    "mfu_square",
+    "hfu_square",
+    "cost_usd",
+    "energy_j",
+    "time",
+    "memory",
+    "communication",
+    "network_s",
+    "variants",
+    "fused",
+};
 
 plans_entry plans_unknown(const char *where)
 {
@@ -404,8 +406,8 @@ static plait_status read_all(const json_cursor *root, plait_arena *arena, void *
     return PLAIT_OK;
 }
 
-static plait_status load_list(const char *path, const char *key, plait_arena *arena,
-                              const plans_entry **out, int *count, plait_error *err)
+plait_status plans_load_list(const char *path, const char *key, plait_arena *arena,
+                             const plans_entry **out, int *count, plait_error *err)
 {
     plan_list list = {.key = key};
     const plait_status status = json_load(path, read_all, arena, &list, err);
@@ -413,18 +415,6 @@ static plait_status load_list(const char *path, const char *key, plait_arena *ar
     *out = list.entry;
     *count = list.count;
     return status;
-}
-
-plait_status plans_load_all(const char *path, plait_arena *arena, const plans_entry **out,
-                            int *count, plait_error *err)
-{
-    return load_list(path, "plans", arena, out, count, err);
-}
-
-plait_status plans_load_front(const char *path, plait_arena *arena, const plans_entry **out,
-                              int *count, plait_error *err)
-{
-    return load_list(path, "front", arena, out, count, err);
 }
 
 static plait_status read_command(const json_cursor *root, plait_arena *arena, void *command,

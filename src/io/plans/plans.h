@@ -77,14 +77,14 @@ plans_entry plans_unknown(const char *where);
 PLAIT_MUST_CHECK plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out,
                                          plait_error *err);
 
-/** Loads all plans of a file in their order; *out lives in `arena`. */
-PLAIT_MUST_CHECK plait_status plans_load_all(const char *path, plait_arena *arena,
-                                             const plans_entry **out, int *count, plait_error *err);
-
-/** Loads the front of time and memory; a file without one has no plans there. */
-PLAIT_MUST_CHECK plait_status plans_load_front(const char *path, plait_arena *arena,
-                                               const plans_entry **out, int *count,
-                                               plait_error *err);
+/**
+ * Loads a list of plans in the order of the file; *out lives in `arena`.
+ *
+ * @param key  "plans", or "front": the front of time and memory, which a file may not have
+ */
+PLAIT_MUST_CHECK plait_status plans_load_list(const char *path, const char *key, plait_arena *arena,
+                                              const plans_entry **out, int *count,
+                                              plait_error *err);
 
 /** Loads the command that wrote the file; NULL if it has none. */
 PLAIT_MUST_CHECK plait_status plans_load_command(const char *path, plait_arena *arena,
@@ -116,4 +116,4 @@ PLAIT_MUST_CHECK plait_status plans_plan(const plans_entry *entry, const plait_d
  * @param counts  [pp * vpp] layers of the chunks in pipeline order; their sum is the model's layers
  */
 PLAIT_MUST_CHECK plait_status plans_assign_stages(plans_entry *entry, const int *counts,
-                                                plait_arena *arena, plait_error *err);
+                                                  plait_arena *arena, plait_error *err);
