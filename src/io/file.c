@@ -99,29 +99,6 @@ static plait_status copy_to_end(int from, int to, const char *path, plait_error 
     }
 }
 
-/*
- * A command may read a file twice, but a pipe returns its bytes once. The bytes of a pipe, a socket or a device
- * are therefore copied into a file without a name, which replaces the descriptor. The limit on the copy stops at
- * devices without an end.
- */
-static plait_status make_rereadable(int fd, const char *path, plait_error *err)
-{
-    struct stat info;
-    plait_status status;
-    int copy;
-
-    if (fstat(fd, &info) != 0 || S_ISREG(info.st_mode) || S_ISDIR(info.st_mode))
-        return PLAIT_OK;
-    copy = memfd_create("plait", MFD_CLOEXEC);
-    if (copy < 0)
-        return file_fail_read(path, errno, err);
-    status = copy_to_end(fd, copy, path, err);
-    if (status == PLAIT_OK && dup2(copy, fd) < 0)
-        status = file_fail_read(path, errno, err);
-    close(copy);
-    return status;
-}
-
 static const char *kind_of_file(mode_t mode)
 {
     return S_ISDIR(mode)    ? "a directory"
@@ -151,8 +128,25 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
     if (path == NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "path", "expected a file, found NULL");
     own = own_descriptor(path);
-    if (own >= 0)
-        PLAIT_TRY(make_rereadable(own, path, err));
+    if (own >= 0) {
+        struct stat info;
+        plait_status copied;
+        int copy;
+
+        // A command may read a file twice, but a pipe returns its bytes once. The bytes of a pipe,
+        // a socket or a device are therefore copied into a file without a name, which replaces the
+        // descriptor. The limit on the copy stops at devices without an end.
+        if (fstat(own, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
+            copy = memfd_create("plait", MFD_CLOEXEC);
+            if (copy < 0)
+                return file_fail_read(path, errno, err);
+            copied = copy_to_end(own, copy, path, err);
+            if (copied == PLAIT_OK && dup2(copy, own) < 0)
+                copied = file_fail_read(path, errno, err);
+            close(copy);
+            PLAIT_TRY(copied);
+        }
+    }
     opened = open(system_path(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (opened < 0)
         return fail_system(path, "open", errno, err);

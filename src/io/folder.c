@@ -99,17 +99,6 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
     return PLAIT_OK;
 }
 
-/* Removes an incomplete folder; some of its files may be missing. */
-static void remove_folder(const char *path, const plait_launch_folder *folder)
-{
-    char name[PATH_SIZE];
-
-    for (int f = 0; f < folder->files; f++)
-        if (join_path(name, sizeof name, path, folder->file[f].name, NULL) == PLAIT_OK)
-            unlink(name);
-    rmdir(path);
-}
-
 /* ---- replacing a folder ----
  *
  * Entries of the old folder that are no files of the new one are hard-linked into the new folder, so that at every
@@ -210,10 +199,16 @@ static bool unlink_entry(int from, int to, const char *name)
     return true;
 }
 
-static bool two_renames(const char *made, const char *path)
+static bool exchange_paths(const char *made, const char *path)
 {
     char aside[PATH_SIZE];
 
+#ifdef RENAME_EXCHANGE
+    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
+        return true;
+    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
+        return false;
+#endif
     if ((size_t)snprintf(aside, sizeof aside, "%s.old", made) >= sizeof aside) {
         errno = ENAMETOOLONG;
         return false;
@@ -226,17 +221,6 @@ static bool two_renames(const char *made, const char *path)
     const bool back = rename(aside, path) == 0;
     errno = back ? error : errno;
     return false;
-}
-
-static bool exchange_paths(const char *made, const char *path)
-{
-#ifdef RENAME_EXCHANGE
-    if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_EXCHANGE) == 0)
-        return true;
-    if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP)
-        return false;
-#endif
-    return two_renames(made, path);
 }
 
 /* Removes the old folder, which has the name `made` after the exchange. */
@@ -328,8 +312,15 @@ static plait_status write_beside(const char *path, const plait_launch_folder *fo
     status = write_files(made, folder, err);
     if (status == PLAIT_OK)
         status = put_in_place(made, path, folder, err);
-    if (status != PLAIT_OK)
-        remove_folder(made, folder);
+    if (status != PLAIT_OK) {
+        char name[PATH_SIZE];
+
+        // Removes an incomplete folder; some of its files may be missing.
+        for (int f = 0; f < folder->files; f++)
+            if (join_path(name, sizeof name, made, folder->file[f].name, NULL) == PLAIT_OK)
+                unlink(name);
+        rmdir(made);
+    }
     return status;
 }
 

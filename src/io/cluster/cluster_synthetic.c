@@ -126,30 +126,6 @@ static int domain_gpus(const plait_accelerator *accelerator, int node)
                                                                 : min_int(domain, node);
 }
 
-/*
- * The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2, whose second
- * axis does not close. A chip has all its ports even if some are unused.
- */
-static void domain_torus(const plait_accelerator *accelerator, int gpus, plait_level *level)
-{
-    int whole[PLAIT_MAX_SIDES] = {0};
-
-    for (int axis = 0; axis < PLAIT_MAX_SIDES; axis++)
-        level->side[axis] = 1;
-    for (int axis = 0; axis < 3; axis++) {
-        whole[axis] = accelerator->torus[axis];
-        level->side[axis] = min_int(gpus, whole[axis]);
-        while (gpus % level->side[axis] != 0)
-            level->side[axis]--;
-        gpus /= level->side[axis];
-    }
-    level->side[0] *= gpus; // chips beyond the torus make its first axis longer
-    for (int axis = 0; axis < 3; axis++)
-        level->wrap[axis] = level->side[axis] >= whole[axis];
-    level->ports = cluster_ports(whole);
-    level->wrap_block = accelerator->wrap_block;
-}
-
 static plait_level scale_up_level(const plait_accelerator *accelerator, int node)
 {
     const double ring = accelerator->collective[PLAIT_ALL_REDUCE].bytes_per_s[2];
@@ -161,46 +137,27 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
     level.efficiency = ring < level.link.bytes_per_s ? ring / level.link.bytes_per_s : 1.0;
     if (accelerator->torus[0] > 0) {
         level.kind = PLAIT_LEVEL_TORUS;
-        domain_torus(accelerator, level.gpus, &level);
+
+        // The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2,
+        // whose second axis does not close. A chip has all its ports even if some are unused.
+        int gpus = level.gpus;
+        int whole[PLAIT_MAX_SIDES] = {0};
+        for (int axis = 0; axis < PLAIT_MAX_SIDES; axis++)
+            level.side[axis] = 1;
+        for (int axis = 0; axis < 3; axis++) {
+            whole[axis] = accelerator->torus[axis];
+            level.side[axis] = min_int(gpus, whole[axis]);
+            while (gpus % level.side[axis] != 0)
+                level.side[axis]--;
+            gpus /= level.side[axis];
+        }
+        level.side[0] *= gpus; // chips beyond the torus make its first axis longer
+        for (int axis = 0; axis < 3; axis++)
+            level.wrap[axis] = level.side[axis] >= whole[axis];
+        level.ports = cluster_ports(whole);
+        level.wrap_block = accelerator->wrap_block;
     }
     return level;
-}
-
-static void build_cluster(const plait_accelerator *accelerator, const cluster_shape *shape,
-                          plait_cluster *out)
-{
-    const int node = shape->gpus > 0 ? shape->gpus : accelerator->gpus_per_node;
-
-    out->groups = 1;
-    out->group[0] = (plait_node_group){
-        .accelerator = accelerator, .gpus_per_node = node, .nodes = shape->nodes};
-    out->levels = 2;
-    out->level[0] = scale_up_level(accelerator, node);
-    out->level[1] = network;
-    out->level[1].link.bytes_per_s =
-        shape->nic_gbps > 0.0 ? shape->nic_gbps * PLAIT_GBIT : accelerator->nic_bytes_per_s;
-    out->node_overhead_w = CLUSTER_GPU_OVERHEAD_W * node;
-    out->pue = CLUSTER_PUE;
-    out->host_speed = 1.0;
-}
-
-/* Makes a cluster of one group from a part of the text, which it cuts. */
-static plait_status make_group(const char *text, char *part, cluster_shape *shape,
-                               plait_arena *arena, plait_cluster *out, plait_error *err)
-{
-    plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
-    const char *path;
-
-    PLAIT_TRY(plait_check_allocated(accelerator, err));
-    *shape = (cluster_shape){.accelerator = part, .between_gbps = shape->between_gbps};
-    PLAIT_TRY(parse_shape(text, shape, err));
-    PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape->accelerator, arena, &path, err));
-    PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
-    out->source = accelerator->source;
-    build_cluster(accelerator, shape, out);
-    return shape->nodes > 0
-               ? plait_cluster_take(out, shape->nodes * out->group[0].gpus_per_node, err)
-               : PLAIT_OK;
 }
 
 /* Joins clusters of one group each; the result has the links of the first. */
@@ -253,11 +210,37 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
         return plait_fail(err, PLAIT_ERROR_RANGE, text, "expected 1 to %d groups, found %zu",
                           PLAIT_MAX_NODE_GROUPS, parts);
     for (size_t g = 0; g < parts; g++) {
+        const char *path;
+
         if (piece[g][0] == '\0')
             return plait_fail(err, PLAIT_ERROR_RANGE, text,
                               "expected a group on both sides of each +, found nothing");
         part[g] = (plait_cluster){.name = name};
-        PLAIT_TRY(make_group(text, piece[g], &shape, arena, &part[g], err));
+
+        // Makes a cluster of one group from a part of the text, which it cuts.
+        plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
+        PLAIT_TRY(plait_check_allocated(accelerator, err));
+        shape = (cluster_shape){.accelerator = piece[g], .between_gbps = shape.between_gbps};
+        PLAIT_TRY(parse_shape(text, &shape, err));
+        PLAIT_TRY(plait_data_find(PLAIT_DATA_ACCELERATORS, shape.accelerator, arena, &path, err));
+        PLAIT_TRY(plait_accelerator_load(path, arena, accelerator, err));
+        part[g].source = accelerator->source;
+
+        const int node = shape.gpus > 0 ? shape.gpus : accelerator->gpus_per_node;
+        part[g].groups = 1;
+        part[g].group[0] = (plait_node_group){
+            .accelerator = accelerator, .gpus_per_node = node, .nodes = shape.nodes};
+        part[g].levels = 2;
+        part[g].level[0] = scale_up_level(accelerator, node);
+        part[g].level[1] = network;
+        part[g].level[1].link.bytes_per_s =
+            shape.nic_gbps > 0.0 ? shape.nic_gbps * PLAIT_GBIT : accelerator->nic_bytes_per_s;
+        part[g].node_overhead_w = CLUSTER_GPU_OVERHEAD_W * node;
+        part[g].pue = CLUSTER_PUE;
+        part[g].host_speed = 1.0;
+        if (shape.nodes > 0)
+            PLAIT_TRY(
+                plait_cluster_take(&part[g], shape.nodes * part[g].group[0].gpus_per_node, err));
     }
     if (parts > 1)
         return join_groups(text, part, parts, shape.between_gbps, arena, out, err);

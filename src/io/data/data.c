@@ -202,18 +202,6 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static void list_sort(name_list *list)
-{
-    int kept = 0;
-
-    if (list->count > 0)
-        qsort(list->name, (size_t)list->count, sizeof *list->name, by_name);
-    for (int i = 0; i < list->count; i++)
-        if (kept == 0 || strcmp(list->name[i], list->name[kept - 1]) != 0)
-            list->name[kept++] = list->name[i];
-    list->count = kept;
-}
-
 plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const char *const **names,
                              size_t *count, plait_error *err)
 {
@@ -230,7 +218,14 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
         folder = plait_arena_printf(arena, "%s/%s", roots[i], kinds[kind].folder);
         PLAIT_TRY(folder != NULL ? add_folder(&list, arena, folder, err) : plait_fail_nomem(err));
     }
-    list_sort(&list);
+
+    int kept = 0;
+    if (list.count > 0)
+        qsort(list.name, (size_t)list.count, sizeof *list.name, by_name);
+    for (int i = 0; i < list.count; i++)
+        if (kept == 0 || strcmp(list.name[i], list.name[kept - 1]) != 0)
+            list.name[kept++] = list.name[i];
+    list.count = kept;
     *count = (size_t)list.count;
     PLAIT_TRY(plait_check_allocated(list_add(&list, arena, NULL), err));
     *names = list.name;

@@ -162,26 +162,6 @@ static bool differs_between_runs(const char *key)
     return strcmp(key, "elapsed_s") == 0 || strcmp(key, "threads") == 0;
 }
 
-static plait_status compare_objects(differ *d, const char *at, const cJSON *a, const cJSON *b)
-{
-    const cJSON *member;
-
-    cJSON_ArrayForEach(member, b)
-    {
-        if (!differs_between_runs(member->string))
-            PLAIT_TRY(compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
-                                     cJSON_GetObjectItemCaseSensitive(a, member->string), member));
-    }
-    cJSON_ArrayForEach(member, a)
-    {
-        if (!differs_between_runs(member->string) &&
-            cJSON_GetObjectItemCaseSensitive(b, member->string) == NULL)
-            PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
-                                 member, NULL));
-    }
-    return PLAIT_OK;
-}
-
 static plait_status compare_values(differ *d, const char *at, const cJSON *a, const cJSON *b)
 {
     if (at == NULL)
@@ -193,8 +173,25 @@ static plait_status compare_values(differ *d, const char *at, const cJSON *a, co
         return add_change(d, at, a, b);
     if (cJSON_IsArray(a) && cJSON_IsArray(b))
         return compare_arrays(d, at, a, b);
-    if (cJSON_IsObject(a) && cJSON_IsObject(b))
-        return compare_objects(d, at, a, b);
+    if (cJSON_IsObject(a) && cJSON_IsObject(b)) {
+        const cJSON *member;
+
+        cJSON_ArrayForEach(member, b)
+        {
+            if (!differs_between_runs(member->string))
+                PLAIT_TRY(
+                    compare_values(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
+                                   cJSON_GetObjectItemCaseSensitive(a, member->string), member));
+        }
+        cJSON_ArrayForEach(member, a)
+        {
+            if (!differs_between_runs(member->string) &&
+                cJSON_GetObjectItemCaseSensitive(b, member->string) == NULL)
+                PLAIT_TRY(add_change(d, plait_arena_printf(d->arena, "%s/%s", at, member->string),
+                                     member, NULL));
+        }
+        return PLAIT_OK;
+    }
     return cJSON_Compare(a, b, 1) ? PLAIT_OK : add_change(d, at, a, b);
 }
 
@@ -211,24 +208,6 @@ plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *c
 
 /* Number of keys of the largest object that json_same() compares. */
 enum { MAX_KEYS = 64 };
-
-static plait_status same_objects(const json_cursor *found, const json_cursor *expected,
-                                 plait_error *err)
-{
-    const char *keys[MAX_KEYS + 1] = {NULL};
-    json_cursor here, there;
-    int count = 0;
-
-    for (bool more = json_first(expected, &there); more && count < MAX_KEYS;
-         more = json_next(&there))
-        keys[count++] = there.key;
-    PLAIT_TRY(json_keys_among(found, keys, err));
-    for (bool more = json_first(expected, &there); more; more = json_next(&there)) {
-        PLAIT_TRY(json_value(found, there.key, &here, err));
-        PLAIT_TRY(json_same(&here, &there, err));
-    }
-    return PLAIT_OK;
-}
 
 plait_status json_same(const json_cursor *found, const json_cursor *expected, plait_error *err)
 {
@@ -247,8 +226,21 @@ plait_status json_same(const json_cursor *found, const json_cursor *expected, pl
         }
         return PLAIT_OK;
     }
-    if (json_is_object(expected) && json_is_object(found))
-        return same_objects(found, expected, err);
+    if (json_is_object(expected) && json_is_object(found)) {
+        json_cursor member, other;
+
+        const char *keys[MAX_KEYS + 1] = {NULL};
+        int count = 0;
+        for (bool more = json_first(expected, &other); more && count < MAX_KEYS;
+             more = json_next(&other))
+            keys[count++] = other.key;
+        PLAIT_TRY(json_keys_among(found, keys, err));
+        for (bool more = json_first(expected, &other); more; more = json_next(&other)) {
+            PLAIT_TRY(json_value(found, other.key, &member, err));
+            PLAIT_TRY(json_same(&member, &other, err));
+        }
+        return PLAIT_OK;
+    }
     if (cJSON_Compare(found->value, expected->value, 1))
         return PLAIT_OK;
     return json_fail(found, PLAIT_ERROR_RANGE, err, "expected %s, found %s",

@@ -343,24 +343,6 @@ plait_status plans_parse(const char *text, size_t length, const char *name, int 
     return json_parse(text, length, name, read_root, arena, &(plan_choice){rank, out}, err);
 }
 
-/* "plans.json:3" is plan 3 of plans.json, unless a file has that name. */
-static plait_status cut_rank(char *path, int *rank, plait_error *err)
-{
-    char *const colon = strrchr(path, ':');
-
-    *rank = 0;
-    if (colon == NULL || access(path, F_OK) == 0)
-        return PLAIT_OK;
-    *colon = '\0';
-    if (text_parse_int(colon + 1, 1, INT_MAX, rank))
-        return PLAIT_OK;
-    if (access(path, F_OK) == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, path,
-                          "expected a plan number of at least 1, found \"%.60s\"", colon + 1);
-    *colon = ':';
-    return PLAIT_OK;
-}
-
 plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, plait_error *err)
 {
     char *file = plait_arena_text(arena, path);
@@ -368,7 +350,19 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
 
     *out = (plans_entry){.degrees = plait_degrees_init()};
     PLAIT_TRY(plait_check_allocated(file, err));
-    PLAIT_TRY(cut_rank(file, &rank, err));
+
+    // "plans.json:3" is plan 3 of plans.json, unless a file has that name.
+    char *const colon = strrchr(file, ':');
+    rank = 0;
+    if (colon != NULL && access(file, F_OK) != 0) {
+        *colon = '\0';
+        if (!text_parse_int(colon + 1, 1, INT_MAX, &rank)) {
+            if (access(file, F_OK) == 0)
+                return plait_fail(err, PLAIT_ERROR_RANGE, file,
+                                  "expected a plan number of at least 1, found \"%.60s\"", colon + 1);
+            *colon = ':';
+        }
+    }
     return json_load(file, read_root, arena, &(plan_choice){rank, out}, err);
 }
 

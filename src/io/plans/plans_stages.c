@@ -214,24 +214,6 @@ static plait_status read_cuts(const json_cursor *stage, plait_arena *arena, plan
     return PLAIT_OK;
 }
 
-static plait_status read_offloads(const json_cursor *stage, plait_arena *arena, plans_stage *out,
-                                  plait_error *err)
-{
-    for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++) {
-        const plait_key *const key = &plait_keys[plans_own_keys[i]];
-        const char *word = NULL;
-        plait_error inner;
-
-        PLAIT_TRY(json_string_optional(stage, key->name, arena, &word, err));
-        if (word == NULL)
-            continue;
-        if (plait_degrees_set(&out->own, key->name, word, &inner) != PLAIT_OK)
-            return json_fail_key(stage, key->name, inner.status, err, "%s", inner.message);
-        out->owns |= PLAIT_KEY_BIT(plans_own_keys[i]);
-    }
-    return PLAIT_OK;
-}
-
 /* ---- stages ---- */
 
 /*
@@ -337,7 +319,18 @@ plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena, plan
                     plans_read_key(&own, (plait_key_id)key, arena, &one->own, &one->owns, err));
         }
         PLAIT_TRY(read_recompute(&at, arena, one, err));
-        PLAIT_TRY(read_offloads(&at, arena, one, err));
+        for (size_t i = 0; i < sizeof plans_own_keys / sizeof *plans_own_keys; i++) {
+            const plait_key *const key = &plait_keys[plans_own_keys[i]];
+            const char *word = NULL;
+            plait_error inner;
+
+            PLAIT_TRY(json_string_optional(&at, key->name, arena, &word, err));
+            if (word == NULL)
+                continue;
+            if (plait_degrees_set(&one->own, key->name, word, &inner) != PLAIT_OK)
+                return json_fail_key(&at, key->name, inner.status, err, "%s", inner.message);
+            one->owns |= PLAIT_KEY_BIT(plans_own_keys[i]);
+        }
         PLAIT_TRY(read_cuts(&at, arena, one, err));
         out->stages++;
     }

@@ -181,18 +181,6 @@ static plait_status fail_unheld(const plait_runtime *newest, const char *name, c
         runtime_month(newest->release[0].date, month), held, when);
 }
 
-/* Resolves WHEN to a month and a release; *at is NULL if the profile has no release that old. */
-static plait_status date_of(const plait_runtime *newest, const char *name, const char *when,
-                            plait_arena *arena, const plait_release **at, int *out,
-                            plait_error *err)
-{
-    *out = runtime_date(when);
-    *at = *out > 0 ? release_at(newest, *out) : release_named(newest, when);
-    if (*out == 0 && *at != NULL)
-        *out = (*at)->date;
-    return *out > 0 ? PLAIT_OK : fail_unheld(newest, name, when, arena, err);
-}
-
 plait_status runtime_find_dated(const char *software, const char *when, bool held,
                                 plait_arena *arena, plait_runtime *out, plait_error *err)
 {
@@ -205,7 +193,14 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
     PLAIT_TRY(plait_check_allocated(name, err));
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
-    PLAIT_TRY(date_of(out, name, when, arena, &at, &date, err));
+
+    // `at` is NULL if the profile has no release that old.
+    date = runtime_date(when);
+    at = date > 0 ? release_at(out, date) : release_named(out, when);
+    if (date == 0 && at != NULL)
+        date = at->date;
+    if (date <= 0)
+        return fail_unheld(out, name, when, arena, err);
     PLAIT_TRY(runtime_variants(software, arena, &dates, &count, err));
 
     const size_t index = at != NULL ? (size_t)(at - out->release) : 0;
