@@ -56,46 +56,16 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
     return PLAIT_OK;
 }
 
-static plait_status compare_peaks(const plait_runs *runs, plait_arena *arena, plait_evidence *out,
-                                  plait_error *err)
-{
-    plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
-    plait_validation v;
-
-    PLAIT_TRY(plait_check_allocated(row, err));
-    out->memory = row;
-    PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
-    for (size_t i = 0; i < runs->count; i++) {
-        const plait_run *const run = &runs->run[i];
-
-        // Peaks of nvidia-smi contain memory that does not depend on the plan.
-        if (run->outcome != PLAIT_RUN_OK || !isfinite(run->peak_bytes) ||
-            run->scope == PLAIT_SCOPE_NONE || run->scope == PLAIT_SCOPE_DEVICE ||
-            run->trust == PLAIT_TRUST_RECOMPUTE_UNKNOWN || run->trust == PLAIT_TRUST_VPP_UNKNOWN ||
-            !v.price[i].priced)
-            continue;
-        plait_regime regime = plait_regime_of(&v.price[i].problem);
-        const double ratio = run->peak_bytes / v.price[i].memory_bytes;
-
-        regime.runtime = run->runtime;
-        row[out->memories++] = (plait_evidence_row){.source = run->source,
-                                                    .sweep = "",
-                                                    .regime = regime,
-                                                    .left_out = ratio,
-                                                    .shipped = ratio};
-    }
-    return PLAIT_OK;
-}
-
 static plait_status predict_with(const plait_runs *runs, cross_progress *progress,
                                  plait_pipelines *pipelines, plait_arena *arena,
                                  plait_evidence *out, plait_error *err)
 {
     plait_evidence_row *row = plait_arena_alloc(arena, runs->count + 1, sizeof *row);
+    plait_evidence_row *memory = plait_arena_alloc(arena, runs->count + 1, sizeof *memory);
     profile_set all;
 
-    PLAIT_TRY(plait_check_allocated(row, err));
-    *out = (plait_evidence){.row = row};
+    PLAIT_TRY(plait_check_allocated(row && memory, err));
+    *out = (plait_evidence){.row = row, .memory = memory};
     PLAIT_TRY(profile_set_fit(runs, NULL, 0, pipelines, arena, &all, err));
     for (size_t i = 0; i < runs->count; i++) {
         if (!is_first(runs, i) || profile_set_find(&all, runs->run[i].runtime) == NULL)
@@ -104,7 +74,27 @@ static plait_status predict_with(const plait_runs *runs, cross_progress *progres
             progress(runs->run[i].source, runs->run[i].runtime);
         PLAIT_TRY(leave_out(&all, &runs->run[i], arena, row, &out->count, err));
     }
-    return compare_peaks(runs, arena, out, err);
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_run *const run = &runs->run[i];
+        const plait_run_price *const price = &all.price[i];
+
+        // Peaks of nvidia-smi contain memory that does not depend on the plan.
+        if (run->outcome != PLAIT_RUN_OK || !isfinite(run->peak_bytes) ||
+            run->scope == PLAIT_SCOPE_NONE || run->scope == PLAIT_SCOPE_DEVICE ||
+            run->trust == PLAIT_TRUST_RECOMPUTE_UNKNOWN || run->trust == PLAIT_TRUST_VPP_UNKNOWN ||
+            !price->priced)
+            continue;
+        const double ratio = run->peak_bytes / price->memory_bytes;
+        plait_regime regime = plait_regime_of(&price->problem);
+
+        regime.runtime = run->runtime;
+        memory[out->memories++] = (plait_evidence_row){.source = run->source,
+                                                       .sweep = "",
+                                                       .regime = regime,
+                                                       .left_out = ratio,
+                                                       .shipped = ratio};
+    }
+    return PLAIT_OK;
 }
 
 plait_status cross_predict(const plait_runs *runs, cross_progress *progress, plait_arena *arena,

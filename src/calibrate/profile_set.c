@@ -259,16 +259,16 @@ static plait_status add_member(profile_set *set, const plait_runs *runs, const c
 }
 
 /* Adds all timed runs that have a price, and their software. */
-static plait_status collect_runs(profile_set *set, const plait_validation *v, plait_arena *arena,
+static plait_status collect_runs(profile_set *set, const plait_runs *runs, plait_arena *arena,
                                  plait_error *err)
 {
-    for (size_t i = 0; i < v->runs->count; i++) {
-        const plait_run *const run = &v->runs->run[i];
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_run *const run = &runs->run[i];
 
-        if (!plait_run_timed(run) || !v->price[i].priced)
+        if (!plait_run_timed(run) || !set->price[i].priced)
             continue;
         if (profile_set_find(set, run->runtime) == NULL) {
-            const plait_status status = add_member(set, v->runs, run->runtime, arena, NULL);
+            const plait_status status = add_member(set, runs, run->runtime, arena, NULL);
 
             if (status == PLAIT_ERROR_NOMEM)
                 return plait_fail_nomem(err);
@@ -276,9 +276,9 @@ static plait_status collect_runs(profile_set *set, const plait_validation *v, pl
                 continue;
         }
         profile_member *const m = profile_set_find(set, run->runtime);
-        if (isnan(profile_step_s(&m->runtime, &v->price[i], set->pipelines, arena)))
+        if (isnan(profile_step_s(&m->runtime, &set->price[i], set->pipelines, arena)))
             continue;
-        m->run[m->runs++] = &v->price[i];
+        m->run[m->runs++] = &set->price[i];
         // On an accelerator whose kernel rates are guesses, factors on kernels also contain the
         // errors of the guesses, so the member then does not count for the parents of these.
         for (int k = 0; k < PLACES && !names_measured(run->accelerator); k++)
@@ -318,7 +318,8 @@ plait_status profile_set_fit(const plait_runs *runs, const char *name, int varia
         }
     }
     PLAIT_TRY(plait_validate_prices(runs, arena, &v, err));
-    PLAIT_TRY(collect_runs(out, &v, arena, err));
+    out->price = v.price;
+    PLAIT_TRY(collect_runs(out, runs, arena, err));
     if (out->members == 0)
         return PLAIT_OK;
     for (int k = 0; k < PLACES; k++) {

@@ -44,6 +44,7 @@ typedef struct profile_set {
     hierarchy families;
     const char *without; /* source whose runs are left out, or NULL */
     plait_pipelines *pipelines;
+    const plait_run_price *price; /* of all runs in the file, in its order */
 } profile_set;
 
 /**

@@ -65,12 +65,9 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
 
 /* ---- all runs ---- */
 
-/* Scratch of the sums: [runs] each. */
-typedef struct sums {
-    double *error, *ratio;
-} sums;
-
-static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, int figure, sums *s)
+/* Summarises one figure of one mode. `error` and `ratio` are scratch, [runs]. */
+static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, int figure,
+                                     double *error, double *ratio)
 {
     size_t count = 0;
     int within = 0, covered = 0;
@@ -84,9 +81,9 @@ static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, 
             continue;
         const double predicted = plait_service_figure(&v->service[i], figure);
         const double *const band = figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL;
-        s->ratio[count] = predicted / measured - 1.0;
-        s->error[count] = fabs(s->ratio[count]);
-        within += s->error[count++] <= 0.2;
+        ratio[count] = predicted / measured - 1.0;
+        error[count] = fabs(ratio[count]);
+        within += error[count++] <= 0.2;
         covered +=
             band != NULL && measured >= predicted * band[0] && measured <= predicted * band[1];
     }
@@ -94,9 +91,9 @@ static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, 
         return (plait_serve_errors){0};
     return (plait_serve_errors){
         .rows = (int)count,
-        .mean = statistics_mean(s->error, count),
-        .median = statistics_quantile(s->error, count, 0.5),
-        .bias = statistics_quantile(s->ratio, count, 0.5),
+        .mean = statistics_mean(error, count),
+        .median = statistics_quantile(error, count, 0.5),
+        .bias = statistics_quantile(ratio, count, 0.5),
         .within = (double)within / (double)count,
         .covered = (double)covered / (double)count,
     };
@@ -193,14 +190,14 @@ static void sum_choices(plait_serve_validation *v)
 plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                   plait_serve_validation *out, plait_error *err)
 {
-    sums s = {.error = plait_arena_alloc(arena, runs->count, sizeof(double)),
-              .ratio = plait_arena_alloc(arena, runs->count, sizeof(double))};
+    double *error = plait_arena_alloc(arena, runs->count, sizeof *error);
+    double *ratio = plait_arena_alloc(arena, runs->count, sizeof *ratio);
 
     *out = (plait_serve_validation){
         .runs = runs,
         .service = plait_arena_alloc(arena, runs->count, sizeof *out->service),
         .engine = plait_arena_alloc(arena, runs->count, sizeof *out->engine)};
-    PLAIT_TRY(plait_check_allocated(s.error && s.ratio && out->service && out->engine, err));
+    PLAIT_TRY(plait_check_allocated(error && ratio && out->service && out->engine, err));
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {
@@ -218,7 +215,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
     }
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
-            out->errors[m][f] = sum_errors(out, m, f, &s);
+            out->errors[m][f] = sum_errors(out, m, f, error, ratio);
     sum_choices(out);
     return PLAIT_OK;
 }
