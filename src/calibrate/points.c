@@ -2,7 +2,6 @@
 #include "calibrate/points.h"
 
 #include <stdio.h>
-#include <math.h>
 #include <string.h>
 
 #include "plait/units.h"

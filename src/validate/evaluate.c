@@ -1,6 +1,5 @@
 /* evaluate.c - price one measured run with its own plan */
 #include <math.h>
-#include <string.h>
 
 #include "base/status.h"
 #include "validate/setup.h"

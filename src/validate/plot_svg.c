@@ -9,7 +9,6 @@
 #include "plait/validate.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "validate/sums.h"
 #include "base/text.h"

@@ -1,7 +1,6 @@
 /* runs.c - read a file of measured runs */
 #include "plait/validate.h"
 
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +9,6 @@
 #include "validate/setup.h"
 #include "io/model/model_file.h"
 #include "plait/units.h"
-#include "base/text.h"
 
 const char *const plait_run_outcome_name[PLAIT_RUN_OUTCOMES + 1] = {"ok", "oom", "crash", NULL};
 

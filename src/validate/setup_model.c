@@ -1,5 +1,4 @@
 /* setup_model.c - the model of a row: from its columns, or a model file with the row's depth */
-#include <stdio.h>
 #include <string.h>
 
 #include "plait/data.h"
