@@ -35,7 +35,11 @@ typedef struct family_subject {
     double scale;         /* factor on all times of a table of products; not written to the file */
 } family_subject;
 
-/** One constant of a family. Its bounds are multiples of the unit, or of a rate of the accelerator. */
+/**
+ * One constant of a family. Its bounds and its preset are multiples of `of`: the unit, the wire
+ * rate or the HBM rate of the accelerator. A preset is the starting value of a number that only
+ * switches that reduce have, and for which families have no default.
+ */
 typedef struct family_number {
     const char *key; /* in the file; NULL: not written */
     size_t offset;   /* of block 0 in family_subject */
@@ -45,8 +49,7 @@ typedef struct family_number {
     enum { OF_UNIT, OF_WIRE, OF_MEMORY } of;
     int elements;    /* length of the array; 0: no array */
     unsigned blocks; /* bit set of the blocks that have it; 0: all */
-    double preset;   /* starting value of a number without a default, which only switches that
-                        reduce have; in multiples as the bounds; 0: it has a default */
+    double preset;   /* 0: none */
 } family_number;
 
 typedef struct family {

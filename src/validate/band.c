@@ -167,7 +167,7 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
 
 /* ---- the band of memory ---- */
 
-/* Of the standard normal distribution: quantile of |x| at 75 %, and of x at 90 %. */
+/* Quantiles of the standard normal distribution: of |x| at 75 %, and of x at 90 %. */
 static const double within75 = 1.1503493803760079, below90 = 1.2815515655446004;
 
 plait_status plait_evidence_memory_band(const plait_evidence *evidence, const plait_regime *regime,
