@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # router.sh - sends each request to a prefill worker, then to a decode worker
 # deepseek-v3 on dgx-h200: 1 prefill worker of tp 8, pp 1, ep 8, dp_attention 1; weights fp8_block, cache fp8
-# for requests of 4096 tokens in and 512 out on average
+# for requests of 4096 input and 512 output tokens on average
 # To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 prefill=() decode=()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # server.sh - starts worker $1 (0 to 0)
 # gpt-oss-120b on b200-180gb-sxm:1x8: 1 server worker of tp 1, pp 1, ep 4, dp_attention 4; weights mxfp4, cache bf16
-# for requests of 1024 tokens in and 1024 out on average
+# for requests of 1024 input and 1024 output tokens on average
 # To edit: the checkpoint, the longest request, hosts and ports.
 # The checkpoint has to hold experts in MXFP4.
 set -euo pipefail

@@ -1,7 +1,7 @@
 # pipeline.py - one step of schedule.csv by torch.distributed.pipelining; run.sh starts it
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# expected: 0.8021 s a step (80 % band: 0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
+# predicted: 0.8021 s per step (80 % band: 0.6987 to 0.9861), 16.2 of 74.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens in batch(); placeholder layers in build_stage() and parallelize()
@@ -35,7 +35,7 @@ STAGES = [
 MICROBATCHES = 8
 MICROBATCH = 4  # sequences
 SEQUENCE = 1024
-RESHARD = False  # of parameters after forward: ZeRO-1
+RESHARD = False  # reshard parameters after forward: ZeRO-1
 HIDDEN, VOCAB = 1600, 50257
 OPTIMIZER = {"lr": 0.0001, "betas": (0.9, 0.95), "eps": 1e-08, "weight_decay": 0.1}
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # server.sh - starts worker $1 (0 to 1)
 # llama-3.1-70b on dgx-h100: 2 server workers of tp 4, pp 1, ep 1, dp_attention 1; weights fp8, cache bf16
-# for requests of 2048 tokens in and 256 out on average
+# for requests of 2048 input and 256 output tokens on average
 # To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 worker=${1:-0}

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
-# expected: 4.997 s a step (80 % band: 4.333 to 6.06), 23.6 of 66.0 GiB on the fullest GPU
+# predicted: 4.997 s per step (80 % band: 4.333 to 6.06), 23.6 of 66.0 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node
@@ -10,13 +10,13 @@
 # Further arguments are appended to those of the plan.
 #
 # To edit before a real run; the plan sets everything else:
-#   data         set in the training script, as are length and checkpoints
-#   training     set in the training script, as below
+#   data         the training script sets it, and also the number of steps and the checkpoints
+#   training     the training script sets them to the values below
 #                published: Llama 3, arXiv 2407.21783, table 3; the schedule is published of the 405B alone
 #                placeholders: final learning rate, learning rate decay, length, warm-up, betas, epsilon, weight decay, clipping
 #   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, network
 #
-# The config has no keys for these settings; the training script has to make them:
+# The config has no keys for these settings; the training script must set them:
 #   model          32 layers, hidden 4096, vocabulary 128256
 #   sequences      4096 tokens each, 2 per microbatch and GPU
 #   attention      flash2 (attn_implementation="flash_attention_2")

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # server.sh - starts worker $1 (0 to 0)
 # qwen3-235b-a22b on dgx-h200: 1 server worker of tp 8, pp 1, ep 8, dp_attention 1; weights fp8, cache bf16
-# for requests of 4096 tokens in and 1024 out on average
+# for requests of 4096 input and 1024 output tokens on average
 # To edit: the checkpoint, the longest request, hosts and ports.
 set -euo pipefail
 worker=${1:-0}
