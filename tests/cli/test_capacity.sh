@@ -26,11 +26,11 @@ refused '--deadline: expected a time above 0' --gpus 8 --deadline -5d
 refused '--deadline: expected a time above 0' --gpus 8 --deadline 60
 refused '--budget: expected dollars above 0' --gpus 8 --budget 0
 refused '--tokens: expected a number' --gpus 8 --tokens nan
-refused '--gpus: expected numbers of GPUs: N, N,N,..., A..B or A..B:STEP' --gpus 16..8
-refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8,,16
-refused '--gpus: expected numbers of GPUs: N, N,N' --gpus 8..16:0
+refused '--gpus: expected numbers of GPUs as N, N,N,..., A..B or A..B:STEP' --gpus 16..8
+refused '--gpus: expected numbers of GPUs as N, N,N' --gpus 8,,16
+refused '--gpus: expected numbers of GPUs as N, N,N' --gpus 8..16:0
 refused '--gpus: expected at most 256 numbers of GPUs' --gpus 8..8008:8
-refused '--gbs: expected sequences: N, N,N' --gpus 8 --gbs 64,x
+refused '--gbs: expected sequences as N, N,N' --gpus 8 --gbs 64,x
 refused '--max-gbs: expected one batch of --gbs, which' --gpus 8 --gbs 256,512 --max-gbs 1024
 refused '--gpus: expected whole nodes of 8 GPUs' --gpus 12
 refused '--gpus: expected a number of GPUs' --deadline 5d

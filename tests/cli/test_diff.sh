@@ -90,7 +90,7 @@ serve --rate 2 -o fast-serve.json
 "$plait" diff slow-serve.json slow-serve.json | grep -q 'no difference' || complain "an answer of serve and itself"
 
 refused 'expected two files' a.json
-refused 'expected plans, the kind of a.json, found model' a.json llama-3.1-8b
+refused 'expected a file of type plans like a.json, found type model' a.json llama-3.1-8b
 refused 'no/such.json' a.json no/such.json
 printf '{"plans": [], "job": 5' >torn.json
 refused 'torn.json' a.json torn.json

@@ -60,7 +60,7 @@ refused 2 'rule MM2' launch gemma.json -o d
 refused 2 'rule MM8' launch ernie.json -o d
 refused 2 'has no schedule dualpipe; the nearest plan that megatron runs has' \
     launch bidirectional.json --target megatron -o d
-refused 2 'expected a rank' launch fits.json:7 -o d
+refused 2 'expected a plan number from 1 to 1' launch fits.json:7 -o d
 refused 2 'cannot write: No such file or directory' launch fits.json -o no/such/d
 refused 2 'fits.json: cannot write: Not a directory' launch fits.json -o fits.json
 refused 2 '--from: expected the format' import fits.json

@@ -59,7 +59,7 @@ printf 'iter time (s): 3.5\n' >run.log
 grep -q -- '--try: expected --objective time' said || complain "tries of memory: $(cat said)"
 
 refused 'found nothing'
-refused 'found no measurement' plans.json
+refused 'found no log' plans.json
 refused 'found no rank' plans.json run.log
 refused 'found 99' plans.json run.log:99
 refused 'found no step time' plans.json plans.json:1

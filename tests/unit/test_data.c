@@ -125,8 +125,9 @@ static void test_data_find__suggests_the_nearest_name(void **state)
     assert_int_equal(plait_data_find(PLAIT_DATA_CLUSTERS, "dgx-h10", *state, &path, &err),
                      PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, "dgx-h10");
-    assert_string_equal(err.message, "expected a cluster, a path or ACCELERATOR:NODESxGPUS; did "
-                                     "you mean dgx-h100? (plait clusters lists all)");
+    assert_string_equal(err.message,
+                        "expected the name of a cluster, a path or ACCELERATOR:NODESxGPUS; did "
+                        "you mean dgx-h100? (plait clusters lists all)");
     assert_int_equal(plait_data_find(PLAIT_DATA_RUNTIMES, "megatorn", *state, &path, &err),
                      PLAIT_ERROR_RANGE);
     assert_non_null(strstr(err.message, "did you mean megatron?"));
