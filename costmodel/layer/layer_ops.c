@@ -140,8 +140,8 @@ static void price_pass(const plait_problem *problem, const layer_row *row, const
 
 // ---- halves --------------------------------------------------------------------------------
 
-static void describe(const plait_problem *problem, const layer_row *row, int r, block_half half,
-                     plait_pass_kind kind, plait_block *out)
+static void describe_half(const plait_problem *problem, const layer_row *row, int r,
+                          block_half half, plait_pass_kind kind, plait_block *out)
 {
     if (half == BLOCK_WHOLE)
         row_describe(problem, row, r, kind, out);
@@ -168,9 +168,9 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
 
     out->forward.op = room->forward;
     out->backward.op = room->backward;
-    describe(problem, row, r, half, PLAIT_BACKWARD, &block);
+    describe_half(problem, row, r, half, PLAIT_BACKWARD, &block);
     price_pass(problem, row, &block, &out->backward);
-    describe(problem, row, r, half, PLAIT_FORWARD, &block);
+    describe_half(problem, row, r, half, PLAIT_FORWARD, &block);
     price_pass(problem, row, &block, &out->forward);
     memcpy(out->saved, block.saved, sizeof out->saved);
     out->saved_gathered = block.saved_gathered;

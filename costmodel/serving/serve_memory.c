@@ -14,8 +14,8 @@ typedef struct held {
 
 static const plait_runtime unpadded = {.kernels = {.unpadded_vocab = true}};
 
-static plait_block describe(const plait_serving *serving, const plait_shard *shard,
-                            const plait_layer *layer, double context)
+static plait_block shard_block(const plait_serving *serving, const plait_shard *shard,
+                               const plait_layer *layer, double context)
 {
     plait_block block;
 
@@ -28,10 +28,10 @@ static plait_block describe(const plait_serving *serving, const plait_shard *sha
 static held layer_weights(const plait_serving *serving, const plait_shard *shard,
                           const plait_layer *layer)
 {
-    const plait_block whole = describe(serving, shard, layer, 1.0);
+    const plait_block whole = shard_block(serving, shard, layer, 1.0);
     plait_layer half = *layer;
     half.ffn = PLAIT_FFN_NONE;
-    const double attention = describe(serving, shard, &half, 1.0).weights.dense;
+    const double attention = shard_block(serving, shard, &half, 1.0).weights.dense;
     const double rest = whole.weights.dense - attention + whole.weights.expert;
 
     if (serve_is_narrow(serving->model, serving->weights, PLAIT_PART_qkv))
@@ -67,7 +67,7 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
     for (int k = 0; k < model->kinds; k++) {
         const double layers = serve_layers_of(model, k);
         const held weights = layer_weights(serving, &shard, &model->kind[k]);
-        const plait_block block = describe(serving, &shard, &model->kind[k], out.mean);
+        const plait_block block = shard_block(serving, &shard, &model->kind[k], out.mean);
         out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
         // Add the cache of `layers` layers: every token if attention has no window, else at most
         // the tokens within its reach

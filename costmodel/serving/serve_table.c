@@ -342,7 +342,7 @@ static void add_ends(const bench *b, plait_step_table *out)
     }
 }
 
-static const char *misfit(const plait_serving *serving)
+static const char *unsupported_reason(const plait_serving *serving)
 {
     const plait_model *model = serving->model;
     const plait_worker w = serving->worker;
@@ -381,7 +381,7 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
 {
     const plait_model *model = serving->model;
     const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
-    const char *reason = misfit(serving);
+    const char *reason = unsupported_reason(serving);
     bench b;
 
     *out = (plait_step_table){.worker = serving->worker, .layers = model->layers};

@@ -21,7 +21,7 @@ plait_chunk_time boundary_saves(const fused_boundary *boundary, double before, d
     };
 }
 
-static void take(plait_chunk_time saved, plait_chunk_time *of)
+static void subtract_saved(plait_chunk_time saved, plait_chunk_time *of)
 {
     of->forward_s -= saved.forward_s;
     of->backward_s -= saved.backward_s;
@@ -43,8 +43,8 @@ static stage_load load_fused(const plait_degrees *d, const stage_load *load,
 
     out.forward_s -= all.forward_s;
     out.backward_s -= all.backward_s;
-    take(boundary_saves(boundary, alone ? ends : 1.0, begins), &out.first);
-    take(boundary_saves(boundary, ends, alone ? begins : 1.0), &out.last);
+    subtract_saved(boundary_saves(boundary, alone ? ends : 1.0, begins), &out.first);
+    subtract_saved(boundary_saves(boundary, ends, alone ? begins : 1.0), &out.last);
     return out;
 }
 

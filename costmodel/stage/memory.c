@@ -211,12 +211,12 @@ static double sigma_of(const plait_problem *problem)
 }
 
 /* Probability that a normal value lies above z. */
-static double above(double z)
+static double normal_tail(double z)
 {
     return 0.5 * erfc(z / sqrt(2.0));
 }
 
-/* Inverse of above(), by 60 bisections of 16 standard deviations, exact to the last digits. */
+/* Inverse of normal_tail(), by 60 bisections of 16 standard deviations, exact to the last digits. */
 static double quantile_above(double probability)
 {
     double low = -8.0, high = 8.0;
@@ -224,7 +224,7 @@ static double quantile_above(double probability)
     for (int i = 0; i < 60; i++) {
         const double middle = 0.5 * (low + high);
 
-        if (above(middle) > probability)
+        if (normal_tail(middle) > probability)
             low = middle;
         else
             high = middle;
@@ -241,7 +241,7 @@ double plait_memory_risk(const plait_problem *problem, double peak_bytes)
 {
     if (!(peak_bytes > 0.0))
         return 0.0;
-    return above(log(device_bytes(problem) / peak_bytes) / sigma_of(problem));
+    return normal_tail(log(device_bytes(problem) / peak_bytes) / sigma_of(problem));
 }
 
 double risk_accepted(double risk)

@@ -97,7 +97,7 @@ static bool same_groups(const plait_degrees *a, const plait_degrees *b)
  * Copies the last priced point, with the text of its layout, which the caller may free or
  * overwrite.
  */
-static void remember(plait_table *table, const plait_degrees *d)
+static void cache_degrees(plait_table *table, const plait_degrees *d)
 {
     table->last = *d;
     if (d->split.kind != PLAIT_SPLIT_LAYOUT || !d->split.layout)
@@ -278,7 +278,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
     if (!table->stages_valid || !same_groups(&table->last, d))
         table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);
     table->ends_slot = NO_SLOT;
-    remember(table, d);
+    cache_degrees(table, d);
     table->stages_valid = true;
     table->sends_valid = false;
     table->shards_valid = false;
@@ -311,7 +311,7 @@ void table_select(plait_table *table, const plait_degrees *d)
         fill_ends(table, d, !shards);
     if (!shards)
         fill_classes(table, d);
-    remember(table, d);
+    cache_degrees(table, d);
     table->shards_valid = true;
 }
 

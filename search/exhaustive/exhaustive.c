@@ -46,7 +46,7 @@ static double limit_of(const search_run *run, const plan_top *top)
                : limit;
 }
 
-static bool outranked(const search_run *run, const search_found *found, plait_price bound)
+static bool is_outranked(const search_run *run, const search_found *found, plait_price bound)
 {
     const double objective = objective_of(run, bound);
 
@@ -106,7 +106,8 @@ static set_use use_of(const search_run *run, const search_found *found, plait_pr
     if (!run->options->prune)
         return SET_ALL;
     if (bound.peak_bytes <= run->capacity_bytes)
-        return outranked(run, found, bound) && dominated(run, found, bound) ? SET_NOTHING : SET_ALL;
+        return is_outranked(run, found, bound) && dominated(run, found, bound) ? SET_NOTHING
+                                                                               : SET_ALL;
     return bound.peak_bytes > run->tight_bytes || tight_outranked(found, objective_of(run, bound))
                ? SET_NOTHING
                : SET_TIGHT;

@@ -153,7 +153,7 @@ static int remove_dominated(pipeline_engine *e, const pipeline_label *label, int
     return left;
 }
 
-static void keep(pipeline_engine *e, pipeline_label *label)
+static void keep_label(pipeline_engine *e, pipeline_label *label)
 {
     int *const head = &e->next[label->state];
     const int left = remove_dominated(e, label, head);
@@ -214,7 +214,7 @@ void pipeline_extend(pipeline_engine *e, const pipeline_option *option)
         label.before = l;
         label.bound = lower_bound(problem, &label, &rest);
         if (label.bound < problem->limit)
-            keep(e, &label);
+            keep_label(e, &label);
     }
 }
 
@@ -276,7 +276,7 @@ plait_status pipeline_solve(const pipeline_problem *problem, plait_arena *arena,
         return PLAIT_OK;
     for (size_t i = 0; i < states; i++)
         e.now[i] = e.next[i] = -1;
-    keep(&e, &empty);
+    keep_label(&e, &empty);
     e.now[0] = e.next[0];
     PLAIT_TRY(e.failed ? plait_fail_nomem(err) : fill_stages(&e, err));
     take_answers(&e, out);

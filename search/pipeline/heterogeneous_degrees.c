@@ -80,7 +80,7 @@ static double one_layer_s(choice_list *list, group_degrees *choice, hetero_place
  * Measures the layers. The unit of work is one second with the first listed degrees: a layer of
  * kind k has as many units as seconds there.
  */
-static void measure(choice_list *list, group_degrees *choice)
+static void price_layers(choice_list *list, group_degrees *choice)
 {
     hetero_problem *q = list->q;
     const plait_model *model = q->problem->model;
@@ -144,7 +144,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
     choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->pricer, q->problem->risk);
     if (!q->min_memory && !layers_fit(list, choice))
         return false;
-    measure(list, choice);
+    price_layers(list, choice);
     list->choice[list->count++] = choice;
     return !list->failed;
 }
@@ -189,7 +189,7 @@ static void set_attention_kernel(const hetero_problem *q, const plait_problem *o
 }
 
 /* Sets all other keys to their defaults. Returns whether the degrees are legal. */
-static bool complete(const choice_list *list, plait_degrees *d, bool *layers_legal)
+static bool complete_degrees(const choice_list *list, plait_degrees *d, bool *layers_legal)
 {
     static const plait_key_set given =
         PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
@@ -218,7 +218,7 @@ static void add_microbatches(choice_list *list, plait_degrees d)
         d.mbs = mbs;
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
-        const bool added = complete(list, &d, &layers_legal);
+        const bool added = complete_degrees(list, &d, &layers_legal);
         if ((added && !add_choice(list, &d)) || (added && list->q->min_memory) || !layers_legal)
             return;
     }

@@ -141,7 +141,7 @@ typedef struct all_layouts {
 } all_layouts;
 
 /* Prices every layout whose chunks before `chunk` end as `end` has it. */
-static void cut(all_layouts *all, int *end, int chunk)
+static void price_all_ends(all_layouts *all, int *end, int chunk)
 {
     const layout_items *row = all->row;
     const int first = chunk == 0 ? 0 : end[chunk - 1];
@@ -159,7 +159,7 @@ static void cut(all_layouts *all, int *end, int chunk)
     for (end[chunk] = chunk == 0 ? 1 : first; end[chunk] < row->items; end[chunk]++)
         if (row->modules_at < first || row->modules_at >= end[chunk] ||
             layout_takes_modules(row, chunk))
-            cut(all, end, chunk + 1);
+            price_all_ends(all, end, chunk + 1);
 }
 
 static int by_time(const void *left, const void *right)
@@ -184,7 +184,7 @@ static void enumerate(layout_pricer *pricer, const layout_items *row, layout_res
     pricer->failed = pricer->failed || !all.known || !all.ends;
     if (!all.known || !all.ends)
         return;
-    cut(&all, end, 0);
+    price_all_ends(&all, end, 0);
     qsort(all.known, (size_t)all.count, sizeof *all.known, by_time);
     for (int i = 0; i < all.count && all.known[i].step_s < pricer->limit_s; i++) {
         const int *const ends = all.ends + all.known[i].at;
@@ -223,7 +223,7 @@ static int busiest_rank(const layout_items *row, const int *end)
  * Moves one item from chunk `from` to chunk `to`. Returns false if a chunk would lose an item that
  * it must have.
  */
-static bool move(const layout_items *row, const int *end, int from, int to, int *moved)
+static bool move_item(const layout_items *row, const int *end, int from, int to, int *moved)
 {
     memcpy(moved, end, (size_t)row->chunks * sizeof *end);
     for (int c = from; c < to; c++)
@@ -262,7 +262,7 @@ static bool step(climb *at)
         for (int v = 0; v < 2 * row->vpp; v++) {
             const int from = plait_schedule_chunk(row->schedule, row->ranks, busiest, v / 2);
             const int to = v % 2 == 0 ? from - distance : from + distance;
-            if (to < 0 || to >= row->chunks || !move(row, at->end, from, to, moved))
+            if (to < 0 || to >= row->chunks || !move_item(row, at->end, from, to, moved))
                 continue;
             if (at->tries-- <= 0)
                 return false;

@@ -37,7 +37,7 @@ static int first_of(const seed_budget *fill, int items)
     return fill->shape.from_end ? fill->at - items : fill->at;
 }
 
-static layout_sums take(const seed_budget *fill, int items)
+static layout_sums next_sums(const seed_budget *fill, int items)
 {
     const int first = first_of(fill, items);
 
@@ -75,11 +75,11 @@ static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
     const int left = fill->shape.from_end ? fill->at : row->items - fill->at;
     const int most = last ? left : left - 1;
     const bool must = last || chunk == 0 || chunk == row->chunks - 1;
-    layout_sums sum = take(fill, 0);
+    layout_sums sum = next_sums(fill, 0);
     int items = 0;
 
     while (items < most) {
-        const layout_sums then = take(fill, items + 1);
+        const layout_sums then = next_sums(fill, items + 1);
 
         if (!takes_more(fill, rank, chunk, items, &sum, &then))
             break;

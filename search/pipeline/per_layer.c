@@ -227,8 +227,8 @@ static bool dominates(const run_option *a, const run_option *b)
 }
 
 /* Inserts an option unless it is dominated; removes the options that it dominates. */
-static plait_status keep(const stage_slot *w, const run_option *option, int last_tp,
-                         plait_error *err)
+static plait_status keep_option(const stage_slot *w, const run_option *option, int last_tp,
+                                plait_error *err)
 {
     const per_layer_point *const point = w->point;
     const size_t choices = (size_t)point->input->choices;
@@ -361,7 +361,7 @@ static plait_status try_runs(stage_slot *w, per_layer_stage stage, plait_error *
     const run_option option = {.time = chunk_time_of(load),
                                .tail = plait_stage_tail_of(problem, d, &sum.cost),
                                .stage = stage};
-    return keep(w, &option, tp, err);
+    return keep_option(w, &option, tp, err);
 }
 
 /* Lists the undominated options of a stage that fit. (S.92) */

@@ -156,7 +156,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
 }
 
 /* Sums f + b of all layers, each with its fastest choice, and allocates the prices. */
-static plait_status begin(dp_context *w, plait_error *err)
+static plait_status begin_dp(dp_context *w, plait_error *err)
 {
     const per_stage_problem *const q = w->point->input;
     const plait_model *const model = q->problem->model;
@@ -225,7 +225,7 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
 
     *out = (per_stage_layout){.time_s = HUGE_VAL, .layers = layers};
     PLAIT_TRY(plait_check_allocated(layers, err));
-    PLAIT_TRY(begin(&w, err));
+    PLAIT_TRY(begin_dp(&w, err));
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));
     if (out->fits) {
         PLAIT_TRY(improve(&w, layers, err));

@@ -206,9 +206,9 @@ static void try_seeds(per_stage_attempt *at)
     plait_arena_rewind(at->scratch, mark);
 }
 
-static per_stage_attempt begin(const search_run *run, const space_recompute *choice,
-                               plait_table *table, plait_arena *scratch, const plait_degrees *d,
-                               double limit_s, refine_solution *out)
+static per_stage_attempt begin_attempt(const search_run *run, const space_recompute *choice,
+                                       plait_table *table, plait_arena *scratch,
+                                       const plait_degrees *d, double limit_s, refine_solution *out)
 {
     per_stage_attempt at = {
         .run = run, .degrees = *d, .scratch = scratch, .limit_s = limit_s, .out = out};
@@ -227,7 +227,7 @@ static void solve_point(const search_run *run, search_worker *worker, const void
 {
     const space_recompute *const choice = context;
     per_stage_attempt at =
-        begin(run, choice, worker->table, worker->scratch, &point->degrees, limit_s, out);
+        begin_attempt(run, choice, worker->table, worker->scratch, &point->degrees, limit_s, out);
 
     out->skipped = point->floor_s >= limit_s;
     // Without any choice that stages may have individually, the point is not searched.
@@ -255,7 +255,8 @@ static plait_status rank(search_run *run, const void *context, const plait_degre
     plait_cost cost;
 
     PLAIT_TRY(plait_check_allocated(table, err));
-    per_stage_attempt at = begin(run, context, table, run->arena, degrees, HUGE_VAL, &again);
+    per_stage_attempt at =
+        begin_attempt(run, context, table, run->arena, degrees, HUGE_VAL, &again);
     plait_degrees d = at.degrees;
     d.split = best->split;
     d.split.layout = best->layout;
