@@ -69,7 +69,7 @@ static plait_status add_line(merging *m, int part, int number, const char *text,
                           "which continues there");
     if (!read_head(text, digest, &one.index, &of))
         return plait_fail(err, PLAIT_ERROR_SCHEMA, where,
-                          "expected a line of `plait sweep`, found something else");
+                          "expected a line that `plait sweep` wrote, found something else");
     if (m->lines == 0) {
         memcpy(m->digest, digest, sizeof digest);
         m->of = of;

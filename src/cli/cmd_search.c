@@ -49,8 +49,8 @@ static const opt options[] = {
     OPT_OF_WORD(
         search_values, refine, "refine", "WHAT", OPT_WORDS(plait_refine_name),
         "how far to search beyond uniform plans: none, layouts (assign layers to chunks), stages "
-        "(also recomputation and offload per stage), layers (also TP and ZeRO per layer), "
-        "all (default)"),
+        "(layouts, and recomputation and offload per stage), layers (stages, and TP and ZeRO per "
+        "layer), all (default)"),
     OPT_OF_WORD(search_values, objective, "objective", "WHAT", OPT_WORDS(plait_objective_name),
                 "quantity to minimise: time (default), memory, cost, energy"),
     OPT_OF_FLAG(search_values, allow_numerics, "allow-numerics",

@@ -313,14 +313,15 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
         fprintf(out, "knee of %s: %d GPUs process %s ", r->problem->cluster->name,
                 r->problem->job.gpus, units_percent(fabs(r->gain), gain));
         if (r->gain < 0.0)
-            fprintf(out, "fewer tokens per day than the previous number of GPUs\n");
+            fprintf(out,
+                    "fewer tokens per day than the next smaller number of GPUs in the table\n");
         else
             fprintf(out,
-                    "more tokens per day than the previous number of GPUs, below the limit of %s "
-                    "for twice the GPUs\n",
+                    "more tokens per day than the next smaller number of GPUs in the table, below "
+                    "the limit of %s for twice the GPUs\n",
                     units_percent(report->ask->knee, share));
     }
-    const char *before = "\nPareto front of days and USD in the table: ";
+    const char *before = "\nPareto front of time and USD in the table: ";
     for (int i = 0; i < report->rows; i++) {
         const plait_capacity_row *const r = &report->row[i];
 

@@ -440,7 +440,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
     if (result->points == 0)
         fprintf(out, "%s search: no uniform plan is legal\n", result->strategy);
     else if (result->optimal)
-        fprintf(out, "%s search: proven, %s\n", result->strategy,
+        fprintf(out, "%s search: proven: %s\n", result->strategy,
                 result->plans > 0 ? "no other plan of this space is better"
                                   : "no plan of this space fits");
     else

@@ -124,11 +124,11 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
 
         before = g == plan->stage[s - 1].group ? before + stage_gpus(&plan->stage[s - 1]) : 0;
         if (gpus != stage_gpus(&plan->stage[s - 1]) && before % domain != 0 && before % gpus != 0)
-            return fail_because(
-                why,
-                "stage %d with %d GPUs begins after %d GPUs of its group: expected a "
-                "multiple of the %d GPUs of a node or of the GPUs of the stage (rule P48)",
-                s, gpus, before, domain);
+            return fail_because(why,
+                                "stage %d has %d GPUs and begins at GPU %d of its group, which is "
+                                "neither a multiple of "
+                                "the %d GPUs of a node nor of the GPUs of the stage (rule P48)",
+                                s, gpus, before, domain);
     }
     for (int s = 0; s < plan->stages; s++) {
         if (!schedule_is_plain(plan, s, why))

@@ -150,7 +150,7 @@ refused 'K/N' sweep s.json --shard x
 refused 'expected lines of this sweep' sweep other.json -o all.jsonl
 refused 'expected lines of this sweep' sweep s.json --shard 2/5 -o part1.jsonl
 refused 'expected a line of sweep ' merge part1.jsonl <("$plait" sweep other.json --shard 1/20 2>/dev/null)
-refused 'expected a line of `plait sweep`' merge s.json
+refused 'expected a line that `plait sweep` wrote' merge s.json
 refused 'found a truncated one' merge <(head -c 500 part1.jsonl)
 refused 'found a different one' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl >changed.jsonl

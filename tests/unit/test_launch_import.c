@@ -239,8 +239,8 @@ static void test_splits_that_megatron_refuses__are_refused(void **state)
                    "chunks each");
     assert_refused(SIZES "--pipeline-model-parallel-size 3 --decoder-last-pipeline-num-layers 3",
                    "args.sh: decoder_last_pipeline_num_layers",
-                   "expected the other 2 stages to share the rest of 10 layers evenly, found 3 "
-                   "layers on this stage");
+                   "expected a number of layers that leaves a multiple of 2, the other stages, out "
+                   "of 10 layers, found 3");
 }
 
 static void test_chunks_that_do_not_divide__are_refused(void **state)

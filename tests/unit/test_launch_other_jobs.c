@@ -20,8 +20,8 @@ static void assert_refused(plait_launch_target target, const char *text, const c
     char message[256];
     plait_error err;
 
-    snprintf(message, sizeof message, "expected full training, the only kind that plait prices, %s",
-             found);
+    snprintf(message, sizeof message,
+             "expected training of all parameters, since plait estimates no other, %s", found);
     assert_int_equal(import(target, text, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);

@@ -123,9 +123,8 @@ static void test_stages__of_one_group_begin_where_theirs_would(void **state)
     make(&w);
     set_shape(&w.stage[2], 2, 2, 1); // 4 GPUs, then a node of 8
     set_shape(&w.stage[3], 4, 2, 1);
-    assert_refused(&w,
-                   "stage 3 with 8 GPUs begins after 4 GPUs of its group: expected a multiple of "
-                   "the 8 GPUs of a node or of the GPUs of the stage (rule P48)");
+    assert_refused(&w, "stage 3 has 8 GPUs and begins at GPU 4 of its group, which is neither a "
+                       "multiple of the 8 GPUs of a node nor of the GPUs of the stage (rule P48)");
     set_shape(&w.stage[2], 4, 2, 1);
     set_shape(&w.stage[3], 2, 2, 1); // a node, then half of one
     assert_legal(&w);

@@ -269,9 +269,9 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     } else {
         for (size_t i = 0; i < sizeof single / sizeof single[0]; i++)
             if (json_has(at, single[i]))
-                return json_fail_key(
-                    at, single[i], PLAIT_ERROR_SCHEMA, err,
-                    "expected this key in each entry of \"groups\", found it outside");
+                return json_fail_key(at, single[i], PLAIT_ERROR_SCHEMA, err,
+                                     "expected this key inside each entry of \"groups\", found it "
+                                     "beside \"groups\"");
         PLAIT_TRY(read_groups(&list, arena, out, err));
     }
     PLAIT_TRY(count_gpus(at, out, err));

@@ -163,13 +163,14 @@ static plait_status complete_first_last(int first, int last, const plait_model *
         return PLAIT_OK;
     }
     if (rest <= 0 || rest % (d->pp - 1) != 0)
-        return flags_fail(in->flags,
-                          first > 0 ? MEGATRON_NAME(decoder_first_pipeline_num_layers)
-                                    : MEGATRON_NAME(decoder_last_pipeline_num_layers),
-                          err,
-                          "expected the other %d stages to share the rest of %d layers evenly, "
-                          "found %d layers on this stage",
-                          d->pp - 1, model->layers, first + last);
+        return flags_fail(
+            in->flags,
+            first > 0 ? MEGATRON_NAME(decoder_first_pipeline_num_layers)
+                      : MEGATRON_NAME(decoder_last_pipeline_num_layers),
+            err,
+            "expected a number of layers that leaves a multiple of %d, the other stages, out of "
+            "%d layers, found %d",
+            d->pp - 1, model->layers, first + last);
     d->split = first > 0 ? split_first_and_last(first, rest / (d->pp - 1))
                          : split_first_and_last(rest / (d->pp - 1), last);
     return PLAIT_OK;

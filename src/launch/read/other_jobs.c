@@ -195,8 +195,8 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
             continue;
         return flags_fail(
             flags, flag->name, err,
-            "expected full training, the only kind that plait prices, found %s%s %.40s", dashes,
-            flag->name, flag->value[0]);
+            "expected training of all parameters, since plait estimates no other, found %s%s %.40s",
+            dashes, flag->name, flag->value[0]);
     }
     // without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2),
     // and so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of
@@ -211,12 +211,13 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
                        flags_last(flags, "train_type") == NULL;
     if (!factory && !swift)
         return PLAIT_OK;
-    return flags_fail(flags, swift ? "tuner_type" : "finetuning_type", err,
-                      "expected full training, the only kind that plait prices, found LoRA, the "
-                      "default of %s; for full training add %s",
-                      swift ? "swift sft" : "LLaMA-Factory",
-                      swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
-                            : "--finetuning_type full");
+    return flags_fail(
+        flags, swift ? "tuner_type" : "finetuning_type", err,
+        "expected training of all parameters, since plait estimates no other, found LoRA, the "
+        "default of %s; for full training add %s",
+        swift ? "swift sft" : "LLaMA-Factory",
+        swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
+              : "--finetuning_type full");
 }
 
 /* ---- sections of a YAML ---- */

@@ -164,8 +164,8 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
             return PLAIT_OK;
         return plait_fail(
             err, PLAIT_ERROR_RANGE, in->name,
-            "expected arguments that assign layers to stages, but only recipe.py does so: "
-            "import recipe.py from the same folder");
+            "expected arguments that assign layers to stages, found none; recipe.py in the same "
+            "folder has them: run `plait import` on it");
     }
     const char *const value = titan_find(in, "parallelism.module_fqns_per_model_part");
     const char *const counted = value != NULL ? strstr(value, "model_parts([") : NULL;
