@@ -1,8 +1,9 @@
 /*
  * fused_step.c - the time of a step with or without fused boundaries between chunks (C.143)
  *
- * The time that fused boundaries save depends on the schedule, so the step is summed both ways and
- * the shorter sum is used.
+ * A fused boundary replaces the send between two chunks, and collectives next to it, by one
+ * operation. The time that this saves depends on the schedule, so the step is summed with and
+ * without fused boundaries, and the shorter sum is used.
  */
 #include "costmodel/stage/stage_cost.h"
 
@@ -28,8 +29,8 @@ static void subtract_saved(plait_chunk_time saved, plait_chunk_time *of)
 }
 
 /*
- * Subtracts the time that fused boundaries save from a load. Only a rank's first chunk can have the
- * embedding, and only its last the loss; these ends have no boundary.
+ * Subtracts the time that fused boundaries save from a load. Only a rank's first chunk can begin
+ * with the embedding, and only its last can end with the loss; no boundary is at these two places.
  */
 static stage_load load_fused(const plait_degrees *d, const stage_load *load,
                              const fused_boundary *boundary)
@@ -74,7 +75,9 @@ step_sum cheaper_sum_of(const step_parts *parts, const fused_boundary *boundary,
     return least;
 }
 
-/* Replaces the pipeline's time in a sum by its simulation if the sum is only a bound. (C.76) */
+/*
+ * Sums the terms of a step, and simulates its pipeline if the closed form is only a bound. (C.76)
+ */
 static plait_status simulate_sum(const step_parts *parts, const plait_plan *plan,
                                  const stage_rows *rows, const fused_boundary *boundary,
                                  plait_pipelines *cache, plait_arena *arena, step_sum *sum,

@@ -1,7 +1,7 @@
 /*
- * layer_sharding.c - stages whose layers are sharded differently: the cost of each sharding, and their sum
+ * layer_sharding.c - the cost of a stage whose layers are sharded differently
  *
- *     relocation  the hidden state on its way from one sharding to the next                   (C.281)
+ *     relocation  redistribution of the hidden state from one sharding to the next            (C.281)
  *     sharding    cost of the layers of one sharding; costs add up                  (C.282 to C.284)
  *     stage       the sum over its shardings, with the relocations between them
  */
@@ -35,8 +35,9 @@ static double all_gather_s(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * Time to change the sharding in one direction. The old ranks gather the hidden state, exchange
- * sequences if the new sharding has more of them per rank, and copy their part once.
+ * Time to change the sharding of the hidden state from tp `from` to tp `to`. The old ranks gather
+ * the hidden state. If the new sharding has more sequences per rank, neighbouring groups also
+ * gather each other's sequences. Finally each rank copies its part once.
  */
 static double one_way_s(const plait_problem *problem, const plait_degrees *d, int from, int to)
 {
@@ -74,8 +75,9 @@ void plait_relocation_add(plait_layout_change *sum, plait_layout_change more)
 // ---- one sharding --------------------------------------------------------------------------
 
 /*
- * Buffers shaped like the widest layer, and those of exchanges, move from the cost to spare_bytes.
- * NCCL's groups of any other sharding than the plan's own are additional buffers.
+ * Moves buffers that a stage needs only once from the cost to spare_bytes: those shaped like the
+ * widest layer, and those of exchanges. A sharding other than the plan's own adds NCCL buffers for
+ * its groups.
  */
 plait_sharding_cost plait_sharding_cost_of(plait_stage_pricer *pricer, const plait_stage *stage,
                                            double in_flight, bool own)
@@ -190,7 +192,7 @@ bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, pla
 
 /*
  * Returns a view of the layers of stage s that have sharding c, each as its own chunk. The ends of
- * the model have the plan's sharding. The view is valid until the next call.
+ * the model belong to sharding 0, the plan's own. The view is valid until the next call.
  */
 static plait_stage layers_with(const plan_shardings *all, int s, int c)
 {
@@ -211,7 +213,10 @@ static plait_stage layers_with(const plan_shardings *all, int s, int c)
     return view;
 }
 
-/* Returns the tp of the last layer before stage s, or the embedding's if no layer precedes it. */
+/*
+ * Returns the tp of the last layer before stage s. If no layer precedes the stage, this is the tp
+ * of the embedding.
+ */
 static int tp_before(const plait_plan *plan, int s)
 {
     for (int t = s - 1; t >= 0; t--)
@@ -221,8 +226,8 @@ static int tp_before(const plait_plan *plan, int s)
 }
 
 /*
- * Sums the layout changes of a stage: at each layer whose tp differs from the one before, and at
- * the head.
+ * Sums the relocations of a stage: one at each layer whose tp differs from that of the layer
+ * before, and one before the head.
  */
 static plait_layout_change relocations_of(const plan_shardings *all, int s)
 {

@@ -8,20 +8,24 @@ typedef struct plan_shardings {
     const plait_problem *problem;
     const plait_plan *plan;
     int count;
-    plait_cut *sharding;         /* [count], the plan's own first */
-    plait_stage_pricer **pricer; /* [count], the pricer of each sharding */
-    plait_chunk *chunk;          /* scratch: runs of one stage's layers */
+    plait_cut *sharding;         /* [count], distinct shardings, the plan's own first */
+    plait_stage_pricer **pricer; /* [count], pricer of each sharding */
+    plait_chunk *chunk;          /* scratch for the view of one stage's layers */
     plait_recompute *recompute;
 } plan_shardings;
 
-/** Lists the shardings of a plan and makes their pricers, in `arena`; false when out of memory. */
+/**
+ * Lists the shardings of a plan and creates a pricer for each, in `arena`. Returns false when out
+ * of memory.
+ */
 bool plan_shardings_of(const plait_problem *problem, const plait_plan *plan, plait_arena *arena,
                        plan_shardings *out);
 
 /**
- * Cost of stage s: the sum over its shardings and the layout changes between them. (C.282 to C.284)
+ * Returns the cost of stage s: the sum over its shardings, and the relocations between them. (C.282
+ * to C.284)
  */
 stage_cost sharded_stage_cost(const plan_shardings *shardings, int s, double in_flight);
 
-/** Fills the time of one microbatch of stage s, by term. */
+/** Fills the times of one microbatch of stage s, by term. */
 void sharded_stage_terms(const plan_shardings *shardings, int s, double terms[LAYER_TERMS]);

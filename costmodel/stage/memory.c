@@ -1,8 +1,9 @@
 /*
  * memory.c - bytes on one GPU at the peak inside a step
  *
- * The peak is in a backward pass: state, the activations of all microbatches in flight, one layer
- * rebuilt by recomputation, and on the last stage the logits.
+ * The peak is in a backward pass. It has the parameters, gradients and optimizer state, the
+ * activations of all microbatches in flight, one layer that recomputation restores, and on the last
+ * stage the logits.
  */
 #include <math.h>
 
@@ -19,8 +20,8 @@ shard_ways shard_ways_of(const plait_degrees *d)
 }
 
 /*
- * Parameters of embedding and head. They stay in 16 bits or more, since their products are not
- * narrow.
+ * Returns the parameters of the embedding and the head on a stage. They stay in 16 bits or more,
+ * since their products are not computed in narrow formats.
  */
 static double ends_params(const layer_row *row, const stage_load *load)
 {
@@ -29,10 +30,10 @@ static double ends_params(const layer_row *row, const stage_load *load)
 }
 
 /*
- * Bytes of parameters gathered under ZeRO-3: a few layers ahead, and the ends of the model.
- * Software that bounds its live parameters (DeepSpeed: stage3_max_live_parameters) gathers no more
- * than that, but at least one matrix, about a third of a layer's weights. With reshard `never` all
- * parameters stay gathered, and with `node` those that a node keeps for backward are added. (C.169)
+ * Bytes of parameters gathered under ZeRO-3: a few layers ahead of their use, and the ends of the
+ * model. DeepSpeed bounds its live parameters (stage3_max_live_parameters); it then gathers at most
+ * that many, but at least one matrix, about a third of a layer's weights. With reshard `never` all
+ * parameters stay gathered. With reshard `node` each node also keeps one copy for backward. (C.169)
  */
 static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
                              const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -53,10 +54,11 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * C.81: ZeRO-1 shards the optimizer, ZeRO-2 also the gradients, ZeRO-3 also the weights. Schedules
- * with every stage on two ranks (DualPipe) need weights and gradients twice, the optimizer once.
- * Buffers are copies that the software makes, transients shaped like the widest layer's weights,
- * layers gathered ahead, and the gradients of two layers that are sent to the host (C.165).
+ * C.81: ZeRO-1 shards the optimizer state, ZeRO-2 also the gradients, ZeRO-3 also the weights.
+ * DualPipe, which has every stage on two ranks, needs weights and gradients twice, but the
+ * optimizer state once. The buffers are copies that the software makes, transients shaped like the
+ * widest layer's weights, layers gathered ahead, and the gradients of two layers on their way to
+ * the host (C.165).
  */
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,
@@ -108,7 +110,8 @@ double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * C.82: activations of all microbatches in flight, and those of one layer rebuilt for its backward.
+ * C.82: activations of all microbatches in flight, and those recomputed for the backward of one
+ * layer.
  */
 double stage_activation_bytes(const stage_load *load)
 {
@@ -116,9 +119,9 @@ double stage_activation_bytes(const stage_load *load)
 }
 
 /*
- * C.83: buffers of exchanged context and tokens, of messages between stages, and on the last stage
- * of logits and their gradient. If microbatches run in pairs, one layer keeps the activations of
- * both. (C.158)
+ * C.83: buffers for exchanged context and tokens, for messages between stages, and on the last
+ * stage for logits and their gradient. If microbatches run in pairs, one layer keeps the
+ * activations of both microbatches. (C.158)
  */
 double stage_buffer_bytes(const plait_problem *problem, const plait_degrees *d,
                           const layer_row *row, const stage_load *load)
@@ -143,8 +146,8 @@ double communicator_bytes(const plait_problem *problem, plait_group_shape group)
 }
 
 /*
- * C.84: driver context and workspaces, and NCCL's buffers for each communicator that leaves its
- * scale-up domain. Replicas of dense and of expert parameters count once.
+ * C.84: the driver context, workspaces, and NCCL's buffers for each communicator that leaves its
+ * scale-up domain. The replicas of dense and of expert parameters count as one communicator.
  */
 double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 {
@@ -158,10 +161,10 @@ double runtime_fixed_bytes(const plait_problem *problem, const plait_degrees *d)
 }
 
 /*
- * The peak of a GPU: tensors times fragmentation, plus memory outside the allocator. Cached free
- * blocks do not count, since PyTorch's allocator frees them and retries before it fails, so a run
- * needs less than it has reserved. Fragmentation is part of `runtime`, so that the terms sum to the
- * peak.
+ * Fills the memory of a GPU. The peak is the tensors times a fragmentation factor, plus memory
+ * outside the allocator. Cached free blocks do not count: PyTorch's allocator frees them and
+ * retries before it fails, so a run needs less memory than it has reserved. `runtime` includes the
+ * fragmentation, so that the terms sum to the peak.
  */
 plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
                           const stage_cost *cost)
@@ -188,8 +191,8 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
 // ---- risk of running out -------------------------------------------------------------------
 
 /*
- * C.85: the ratio of needed to predicted memory is assumed to spread like that of measured to
- * predicted peaks. Its logarithm is normal, with the 90 % quantile given by the band:
+ * C.85: the ratio of needed to predicted memory is assumed to have the same distribution as that of
+ * measured to predicted peaks. Its logarithm is normal, and the band gives its 90 % quantile:
  *
  *     risk(peak) = P(need > device) = 1 - Phi(log(device / peak) / sigma)
  */
@@ -197,7 +200,10 @@ plait_memory stage_memory(const plait_problem *problem, const plait_degrees *d,
 /* The 90 % quantile of the normal distribution. */
 static const double z90 = 1.2815515655446004;
 
-/* Band without evidence: 5 % in both directions, the spread of published peaks. */
+/*
+ * Default band for problems without measured peaks: 5 % in both directions, the spread of published
+ * peaks.
+ */
 static const plait_band unknown = {.low = 0.95, .high = 1.05};
 
 plait_band risk_band(const plait_problem *problem)
@@ -210,13 +216,16 @@ static double sigma_of(const plait_problem *problem)
     return log(risk_band(problem).high) / z90;
 }
 
-/* Probability that a normal value lies above z. */
+/* Probability that a standard normal value exceeds z. */
 static double normal_tail(double z)
 {
     return 0.5 * erfc(z / sqrt(2.0));
 }
 
-/* Inverse of normal_tail(), by 60 bisections of 16 standard deviations, exact to the last digits. */
+/*
+ * Inverse of normal_tail(): 60 bisections of an interval of 16 standard deviations, exact to the last
+ * digits.
+ */
 static double quantile_above(double probability)
 {
     double low = -8.0, high = 8.0;

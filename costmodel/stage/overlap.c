@@ -1,12 +1,12 @@
 /*
  * overlap.c - communication of gradients and parameters, and the part that compute does not hide
  *
- *     ZeRO-0   all-reduce of gradients, once a step
- *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once a step
- *     ZeRO-2   reduce-scatter for each microbatch, all-gather once a step
+ *     ZeRO-0   all-reduce of gradients, once per step
+ *     ZeRO-1   reduce-scatter of gradients, all-gather of parameters, once per step
+ *     ZeRO-2   reduce-scatter for each microbatch, all-gather once per step
  *     ZeRO-3   all-gather for forward and backward, reduce-scatter for each microbatch
- *     ZeRO++   a second copy in each node for backward, fewer bits on the wire
- *     shards over fewer ranks than replicas (HSDP): also an all-reduce of the shard across them
+ *     ZeRO++   a second copy of the parameters in each node for backward, fewer bits on the wire
+ *     HSDP     shards over fewer ranks than replicas: also an all-reduce across equal shards
  */
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,10 @@ static bool tells_nodes_apart(const plait_degrees *d)
            (d->reshard == PLAIT_RESHARD_NODE || d->quantise >= PLAIT_QUANTISE_GRADIENTS);
 }
 
-/* Number of a shard's ranks in one domain: the largest divisor of its size that fits. */
+/*
+ * Number of ranks of a shard group in one scale-up domain: the largest number that divides the
+ * group and fits into the domain.
+ */
 static int ranks_in_domain(const plait_route *whole, const plait_group_shape *shard)
 {
     int ranks = whole->joined[0];
@@ -120,8 +123,8 @@ static double pass_s(const plait_problem *problem, double bytes)
 }
 
 /*
- * Memory passes of a quantised gather: a rank converts its own part to 8 bits, and all gathered
- * values back. Each pass reads one format and writes the other. (C.170)
+ * Time of the memory passes of a quantised gather: each rank converts its own part to 8 bits, and
+ * converts all gathered values back. Each pass reads one format and writes the other. (C.170)
  */
 static double gather_passes_s(const plait_problem *problem, const plait_degrees *d,
                               const sync_routes *routes, const plait_weights *w)
@@ -143,8 +146,8 @@ static double gather_once_s(const plait_problem *problem, const plait_degrees *d
 }
 
 /*
- * Gathers before backward, by `reshard`: the same as before forward, none, or inside the node.
- * (C.169)
+ * Time of the gather before backward, which depends on `reshard`: `always` repeats the gather
+ * before forward, `never` needs none, and `node` gathers inside the node. (C.169)
  */
 static double gather_again_s(const plait_problem *problem, const plait_degrees *d,
                              const sync_routes *routes, const plait_weights *w, double once_s)
@@ -163,8 +166,9 @@ static double gather_again_s(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * Reduction in 4 bits: an all-to-all inside the node, and one of the sums across nodes. Memory
- * passes quantise before and sum after each. (C.171)
+ * Time to reduce gradients in 4 bits. One all-to-all inside each node exchanges gradients, and one
+ * across nodes exchanges their sums. Before each exchange a kernel quantises the values, and after
+ * it a kernel adds them up. (C.171)
  */
 static double scatter_narrow_s(const plait_problem *problem, const sync_routes *routes,
                                const shard_nodes *nodes, double params, int ways)
@@ -192,11 +196,11 @@ static double scatter_once_s(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * Adds copies from the host for parameters that stay in its memory: a rank copies its own shard
- * before each gather. DeepSpeed's parameter coordinator keeps parameters that are used again within
- * `transient_params` parameters (stage3_max_reuse_distance). Recomputation and backward of a layer
- * are twice its parameters apart, so a layer larger than half of that distance is copied a third
- * time. (C.381)
+ * Fills the times of copying a layer's parameters from the host, if they are offloaded there. A
+ * rank copies its own shard before each gather. DeepSpeed keeps parameters that are used again
+ * within `transient_params` parameters (stage3_max_reuse_distance). The recomputation and the
+ * backward of a layer are twice its parameters apart, so a layer larger than half of that distance
+ * is copied a third time. (C.381)
  */
 static void fill_up(const plait_problem *problem, const plait_degrees *d, const sync_routes *routes,
                     const plait_weights *w, layer_gather *layer)
@@ -242,7 +246,7 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 
 // ---- once a step (C.65) --------------------------------------------------------------------
 
-/* Number of buckets of a buffer, each of which has its own latency. */
+/* Number of buckets of a buffer; each bucket costs one latency. */
 double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes)
 {
     const double bucket_bytes =
@@ -267,8 +271,8 @@ plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degr
 }
 
 /*
- * Reduction within a shard group, once per step; 0 if each microbatch scatters its gradients.
- * (C.172)
+ * Time of the reduction within a shard group, once per step; 0 if each microbatch already
+ * reduce-scatters its gradients. (C.172)
  */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
                              const plait_route *shard, plait_network network, double bytes)
@@ -288,7 +292,9 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
            shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
 }
 
-/* Reduction among the ranks that hold the same shard (HSDP); 0 for one such rank. */
+/*
+ * Time of the reduction across ranks that hold the same shard (HSDP); 0 if only one rank holds it.
+ */
 static double reduce_across_s(const plait_problem *problem, const plait_degrees *d,
                               const sync_routes *routes, const stage_load *load)
 {
@@ -309,7 +315,10 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
     return state->gradient_reduce * problem->model->vocab / d->tp * problem->model->hidden;
 }
 
-/* All-reduce of the gradients of a tied embedding, which both ends of the pipeline have. (C.65) */
+/*
+ * Time of the all-reduce of a tied embedding's gradients between the first and the last stage.
+ * (C.65)
+ */
 static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
                             const sync_routes *routes, const stage_load *load)
 {
@@ -336,10 +345,9 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 // ---- the optimizer step (C.69) -------------------------------------------------------------
 
 /*
- * An optimizer step on the host. Each GPU sends its gradients over its link, unless backward has
- * sent them, and receives parameters, unless they stay on the host. The GPUs of a node share its
- * processors. Software may overlap some of this; the sum assumes that nothing overlaps, and is an
- * upper bound. (C.69)
+ * Time of an optimizer step on the host. Each GPU sends its gradients over its link unless backward
+ * has sent them, and receives parameters unless they stay on the host. The GPUs of a node share its
+ * processors. Software may overlap some of this, so the sum is an upper bound. (C.69)
  */
 static double host_step_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double shard)
@@ -353,9 +361,9 @@ static double host_step_s(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * The optimizer moves step_bytes for each parameter of its shard, and reads its gradients
- * shard_passes times (norm, clip). Whole gradient buffers are zeroed and scaled in buffer_passes
- * passes. The host may do a share of the shard. (C.69, C.165)
+ * Time of an optimizer step. It moves step_bytes for each parameter of its shard, and reads the
+ * shard's gradients shard_passes times (norm, clip). The whole gradient buffer is zeroed and scaled
+ * in buffer_passes passes. The host may update a share of the shard. (C.69, C.165)
  */
 static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
                           const plait_state_bytes *state, double whole, double shard)
@@ -371,9 +379,7 @@ static double optimizer_s(const plait_problem *problem, const plait_degrees *d,
     return away > 0.0 ? host_step_s(problem, d, state, away * shard) + here_s : here_s;
 }
 
-/*
- * Time to send one backward's gradients to the host: those of a microbatch, or of the step. (C.165)
- */
+/* Time to send the gradients of one backward pass to the host. (C.165) */
 static double down_s(const plait_problem *problem, const plait_degrees *d,
                      const plait_state_bytes *state, double shard)
 {
@@ -405,9 +411,9 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *d,
 // ---- exposed time --------------------------------------------------------------------------
 
 /*
- * Exposed part of communication that overlaps the share `window` of compute_s. The window is below
- * 1, since collectives share the device and begin when their first bucket is full. The share
- * dp_exposed of the communication is always exposed. (C.66)
+ * Exposed part of communication that overlaps a share `window` of compute_s. The window is below 1,
+ * since collectives share the device with compute and begin only when their first bucket is full. A
+ * share dp_exposed of the communication is always exposed. (C.66)
  */
 static double overlapped_s(const plait_overlaps *overlap, double comm_s, double compute_s)
 {
@@ -415,9 +421,9 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
 }
 
 /*
- * Under ZeRO-0, DistributedDataParallel ignores the plan's grad_sync and uses its own buckets. In a
- * pipeline these delay the gradient for which the stage before waits, so the reduction counts as
- * bulk. (C.67)
+ * Returns the way gradients are reduced. Under ZeRO-0, DistributedDataParallel ignores the plan's
+ * grad_sync and uses its own buckets. In a pipeline these buckets delay the gradient for which the
+ * previous stage waits, so the reduction counts as bulk. (C.67)
  */
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -427,9 +433,9 @@ plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * The exposed reduction of one stage. A bucketed reduction overlaps the stage's last backward. With
- * shifted reductions, later stages finish earlier and reduce while others still compute (C.68). A
- * bulk reduction is fully exposed.
+ * Exposed time of one stage's reduction. A bucketed reduction overlaps the stage's last backward.
+ * With shifted reductions, later stages finish earlier and reduce while earlier stages still
+ * compute (C.68). A bulk reduction is fully exposed.
  */
 static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync how,
                                   const stage_load *load, const stage_sync *sync, double backward_s)
@@ -445,7 +451,8 @@ static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync
 }
 
 /*
- * Software that does not overlap reductions does not overlap gathers of parameters either. (C.66)
+ * Exposed time of parameter gathers. If reductions do not overlap, gathers do not overlap either.
+ * (C.66)
  */
 double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
                      const stage_sync *sync)
@@ -456,9 +463,9 @@ double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const s
 }
 
 /*
- * With bulk synchronisation (Alpa), each stage waits for the reduction of another, so the times of
- * all stages add up; one cost may represent several stages (C.67). Otherwise the longest exposed
- * part counts.
+ * Exposed time of reductions and gathers. With bulk synchronisation (Alpa) each stage waits for the
+ * reduction of another, so the times of all stages add up; one cost may represent several stages
+ * (C.67). Otherwise the maximum over stages counts.
  */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, const stage_cost *cost,
                       int count)

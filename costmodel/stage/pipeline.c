@@ -1,10 +1,10 @@
 /*
- * pipeline.c - the pipeline of one plan, chunk by chunk, simulated (C.76)
+ * pipeline.c - simulates the pipeline of one plan, chunk by chunk (C.76)
  *
- *     forward   of a chunk's layers, its ends among them           (C.36 to C.63, as the price has them)
+ *     forward   the forward of a chunk's layers and ends, as in a price                (C.36 to C.63)
  *     backward  input gradient, which includes recomputation, and weight gradient
  *
- * Sends are not included: a price adds them (C.64).
+ * The simulation excludes sends, which a price adds (C.64).
  */
 #include "costmodel/stage/stage_cost.h"
 
@@ -35,7 +35,7 @@ static int most_layers(const plait_plan *plan)
     return most;
 }
 
-/* Subtracts the time that fused boundaries save in a chunk. */
+/* Subtracts the time that the fused boundaries of a chunk save from its load. */
 static void take_boundaries(const fused_boundary *boundary, const plait_chunk *chunk,
                             stage_load *load)
 {
@@ -45,7 +45,7 @@ static void take_boundaries(const fused_boundary *boundary, const plait_chunk *c
     load->backward_s -= saved.backward_s;
 }
 
-/* The v-th chunk of rank r is plan->stage[r].chunk[v]. */
+/* Prices the chunks of a plan. Chunk v of rank r is plan->stage[r].chunk[v]. */
 plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
                              const fused_boundary *boundary, plait_arena *arena,
                              plait_sim_stage *out, plait_error *err)
@@ -70,7 +70,10 @@ plait_status pipeline_chunks(const stage_rows *rows, const plait_plan *plan,
 
 /* ---- duration ---- */
 
-/* Simulates one pipeline; *s is the time from its first action to its last. */
+/*
+ * Simulates one pipeline. *s receives the time from its first action to its last or, without a
+ * barrier, the longest such time of one rank.
+ */
 static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *shape,
                             const plait_sim_stage *stage, bool barrier, plait_arena *scratch,
                             double *s, plait_error *err)
@@ -83,9 +86,9 @@ static plait_status span_of(plait_pipelines *cache, const plait_pipeline_shape *
 }
 
 /*
- * Number of microbatches of a long step to simulate: a multiple of the period 2 * ranks, after
- * which all orders of actions repeat, and at least eight periods. A step with larger groups of
- * microbatches is simulated whole.
+ * Number of microbatches to simulate. For a long step this is a multiple of the period 2 * ranks,
+ * after which all orders of actions repeat, and at least eight periods. A step whose schedule has
+ * groups larger than the number of ranks is simulated whole.
  */
 static int microbatches_simulated(const plait_pipeline_shape *shape)
 {
@@ -100,7 +103,8 @@ static int microbatches_simulated(const plait_pipeline_shape *shape)
 }
 
 /*
- * Simulates a part of the step and extrapolates the rest from the last quarter of that part. (C.76)
+ * Simulates the first part of a long step, and extrapolates the rest from the last quarter of that
+ * part. (C.76)
  */
 static plait_status extended_span(plait_pipelines *cache, plait_pipeline_shape shape,
                                   const plait_sim_stage *stage, bool barrier, plait_arena *arena,

@@ -8,7 +8,7 @@
 
 // ---- parts ---------------------------------------------------------------------------------
 
-/* Upper bound on the parts of a stage that are ends of the model. */
+/* Upper bound on the number of a stage's parts that are ends of the model. */
 enum { MOST_ENDS = ROW_PRICES - ROW_EMBEDDING };
 
 int stage_parts_most(int layers)
@@ -34,9 +34,9 @@ static void add_part(stage_part *part, int *count, int row, int more, plait_choi
 }
 
 /*
- * Adds embedding, head and prediction modules. The stage of the loss computes the logits of these
- * modules. A stage holds a copy of the embedding table if it needs the table and does not have the
- * embedding: for a tied head, and for prediction modules. (C.81)
+ * Adds the embedding, the head and the prediction modules. The stage with the loss computes the
+ * logits of these modules. A stage without the embedding has a copy of its table for a tied head or
+ * for a prediction module. (C.81)
  */
 static void add_ends(const plait_model *model, const plait_stage *stage, stage_part *part,
                      int *count)
@@ -76,7 +76,10 @@ stage_parts stage_parts_of(const plait_model *model, const plait_stage *stage, s
     return (stage_parts){count, part, 1.0};
 }
 
-/* Views the chunk as a stage, with the recomputation of its own layers. */
+/*
+ * Lists the parts of one chunk by viewing it as a stage with the recompute choices of its own
+ * layers.
+ */
 stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *stage, int v,
                                  stage_part *part)
 {
@@ -91,7 +94,10 @@ stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *st
     return stage_parts_of(model, &alone, part);
 }
 
-/* Joins the recompute choices of two stages in one list, in `arena`; false when out of memory. */
+/*
+ * Joins the recompute choices of two stages in one list in `arena`. Returns false when out of
+ * memory.
+ */
 static bool join_recompute(const plait_stage *a, const plait_stage *b, plait_arena *arena,
                            plait_stage *out)
 {

@@ -1,10 +1,10 @@
 /*
- * stage_pricer.c - heterogeneous pipelines: the price of a stage on its own nodes, and between stages
+ * stage_pricer.c - heterogeneous pipelines: the price of a stage on its own nodes, and of its sends
  *
  *     pricer   rows, gathers and routes of a plan that has these degrees in all stages, on its node
  *              group alone                                                                (C.221)
- *     stage    the sums that every price makes (stage_cost.c)
- *     sends    one way each, over the link between the two groups                         (C.222)
+ *     stage    summed as in every other price (stage_cost.c)
+ *     sends    one time in each direction, over the link between the two groups           (C.222)
  */
 #include "costmodel/stage/stage_cost.h"
 
@@ -75,7 +75,10 @@ static plait_route pair_route(const plait_cluster *pair)
     return plait_route_of(pair, two);
 }
 
-/* Both copies of a tied embedding exchange gradients over the link between their groups. (C.227) */
+/*
+ * The two copies of a tied embedding exchange gradients over the link between their node groups.
+ * (C.227)
+ */
 stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts)
 {
@@ -123,9 +126,9 @@ plait_stage_price plait_stage_pricer_price(plait_stage_pricer *pricer, const pla
 // ---- between stages ------------------------------------------------------------------------
 
 /*
- * Time to send one microbatch to a stage with other degrees. Each receiver takes its own part, and
- * the parts are distributed evenly over the senders; the side with fewer GPUs limits the rate. Each
- * further peer adds a latency. (C.222)
+ * Time to send one microbatch to a stage with other degrees. The receivers' parts are distributed
+ * evenly over the senders, and the side with fewer GPUs limits the rate. Each peer beyond the first
+ * adds one latency. (C.222)
  */
 static double resharded_s(const plait_stage_pricer *from, const plait_stage_pricer *to)
 {
@@ -163,7 +166,7 @@ double plait_stage_pricer_sends_s(const plait_stage_pricer *pricer)
                            pipeline_send_s(problem, d, &pricer->row));
 }
 
-/* Sends between stages with the same pricer cost the same as in a uniform plan. (C.64) */
+/* Two stages with the same pricer send as in a uniform plan. (C.64) */
 static double one_way_s(const plait_stage_pricer *from, const plait_stage_pricer *to)
 {
     return from == to ? pipeline_send_s(&from->problem, &from->degrees, &from->row)
@@ -189,9 +192,9 @@ void plait_between_add_stage(plait_between_stages *sum, const plait_stage_price 
 }
 
 /*
- * The fill and drain wait for every boundary. The steady state waits for the slowest one: fully if
- * sends are synchronous, else for a share, and at least as long as its link needs for all
- * microbatches. (C.224, C.225)
+ * The fill and drain of the pipeline wait for every boundary. The steady state waits for the
+ * slowest one: fully if sends are synchronous, else for a share of its time. Pipeline and sends
+ * together take at least as long as the slowest link needs for all microbatches. (C.224, C.225)
  */
 double plait_between_sends_s(const plait_problem *problem, const plait_between_stages *sum, int m,
                              double pipeline_s)

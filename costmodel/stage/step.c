@@ -3,15 +3,15 @@
  *
  *     step = pipeline (C.71 to C.75) + sends (C.64) + gradients and parameters (C.66) + optimizer (C.69)
  *
- * One cost may represent several equal stages (load.count). A search sums few costs this way, and
- * gets the same result as a full price.
+ * One cost may represent several equal stages (load.count). A search therefore sums only a few
+ * costs, and gets the same result as a full price.
  */
 #include "costmodel/stage/stage_cost.h"
 
 /*
  * The fill and drain of a pipeline wait for 2(p-1) sends even if sends overlap. In the steady state
- * a rank sends and receives for each microbatch and chunk; synchronous sends are fully exposed,
- * overlapped ones by the share p2p_exposed.
+ * a rank sends and receives for each microbatch and chunk. Synchronous sends are fully exposed, and
+ * overlapped sends are exposed by the share p2p_exposed.
  */
 double sends_exposed_s(const plait_problem *problem, const plait_degrees *d, int microbatches,
                        double send_s)
@@ -65,8 +65,8 @@ static plait_pipeline_load pipeline_load(const step_parts *parts)
 }
 
 /*
- * C.157: number of pairs of microbatches, in which the forward of one hides communication of the
- * other.
+ * C.157: number of pairs of microbatches. In a pair, the forward of one microbatch hides
+ * communication of the other.
  */
 static double pairs_of(const step_parts *parts)
 {
@@ -78,7 +78,7 @@ static double pairs_of(const step_parts *parts)
                                       parts->microbatches);
 }
 
-/* Fills the slowest stage and the time that pairs of microbatches hide. */
+/* Finds the slowest stage and the time that pairs of microbatches hide. */
 static void take_slowest(const step_parts *parts, step_sum *sum)
 {
     const double pairs = pairs_of(parts);
@@ -107,9 +107,9 @@ double optimizer_left_s(const stage_load *load, const stage_sync *sync)
 }
 
 /*
- * C.80. Also fills the busy and moving time of the mean GPU for energy (C.96): each stage has
- * weight 1 / pp, since a GPU computes the microbatches of its own stage. All GPUs wait for the
- * longest optimizer step, which is memory-bound.
+ * Sums the terms of a step (C.80). busy_s_a_gpu and moving_s_a_gpu, which determine energy (C.96),
+ * are means over GPUs: each stage has weight 1 / pp, since a GPU computes the microbatches of its
+ * own stage only. All GPUs wait for the longest optimizer step, which is memory-bound.
  */
 step_sum step_sum_of(const step_parts *parts)
 {

@@ -1,8 +1,9 @@
 /*
- * bound.c - lower bounds over all completions of a point with a schedule and a split (C.90, C.93, C.94)
+ * bound.c - lower bounds over all completions of a point with a schedule and a split (C.90, C.93,
+ * C.94)
  *
- * A bound is a price without some terms that are never negative, summed by the same functions as a
- * price. A property test compares it with the prices of random completions.
+ * A bound is a price without some of its nonnegative terms, summed by the same functions as a
+ * price. A property test compares bounds with the prices of random completions.
  */
 #include <math.h>
 #include <string.h>
@@ -27,7 +28,7 @@ static plait_recompute_masks max_offloaded(const plait_capabilities *can)
     return most;
 }
 
-/* Upper bound on the bytes that `most` offloads of one layer. */
+/* Upper bound on the bytes of one layer that `most`, a union of offload sets, moves to the host. */
 static double offloadable_bytes(const plait_recompute_masks *most, const layer_price *price)
 {
     double bytes = 0.0;
@@ -39,8 +40,8 @@ static double offloadable_bytes(const plait_recompute_masks *most, const layer_p
 }
 
 /*
- * Lower bound on the bytes that one layer keeps: the least over all recompute choices of the runtime,
- * minus everything that it may offload.
+ * Lower bound on the bytes that one layer keeps: the minimum over all recompute choices of the
+ * runtime, minus everything that it may offload.
  */
 static double min_saved_bytes(const plait_capabilities *can, const plait_recompute_masks *most,
                               const layer_price *price)
@@ -91,15 +92,15 @@ static stage_load min_memory_whole(const plait_table *table)
     return load;
 }
 
-/* Returns gathers of no time, with the time that pairs of microbatches save. */
+/* Returns gathers that take no time, with the time that pairs of microbatches save. */
 static layer_gather pairs_of(const layer_price *price, unsigned char ep_overlap)
 {
     return (layer_gather){.paired_s = price->paired_s[ep_overlap]};
 }
 
 /*
- * Fills times without gathers and recomputation, but bytes of the choice that keeps least; no plan
- * has both.
+ * Fills lower bounds for each row: the times without gathers and recomputation, and the bytes of
+ * the choice that keeps the fewest. No plan has both.
  */
 static void fill_min_memory(plait_table *table, unsigned char ep_overlap)
 {
@@ -138,7 +139,7 @@ void table_select_min_memory(plait_table *table, unsigned char ep_overlap)
         table->min_memory_whole = min_memory_whole(table);
 }
 
-/* Returns the times of a choice without gathers, which equal those of table_times under ZeRO-0. */
+/* Returns the times of a choice without gathers. Under ZeRO-0 they equal those of table_times. */
 static const layer_time *chosen_times(plait_table *table, plait_choice choice)
 {
     const int slot = table_slot_of(choice);
@@ -175,7 +176,7 @@ double min_memory_state_bytes(const plait_problem *problem, const layer_row *row
            (most_sharded->zero == 3 ? 0.0 : state.buffers_bytes);
 }
 
-/* Lower bound on the peak of a class, summed like table_peak_bytes. */
+/* Lower bound on the memory peak of a class, summed like table_peak_bytes. */
 static double min_memory_peak_bytes(const plait_table *table, const plait_degrees *most_sharded,
                                     const plait_state_bytes *bytes, const stage_load *load)
 {
@@ -213,7 +214,7 @@ plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *
 }
 
 /*
- * Fills bound[] of all classes with the minimal times and bytes (min_memory_time) of layers and
+ * Fills bound[] of all classes with the minimum times and bytes (min_memory_time) of layers and
  * ends.
  */
 static void fill_min_memory_loads(const plait_table *table, class_list *list)
@@ -232,9 +233,7 @@ static plait_price bound_of(step_sum sum, double peak_bytes)
     return price_of(&sum, peak_bytes);
 }
 
-/*
- * Returns the price of bound[] of all classes. If memory exceeds `most_bytes`, no time is computed.
- */
+/* Sums bound[] of all classes as a price. If memory exceeds `most_bytes`, no time is computed. */
 static plait_price bound_price(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_degrees most_sharded = min_memory_degrees(table, d);
@@ -254,9 +253,9 @@ static plait_price bound_price(plait_table *table, const plait_degrees *d, doubl
 }
 
 /*
- * C.90. The time excludes recomputation, gathers, reduction and optimizer. Memory assumes the
- * highest ZeRO stage over all replicas and the choice that keeps the fewest activations, without a
- * rebuilt layer.
+ * Returns the bound of C.90. The time excludes recomputation, gathers, reductions and the optimizer
+ * step. Memory assumes the highest ZeRO stage over all replicas and the choice that keeps the
+ * fewest activations, and excludes recomputed activations.
  */
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
@@ -267,7 +266,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, doub
     return bound_price(table, d, most_bytes);
 }
 
-/* Fills bound[] with the times of a choice, which applies to layers and prediction modules. */
+/* Fills bound[] of all classes with the times of a choice for layers and prediction modules. */
 static void fill_chosen_loads(const plait_table *table, const layer_choice *choice,
                               class_list *list)
 {
@@ -282,7 +281,10 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
     }
 }
 
-/* C.93. Adds to C.90 the recomputation, and the kept and rebuilt activations, of one choice. */
+/*
+ * Returns the bound of C.93: that of C.90, plus the recomputation and the kept and recomputed
+ * activations of one choice.
+ */
 plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
@@ -300,7 +302,7 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
     return bound_price(table, d, most_bytes);
 }
 
-/* Peak of the fullest class, with the state of its shards and the fewest activations. */
+/* Memory peak of the fullest class, with the cached state and the fewest activations. */
 static double min_memory_activations_peak(plait_table *table)
 {
     double fullest = 0.0;
@@ -317,8 +319,9 @@ static double min_memory_activations_peak(plait_table *table)
 
 /*
  * Lower bound on exposed reductions, for any recomputation. Recomputation lengthens backward
- * passes, which then overlap more of the reductions. On the slowest stage (-1: unknown) this costs
- * more time than it hides; on another stage it may cost nothing.
+ * passes, which then overlap more of the reductions. On stage `slowest` this costs at least as much
+ * time as it hides. On another stage it may cost nothing, so all of its reductions may be hidden.
+ * -1: the slowest stage is unknown.
  */
 static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scratch)
 {
@@ -330,7 +333,10 @@ static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scr
     return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }
 
-/* Longest optimizer step alone; recomputation may hide all sends of gradients to the host. */
+/*
+ * Returns the longest optimizer step, without sends of gradients to the host, since recomputation
+ * may hide all of them.
+ */
 static double least_optimizer_s(const step_parts *parts)
 {
     double longest_s = 0.0;
@@ -341,9 +347,9 @@ static double least_optimizer_s(const step_parts *parts)
 }
 
 /*
- * Lower bound on the step with any recomputation, from the step without. If the time of the
- * pipeline is itself a bound, the slowest stage may wait for another, and its recomputation may
- * cost nothing.
+ * Lower bound on the step with any recomputation, from the step without recomputation. If the time
+ * of the pipeline is only a bound, the slowest stage may wait for another, and its recomputation
+ * may cost nothing.
  */
 static plait_price least_price_of(const step_parts *parts, double peak_bytes, stage_cost *scratch)
 {
@@ -356,7 +362,10 @@ static plait_price least_price_of(const step_parts *parts, double peak_bytes, st
     return bound_of(sum, peak_bytes);
 }
 
-/* C.94. Adds to C.90 the state, gathers, reductions and optimizer step of one shard. */
+/*
+ * Returns the bound of C.94: that of C.90, plus the state, gathers, reductions and optimizer step
+ * of one set of shard keys.
+ */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *d)
 {
     plait_degrees plain = *d;

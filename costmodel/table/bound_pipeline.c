@@ -1,21 +1,21 @@
 /*
  * bound_pipeline.c - lower bounds of a pipeline for any schedule and split (C.91, C.97)
  *
- * The slowest and the fullest stage are at least as large as the mean stage. For each kind, some
- * rank has at least ceil(layers / ranks) layers: with 61 layers on 16 ranks, one rank has 4, and
- * the mean is 3.8.
+ * The slowest stage takes at least the mean time of all stages, and the fullest stage needs at
+ * least their mean memory. Some rank has at least ceil(layers / ranks) layers of each kind: with 61
+ * layers on 16 ranks, one rank has at least 4, while the mean is 3.8.
  */
 #include <math.h>
 
 #include "costmodel/table/table_private.h"
 
 /*
- * Bounds of one rank without bubble, messages and buffers of the ends, with one microbatch in
+ * Lower bounds for one rank, without bubble, sends and buffers of the ends, with one microbatch in
  * flight.
  */
 typedef struct rank_floor {
-    double seconds; /* one microbatch */
-    double bytes;   /* tensors, without fragmentation and driver context */
+    double seconds; /* time of one microbatch */
+    double bytes;   /* bytes of tensors, without fragmentation and driver context */
 } rank_floor;
 
 static plait_price price_of_rank(const plait_table *table, const plait_degrees *d, rank_floor rank)
@@ -30,15 +30,15 @@ static plait_price price_of_rank(const plait_table *table, const plait_degrees *
 }
 
 /*
- * Lower bound on the layers of the rank with most of `count`; half of the sum if ranks have two
- * stages.
+ * Lower bound on the number of layers of one kind on the rank with most of them, if the model has
+ * `count`. If ranks have two stages, half of both stages' layers count.
  */
 static double most_of_rank(const plait_table *table, int count, int pp)
 {
     return ceil((double)table->replicas * count / pp) / table->replicas;
 }
 
-/* Parameters of `layers` layers of a kind. */
+/* Returns the parameters of `layers` layers of a kind. */
 static stage_load load_of_layers(const layer_row *row, int kind, double layers)
 {
     stage_load load = {.count = 1};
@@ -55,8 +55,8 @@ static double hidden_s(const stage_load *load)
 }
 
 /*
- * C.91. The state of the mean rank is computed from the whole model, since the ends have other
- * formats than the layers.
+ * Returns the bound of C.91. The state of the mean rank is computed from the whole model, since the
+ * ends have other formats than the layers.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 {
@@ -68,7 +68,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
     table_select_layers(table, d);
     table_select_min_memory(table, PLAIT_EP_OVERLAP_NONE);
     const stage_load *whole = &table->min_memory_whole;
-    // Upper bound on the time that fused boundaries save over all layers and the ends.
+    // Upper bound on the time that fused boundaries save: at most layers + 1 boundaries exist.
     const double fused_s = (problem->model->layers + 1.0) * table->row.boundary_s;
     rank_floor most = {
         .seconds =
@@ -99,10 +99,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 
 // ---- before the row is priced ----------------------------------------------------------------
 
-/*
- * Caches the parameters of a row. Rows that differ in microbatch size and kernels only have the
- * same ones.
- */
+/* Caches the parameters of a row. They do not depend on the microbatch size and the kernels. */
 static void weigh_layers(plait_table *table, layer_key key)
 {
     key.mbs = 1;
@@ -131,7 +128,9 @@ static void compute_layers(plait_table *table, layer_key key)
     table->computed = key;
 }
 
-/* Larger state of two ranks: the mean rank, and the rank with most layers of a kind. */
+/*
+ * Bytes of state on the mean rank, or on the rank with most layers of a kind, whichever is larger.
+ */
 static double least_state_bytes(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
@@ -153,7 +152,10 @@ static double least_state_bytes(plait_table *table, const plait_degrees *d)
     return most;
 }
 
-/* Larger seconds per microbatch of the two ranks of least_state_bytes. */
+/*
+ * Seconds per microbatch on the mean rank, or on the rank with most layers of a kind, whichever is
+ * larger.
+ */
 static double least_computed_s(const plait_table *table, int pp)
 {
     double whole = 0.0, most = 0.0;
@@ -169,8 +171,8 @@ static double least_computed_s(const plait_table *table, int pp)
 }
 
 /*
- * C.97. The part of C.91 that does not need the price of this row: the state, and the times of
- * halves of layers, which other rows have cached.
+ * Returns the bound of C.97: the part of C.91 that does not need the price of this row. It has the
+ * state, and the times of halves of layers that other rows have cached.
  */
 plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
 {

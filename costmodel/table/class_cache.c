@@ -1,10 +1,10 @@
 /*
- * class_cache.c - cache of the classes of ranks and chunks, and of the runs of ranks
+ * class_cache.c - cache of the classes of ranks and chunks, and of the runs of equal ranks
  *
  *     key: pp, vpp, schedule, split, and the number of microbatches, which bounds those in flight
  *
- * The lists are arrays of the table and point into each other: the used part of each is copied, and
- * later copied back to the same place.
+ * The lists are arrays of the table that point into each other. The cache stores a copy of the used
+ * part of each array, and restores it to the same place.
  */
 #include "costmodel/table/table_private.h"
 
@@ -76,8 +76,8 @@ static bool make_room(const class_list *list, plait_arena *arena, class_list *ou
 }
 
 /*
- * Copies a list. Its classes keep pointing into the lists of the table, to which a cached list is
- * restored.
+ * Copies a list. The copied classes still point into the arrays of the table, to which a cached
+ * list is restored.
  */
 static void copy_list(const class_list *from, class_list *to)
 {

@@ -1,20 +1,20 @@
 /*
  * rank_loads.c - time and bytes that each layer or end of the model adds to a rank (C.261)
  *
- * Each is the price of a load with one part, since memory and state are linear in the parts.
+ * Each of them is priced as a load with one part, since memory and state are linear in the parts.
  */
 #include <stddef.h>
 #include <string.h>
 
 #include "costmodel/table/table_private.h"
 
-/* The rows of one point. */
+/* Prices of one point's layers and ends. */
 typedef struct part_maker {
     stage_rows rows;
-    double pairs; /* share of a microbatch's work that is paired */
+    double pairs; /* number of pairs of microbatches, per microbatch */
 } part_maker;
 
-/* Bytes of a rank with this load, without activations. */
+/* Bytes of state and buffers of a rank with this load, without activations. */
 static double rank_bytes(const part_maker *maker, const stage_load *load)
 {
     stage_cost cost = {.load = *load};
@@ -25,7 +25,10 @@ static double rank_bytes(const part_maker *maker, const stage_load *load)
             cost.state.buffers_bytes + cost.buffers_bytes);
 }
 
-/* Adds a part to a load. Layers and prediction modules offload, the other ends do not. */
+/*
+ * Adds one part to a load. Layers and prediction modules offload activations, and the other ends do
+ * not.
+ */
 static void add_row(const part_maker *maker, int r, plait_recompute recompute, stage_load *load)
 {
     const layer_price *price = &maker->rows.row->price[r];
@@ -38,7 +41,7 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
     stage_load_add_weights(load, 1.0, price);
 }
 
-/* Fills the terms that depend on the choice. */
+/* Fills the terms of a load that depend on the recompute choice. */
 static void fill_times(const part_maker *maker, const stage_load *load, plait_layer_load *out)
 {
     const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
@@ -67,7 +70,7 @@ static plait_layer_load part_of_row(const part_maker *maker, int r, plait_recomp
     return part_of(maker, &load);
 }
 
-/* Replaces the terms that depend on the choice. */
+/* Replaces the terms of a layer that depend on the recompute choice. */
 static void retime_layer(const part_maker *maker, int r, plait_recompute recompute,
                          plait_layer_load *out)
 {
@@ -77,7 +80,7 @@ static void retime_layer(const part_maker *maker, int r, plait_recompute recompu
     fill_times(maker, &load, out);
 }
 
-/* Are the first and the last chunk on one rank? */
+/* Are the first and the last chunk of the pipeline on one rank? */
 static bool ends_meet(const plait_degrees *d)
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
@@ -86,7 +89,10 @@ static bool ends_meet(const plait_degrees *d)
            plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
 }
 
-/* Time of sends, and of the mean rank's optimizer step, a lower bound on the longest one. */
+/*
+ * Lower bound on the time outside the pipeline: exposed sends, and the optimizer step of the mean
+ * rank.
+ */
 static double after_s(const part_maker *maker, const plait_rank_loads *out)
 {
     const plait_problem *problem = maker->rows.problem;
@@ -102,7 +108,7 @@ static double after_s(const part_maker *maker, const plait_rank_loads *out)
            sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
 }
 
-/* A pair is counted for each microbatch that it shares. (C.157) */
+/* Returns the prices of a point, and its number of pairs per microbatch. (C.157) */
 static part_maker part_maker_of(const plait_table *table, const plait_degrees *d,
                                 const cached_rank_loads *known)
 {
@@ -116,7 +122,10 @@ static part_maker part_maker_of(const plait_table *table, const plait_degrees *d
     return (part_maker){{&table->problem, d, &table->row, &known->gather, &known->routes}, pairs};
 }
 
-/* Do two points differ in their choice at most? Comparing bytes is the fast path. */
+/*
+ * Do two points differ at most in their recompute and offload choice and their split? Comparing
+ * bytes is the fast path.
+ */
 static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
 {
     plait_degrees alike = *a;
@@ -133,7 +142,9 @@ static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
     return true;
 }
 
-/* Fills the terms that do not depend on the choice, and the layers without recomputation. */
+/*
+ * Fills the terms that do not depend on the recompute choice, and the layers without recomputation.
+ */
 static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached_rank_loads *known)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
@@ -153,7 +164,8 @@ static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached
     for (int k = 0; k < table->kinds; k++)
         out->layer[k] = part_of_row(&maker, k, none);
     out->embedding = part_of_row(&maker, ROW_EMBEDDING, none);
-    // A tied head, or else a module, reads a copy of the embedding table, unless the ends meet.
+    // A tied head, or else a prediction module, reads a copy of the embedding table, unless the
+    // first and the last chunk are on one rank.
     const plait_model *const model = table->problem.model;
     stage_load loss = {.count = 1, .loss = true}, module = {.count = 1};
     add_row(&maker, ROW_HEAD, none, &loss);
@@ -181,7 +193,7 @@ plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degree
     if (!known->known || !same_but_choice(&known->of, d))
         fill_cached_loads(table, d, known);
     plait_rank_loads out;
-    // Copies only the kinds that the model has, of PLAIT_MAX_LAYER_KINDS.
+    // Only the model's kinds of layers are copied, since PLAIT_MAX_LAYER_KINDS is much larger.
     const size_t ends = offsetof(plait_rank_loads, leading);
     memcpy(out.layer, known->out.layer, (size_t)table->kinds * sizeof *out.layer);
     memcpy((char *)&out + ends, (const char *)&known->out + ends, sizeof out - ends);

@@ -1,8 +1,8 @@
 /*
  * stage_base.c - a stage without recompute and offload choices of its layers (C.240 to C.243)
  *
- * It has the terms of a price (cost.c) without the layers' times and activations, which the search
- * adds with each choice. A property test compares the result with plait_plan_cost.
+ * Its terms are those of a price (cost.c), without the times and activations of layers, which a
+ * search adds for each choice. A property test compares the result with plait_plan_cost.
  */
 #include "costmodel/api.h"
 
@@ -20,7 +20,7 @@ plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *d,
 
 // ---- the base of a stage -------------------------------------------------------------------
 
-/* Sums the weights of all parts, and the times and bytes of the ends alone. */
+/* Sums the weights of all parts of a stage, but the times and bytes of its ends only. */
 static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int s,
                                const stage_parts *parts)
 {
@@ -41,7 +41,10 @@ static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int
     return load;
 }
 
-/* In uneven chunks the activations of the ends count with their chunk's microbatches. (C.260) */
+/*
+ * If chunks have different numbers of layers, the activations of an end count once for each
+ * microbatch that its own chunk has in flight. (C.260)
+ */
 plait_stage_base plait_stage_base_of(plait_table *table, const plait_degrees *d, int s,
                                      const plait_chunk *chunk, const plait_degrees *own,
                                      double *in_flight)

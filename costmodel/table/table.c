@@ -1,14 +1,14 @@
 /*
- * table.c - cached prices of points; bound.c has the bounds
+ * table.c - cached prices of points (bound.c computes the bounds)
  *
  *     keys of a layer        layer_row_fill      priced operators of each kind
  *     ranks and stages       table_classes.c     classes of equal stages
  *     shards                 gather, fill        gathers, reductions, state of each class
- *     recomputation          table_times         one entry a choice, filled at its first use
+ *     recomputation          table_times         one entry for each choice, filled at its first use
  *
- * Equal stages (same layers, same ends) form one class. They have the same time, and the one with
- * most microbatches in flight determines memory. table_private.h describes which field is valid
- * when.
+ * Stages with the same layers and the same ends form one class. They take the same time, and the
+ * one with most microbatches in flight determines memory. table_private.h describes which field is
+ * valid when.
  */
 #include <stdio.h>
 #include <string.h>
@@ -60,7 +60,8 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
     table->fused = plait_arena_alloc(arena, 2 * stages, sizeof *table->fused);
     table->scratch = plait_arena_alloc(arena, 2 * stages, sizeof *table->scratch);
     table->single_run = plait_arena_alloc(arena, stages, sizeof *table->single_run);
-    // A rank has a first and a last chunk, and under DualPipe two stages.
+    // Lists have two entries per stage: a rank has a first and a last chunk, and under DualPipe two
+    // stages.
     return table->row.cache && table->spans && table->classes && table->time &&
                    table->chosen_time && table->run && table->rank_run && table->fused &&
                    table->scratch && table->single_run &&
@@ -79,7 +80,7 @@ void plait_table_remember(plait_table *table, plait_arena *arena)
 
 // ---- keys on which groups of fields depend -------------------------------------------------
 
-/* Are the keys of the pipeline equal that table_classify reads? */
+/* Are all keys equal that table_classify reads? */
 static bool same_split(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->vpp == b->vpp && a->dp == b->dp && a->schedule == b->schedule &&
@@ -87,14 +88,14 @@ static bool same_split(const plait_degrees *a, const plait_degrees *b)
            split_same(&a->split, &b->split);
 }
 
-/* Do ranks form the same groups? Assumes the same row of layers. */
+/* Do the ranks of both points form the same groups? Requires equal layer keys. */
 static bool same_groups(const plait_degrees *a, const plait_degrees *b)
 {
     return a->pp == b->pp && a->dp == b->dp && a->order == b->order;
 }
 
 /*
- * Copies the last priced point, with the text of its layout, which the caller may free or
+ * Stores the point as the last one, with a copy of its layout's text, which the caller may free or
  * overwrite.
  */
 static void cache_degrees(plait_table *table, const plait_degrees *d)
@@ -106,7 +107,7 @@ static void cache_degrees(plait_table *table, const plait_degrees *d)
     table->last.split.layout = table->layout;
 }
 
-/* Are the other keys equal on which gathers, reductions and state depend? */
+/* Are all other keys equal on which gathers, reductions and state depend? */
 static bool same_shards(const plait_degrees *a, const plait_degrees *b)
 {
     return a->zero == b->zero && a->shard_group == b->shard_group &&
@@ -161,8 +162,8 @@ const layer_time *table_times(plait_table *table, plait_choice choice)
 }
 
 /*
- * Returns the slot of the ends. Of these, only prediction modules depend on recomputation and
- * offload.
+ * Returns the slot of the ends. Prediction modules are the only ends that depend on recomputation
+ * and offload.
  */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
@@ -200,7 +201,7 @@ bool table_has_module(const stage_class *class)
     return false;
 }
 
-/* Fills base[] of all classes, or (!all) only of those that depend on the choice. */
+/* Fills base[] of all classes, or without `all` only of those that depend on the choice. */
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = table_end_times(table);
@@ -221,7 +222,7 @@ static void fill_ends(plait_table *table, const plait_degrees *d, bool all)
     table->ends_slot = ends_slot_of(table, d);
 }
 
-/* Fills state, reductions and buffers of classes, which depend on weights alone. */
+/* Fills the state, reductions and buffers of all classes of ranks. They depend on weights alone. */
 static void fill_classes(plait_table *table, const plait_degrees *d)
 {
     const stage_rows rows = table_rows(table, d);
@@ -237,8 +238,8 @@ static void forget_times(plait_table *table)
 }
 
 /*
- * Fills the routes of shards, and gathers (ZeRO-2 and -3) and pairs of each layer, on which times
- * depend.
+ * Fills the routes of shards, and for each layer its gathers (ZeRO-2 and -3) and the time that
+ * pairs of microbatches save. The times of layers depend on both.
  */
 static void fill_gather(plait_table *table, const plait_degrees *d)
 {
@@ -356,9 +357,9 @@ void table_fill(plait_table *table, const plait_degrees *d)
 }
 
 /*
- * The inner loop of a search, tens of nanoseconds per point. Sums, for each class, its ends and the
- * cached times of each kind of layer times their number, and evaluates the closed form of the
- * schedule.
+ * Prices a point. This is the inner loop of a search and takes tens of nanoseconds. For each class
+ * it adds its ends and, for each kind of layer, the number of layers times their cached time. The
+ * closed form of the schedule then gives the step.
  */
 plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 {
@@ -372,7 +373,8 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 }
 
 /*
- * Bytes of activations that a class offloads per microbatch; fully recomputed layers offload none.
+ * Bytes of activations that a rank of a class offloads per microbatch. Fully recomputed layers
+ * offload none.
  */
 static double class_away_bytes(const plait_table *table, const plait_degrees *d,
                                const stage_class *class)
@@ -408,7 +410,10 @@ double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
     return most;
 }
 
-/* Returns the cache entry of a choice. full:N has one entry for each N, after all other choices. */
+/*
+ * Returns the cached pipeline of a recompute and offload choice. full:N has one entry for each N,
+ * after the entries of all other choices.
+ */
 static cached_pipeline *cached_pipeline_of(plait_table *table, const plait_degrees *d)
 {
     const bool some = recomputes_some(d);

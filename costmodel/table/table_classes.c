@@ -10,8 +10,8 @@
 
 /*
  * Counts the layers of each kind among the first N layers of each chunk, for every N up to the
- * length of the longest chunk, which is returned. Needed for full:N, which recomputes the first N /
- * vpp layers of a chunk.
+ * length of the longest chunk, and returns this length. full:N needs these counts, since it
+ * recomputes the first N / vpp layers of each chunk.
  */
 static int count_leading(const plait_table *table, const plait_stage *stage,
                          unsigned short *leading)
@@ -59,7 +59,7 @@ static bool same_class(const plait_table *table, const stage_class *a, const sta
            a->last == b->last && same_ends(a, b) && memcmp(a->leading, b->leading, size) == 0;
 }
 
-/* Returns the class of these chunks, and appends its parts and counts to the lists. */
+/* Returns the class of these chunks, and writes its parts and counts after those of the list. */
 static stage_class class_of_chunks(const plait_table *table, const plait_degrees *d,
                                    const plait_chunk *chunk, int chunks, const class_list *list)
 {
@@ -75,10 +75,10 @@ static stage_class class_of_chunks(const plait_table *table, const plait_degrees
     return class;
 }
 
-/* Returns the index of an equal class. Adds the class if it is missing. */
+/* Returns the index of an equal class in the list, or adds the class. */
 static int place_class(const plait_table *table, class_list *list, const stage_class *class)
 {
-    int known = list->count - 1; // equal stages are nearly always neighbours
+    int known = list->count - 1; // equal stages are usually neighbours
 
     while (known >= 0 && !same_class(table, &list->of[known], class))
         known--;
@@ -101,7 +101,10 @@ static int place_chunk(plait_table *table, const plait_degrees *d, const plait_c
     return place_class(table, &table->chunks, &class);
 }
 
-/* Copies the chunks of one rank: those of its stage and, under DualPipe, of the mirrored stage. */
+/*
+ * Copies the chunks of one rank: those of its stage and, under DualPipe, those of the mirrored
+ * stage.
+ */
 static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int rank,
                           plait_chunk *out)
 {
@@ -115,7 +118,10 @@ static int chunks_of_rank(const plait_degrees *d, const plait_chunk *all, int ra
     return count;
 }
 
-/* If a rank's chunks are uneven, lists them with the microbatches in flight of each. */
+/*
+ * If a rank's chunks have different numbers of layers, lists them with their microbatches in
+ * flight.
+ */
 static void add_uneven_chunks(plait_table *table, const plait_degrees *d, const plait_chunk *chunk,
                               stage_class *class)
 {
@@ -131,8 +137,8 @@ static void add_uneven_chunks(plait_table *table, const plait_degrees *d, const 
 }
 
 /*
- * Returns the class of a rank. Equal ranks have first chunks of one class, and last chunks of one
- * class.
+ * Returns the class of a rank. Ranks of one class have first chunks of one class and last chunks of
+ * one class.
  */
 static stage_class class_of_rank(plait_table *table, const plait_degrees *d, const plait_chunk *all,
                                  int rank)
@@ -169,8 +175,8 @@ void table_assign_layers(const plait_table *table, const plait_degrees *d,
 }
 
 /*
- * Most pipelines have three or four classes, for any number of stages. The lists use arrays that
- * plait_table_new has allocated.
+ * Finds the classes of a point. Most pipelines have three or four classes, for any number of
+ * stages. The lists use arrays that plait_table_new has allocated.
  */
 void table_classify(plait_table *table, const plait_degrees *d)
 {

@@ -1,25 +1,33 @@
-/* table_private.h - the cache of a table, and the sums that prices and bounds share */
+/*
+ * table_private.h - the cache of a table, and the sums that prices and bounds share
+ *
+ * A point is one set of degrees. The ends of the model are its embedding, head and prediction
+ * modules.
+ */
 #pragma once
 
 #include "costmodel/stage/stage_cost.h"
 
 typedef struct class_cache class_cache;
 
-/* A chunk of a rank with uneven chunks, and its microbatches in flight. (C.260) */
+/*
+ * A chunk and its microbatches in flight, of a rank whose chunks have different numbers of layers.
+ * (C.260)
+ */
 typedef struct chunk_in_flight {
     int class;
     double in_flight;
 } chunk_in_flight;
 
-/* A class of equal ranks or of equal chunks, with their layers and ends. */
+/* A class of equal ranks or of equal chunks, with the layers and ends that each of them has. */
 typedef struct stage_class {
-    int stage; /* index of the earliest in the class */
+    int stage; /* index of the first stage in the class */
     int count;
     int first, last; /* classes of a rank's first and last chunk; -1: the rank has one chunk */
-    int uneven;      /* number of entries of `held` if the rank has uneven chunks; else 0 */
+    int uneven; /* number of entries in `held`; 0 if all chunks have the same number of layers */
     const chunk_in_flight *held;
-    int depth;         /* layers of the longest chunk */
-    int ends;          /* number of parts that are ends of the model, which come first */
+    int depth;         /* number of layers in the longest chunk */
+    int ends;          /* number of ends in `parts`, which come before the layers */
     stage_parts parts; /* layers and ends, without recompute choices */
     double in_flight;
     const unsigned short *leading; /* [depth + 1][kinds]: layers of each kind among the first N of
@@ -34,8 +42,8 @@ typedef struct stage_class {
  *     of[c].leading     -> leading[leads used]   cost[c].load   base[c] and the layers of the point
  *     of[c].held        -> held[holds used]      bound[c].load   bound_base[c] and the leanest layers
  *
- * Only classes of ranks have cost[c].state, .buffers_bytes and .sync, which depend on weights alone;
- * bound[c] never has any (bounds leave them out).
+ * cost[c].state, .buffers_bytes and .sync are valid in lists of ranks only, and depend on weights
+ * alone. bound[c] has only a load, since bounds leave out the other terms.
  */
 typedef struct class_list {
     int count;
@@ -43,14 +51,14 @@ typedef struct class_list {
     stage_load *base;
     stage_cost *cost;
     stage_cost *bound;
-    stage_load *bound_base; /* weights, and times of the ends without gathers */
+    stage_load *bound_base; /* weights, and times of the ends without ZeRO-3 gathers */
     unsigned short *leading;
     stage_part *part;
     chunk_in_flight *held;
     size_t leads, parts, holds; /* used entries of leading, part and held */
 } class_list;
 
-/* Slots of recompute choices: none, selective, sac, full, then one for each set of modules. */
+/* Slots of recompute choices: none, selective, sac, full, and one for each set of modules. */
 enum {
     NO_SLOT = -1,
     SLOT_NONE,
@@ -62,15 +70,15 @@ enum {
     TIMES = SLOTS * PLAIT_OFFLOAD_SETS /* slots times sets of offloaded activations */
 };
 
-/* The simulated time of a pipeline; valid while `rows` equals plait_table.rows. */
+/* A simulated pipeline. It is valid while `rows` equals plait_table.rows. */
 typedef struct cached_pipeline {
     long rows;
     double s;
 } cached_pipeline;
 
 /*
- * Loads of the point `of`, also valid for points that differ from it in their choice of
- * recomputation only.
+ * Loads of the point `of`. They are also valid for points that differ from it only in their split
+ * and their recompute and offload choice.
  */
 typedef struct cached_rank_loads {
     bool known;
@@ -84,9 +92,9 @@ typedef struct cached_rank_loads {
  * A cache of all terms in the price of one point.
  *
  * Consecutive points of a search share most of their keys. The table keeps the terms of the last
- * point, and recomputes a group of fields when one of the keys changes on which it depends. Each
- * group depends on those above it; when one is recomputed, the flags of all groups below are
- * cleared.
+ * point. It recomputes a group of fields when a key changes on which the group depends. Each group
+ * also depends on the groups above it in this list, so recomputing a group clears the flags of all
+ * groups below:
  *
  *     group of fields                           keys                              valid if
  *     ----------------------------------------  --------------------------------  ---------------------
@@ -98,27 +106,28 @@ typedef struct cached_rank_loads {
  *     time[slot], end_time                      recompute, offload_acts: `slot`   time_valid[slot],
  *                                                                                 end_time_valid
  *
- * `last` has all keys of the first four groups; `ends_slot` is the slot that the ends in base[] have.
+ * `last` has all keys of the first four groups. `ends_slot` is the slot for which base[] has the
+ * times of the ends.
  *
- * Bounds use other terms, without gathers: those of the recompute choice that keeps least
- * (min_memory_*), or of one choice (chosen_time). They depend on row alone:
+ * Bounds use other terms, without gathers: those of the recompute choice that keeps the fewest
+ * bytes (min_memory_*), or of one choice (chosen_time). They depend on row alone:
  *
  *     min_memory_times[overlap]                 bit `overlap` of min_memory_valid
  *     min_memory_time, chosen_time[slot]        of overlap `pairs`; chosen_time_valid[slot]
  *     bound_base[] of both lists                bound_base_valid
  *     min_memory_whole                          if min_memory_valid has PLAIT_EP_OVERLAP_NONE
  *
- * C.97 bounds a pipeline before its layers are priced: `light` has the parameters of key `weighed`
- * (tp 0: of none), and computed_s belongs to key `computed`.
+ * C.97 bounds a pipeline before its layers are priced. For this, `light` has the parameters of the
+ * layers under key `weighed` (tp 0: none yet), and computed_s belongs to key `computed`.
  */
 struct plait_table {
     plait_problem problem;
-    int kinds;    /* kinds of layers */
-    int replicas; /* largest number of ranks with the same stage, over schedules (DualPipe: 2) */
+    int kinds;    /* number of kinds of layers */
+    int replicas; /* largest number of ranks that have the same stage (DualPipe: 2) */
     plait_degrees last;
-    char layout[PLAIT_VALUE_SIZE]; /* text of last.split, if it is a layout */
+    char layout[PLAIT_VALUE_SIZE]; /* text of last.split if it is a layout */
     bool row_valid, stages_valid, sends_valid, shards_valid;
-    long rows; /* counter; incremented when an input of simulated pipelines changes */
+    long rows; /* counter, incremented when an input of simulated pipelines changes */
 
     plait_pipelines *spans; /* cache of simulated schedules */
     class_cache *classes;   /* cache of ranks.of, chunks.of and run */
@@ -134,19 +143,19 @@ struct plait_table {
     fused_boundary boundary;
     double fixed_bytes; /* driver context and communicators (C.84) */
 
-    int timed_rows;   /* number of rows whose time depends on the choice: all kinds, then ROW_MTP */
+    int timed_rows;   /* rows that depend on the choice: all kinds of layers, then ROW_MTP */
     layer_time *time; /* [TIMES][timed_rows] */
     bool time_valid[TIMES];
-    layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* times of ends other than ROW_MTP */
+    layer_time end_time[ROW_PRICES - ROW_EMBEDDING]; /* times of all ends but ROW_MTP */
     bool end_time_valid;
     int ends_slot;
 
-    class_list ranks;  /* classes of ranks, at most as many as layers */
-    class_list chunks; /* classes of chunks, of ranks with several */
+    class_list ranks;  /* classes of ranks */
+    class_list chunks; /* classes of chunks, for ranks with several chunks */
     int runs;
-    stage_run *run;           /* [runs], the class of each rank in order */
+    stage_run *run;           /* [runs], runs of neighbouring ranks of one class, in order */
     plait_rank_run *rank_run; /* [runs], scratch of step_sum_of */
-    stage_run *single_run;    /* scratch: runs of single stages */
+    stage_run *single_run;    /* scratch: one run per stage */
     stage_cost *fused;        /* scratch: costs with fused boundaries */
     stage_cost *scratch;      /* scratch: costs of a bound */
 
@@ -157,35 +166,38 @@ struct plait_table {
     const layer_time *min_memory_time; /* [ROW_PRICES], a row of min_memory_times */
     layer_time *chosen_time;           /* [TIMES][timed_rows] */
     bool chosen_time_valid[TIMES];
-    stage_class whole; /* all layers and both ends on one rank */
+    stage_class whole; /* all layers and all ends on one rank */
     stage_part whole_part[ROW_PRICES];
     stage_load min_memory_whole; /* sum of `whole` */
 
     layer_row light;
     layer_key weighed;
-    stage_load light_load; /* parameters of the whole model */
+    stage_load light_load; /* parameters of the whole model on one rank */
     layer_key computed;
     double computed_s[ROW_PRICES]; /* seconds of one layer, by row */
 };
 
 // class_cache.c
-/** Returns a cache, which stores nothing before class_cache_grow; NULL when out of memory. */
+/**
+ * Creates a cache, which stores nothing before class_cache_grow is called. Returns NULL when out of
+ * memory.
+ */
 class_cache *class_cache_new(plait_arena *arena);
 
 /** Lets the cache store classes in `arena`, which must not be rewound. */
 void class_cache_grow(class_cache *cache, plait_arena *arena);
 
-/** Fills the table's classes and runs from the cache; false: not cached. */
+/** Fills the table's classes and runs from the cache. Returns false if they are not cached. */
 bool class_cache_get(const class_cache *cache, const plait_degrees *degrees, plait_table *table);
 
 /**
- * Stores the table's classes and runs if the cache has space. Layouts are not stored, since none
- * repeats.
+ * Stores the table's classes and runs if the cache has space. Layouts are not stored, since a
+ * search visits each layout only once.
  */
 void class_cache_put(class_cache *cache, const plait_degrees *degrees, const plait_table *table);
 
 // table_classes.c
-/** Fills the chunks of a point; empty chunks for a layout without text. */
+/** Fills the chunks of a point. If its split is a layout without text, all chunks are empty. */
 void table_assign_layers(const plait_table *table, const plait_degrees *d,
                          plait_chunk chunk[PLAIT_MAX_LAYERS]);
 
@@ -193,28 +205,28 @@ void table_assign_layers(const plait_table *table, const plait_degrees *d,
 void table_classify(plait_table *table, const plait_degrees *d);
 
 // bound.c
-/** Fills `whole` and `replicas`, once a table. */
+/** Fills table->whole and table->replicas, once per table. */
 void table_make_whole(plait_table *table);
 
 // table.c
-/** Updates the row of layers if the point's keys differ from the last ones. */
+/** Recomputes `row` if one of its keys differs from the last point's. */
 void table_select_layers(plait_table *table, const plait_degrees *d);
 
-/** Updates the row of layers and the classes of stages. */
+/** Recomputes `row` and the classes of ranks and chunks if their keys changed. */
 void table_select_stages(plait_table *table, const plait_degrees *d);
 
 /**
- * Updates the sends between stages, after table_select_stages. Bounds of memory do not need them.
+ * Recomputes send_s and boundary. Requires table_select_stages. Bounds on memory do not need them.
  */
 void table_select_sends(plait_table *table, const plait_degrees *d);
 
-/** Updates all groups of fields, without the loads of layers. */
+/** Recomputes all groups of fields whose keys changed, without the loads of layers. */
 void table_select(plait_table *table, const plait_degrees *d);
 
-/** Returns the times of each kind of layer, then of ROW_MTP, for one choice. */
+/** Returns the times of each kind of layer, followed by those of ROW_MTP, for one choice. */
 const layer_time *table_times(plait_table *table, plait_choice choice);
 
-/** Updates all groups of fields, and completes ranks.cost[]. */
+/** Recomputes all groups of fields whose keys changed, and the loads in ranks.cost[]. */
 void table_fill(plait_table *table, const plait_degrees *d);
 
 /** Returns a view of the cached rows for these degrees. */
@@ -223,41 +235,50 @@ static inline stage_rows table_rows(const plait_table *table, const plait_degree
     return (stage_rows){&table->problem, d, &table->row, &table->gather, &table->routes};
 }
 
-/** Peak memory of class c of ranks with this load, from cached entries (C.81 to C.84). */
+/**
+ * Returns the memory peak of class c of ranks with this load, from cached entries (C.81 to C.84).
+ */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
 /**
- * Updates min_memory_time: lower bounds of time and bytes over all recompute and offload choices.
+ * Selects min_memory_time for this overlap: lower bounds of time and bytes over all recompute and
+ * offload choices.
  */
 void table_select_min_memory(plait_table *table, unsigned char ep_overlap);
 
-/** Returns the point with the keys that shard its state most. */
+/** Returns the point `d` with the keys that shard its state most. */
 plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *d);
 
 /**
- * Lower bound on the bytes per parameter, over the formats of the plan's precision. 8-bit
- * parameters in two copies take more than 16-bit ones under ZeRO-3, and less below it.
+ * Returns a lower bound on the bytes per parameter, over the formats of the plan's precision.
+ * Compared with 16-bit parameters, 8-bit parameters in two copies take more memory under ZeRO-3,
+ * but less under lower ZeRO stages.
  */
 plait_state_bytes min_memory_state_of(const plait_table *table, const plait_degrees *bound);
 
-/** Bytes of state under the highest ZeRO stage over all replicas, without gathered parameters. */
+/**
+ * Bytes of weights, gradients and optimizer state under the highest ZeRO stage over all replicas,
+ * without gathered parameters.
+ */
 double min_memory_state_bytes(const plait_problem *problem, const layer_row *row,
                               const plait_degrees *bound, const plait_state_bytes *bytes,
                               const stage_load *load);
 
-/** Returns the slot of a choice in `time`. full:N uses the slots of full and of none. */
+/**
+ * Returns the slot of a choice in table->time. full:N uses two slots, those of full and of none.
+ */
 int table_slot_of(plait_choice choice);
 
 /**
- * Fills parameters of a stage class, and times of its embedding and head.
+ * Fills `base` with the parameters of a stage class and the times of its ends.
  *
- * @param end  times, indexed by ROW_x - ROW_EMBEDDING
- * @param mtp  time of a prediction module, the only one of these that depends on the choice
+ * @param end  times of the other ends, indexed by ROW_x - ROW_EMBEDDING
+ * @param mtp  time of a prediction module, the only end whose time depends on the choice
  */
 void table_fill_base(const plait_table *table, const layer_time *end, const layer_time *mtp,
                      const stage_class *class, stage_load *base);
 
-/** Does a class have a prediction module? */
+/** Does the class have a prediction module? */
 bool table_has_module(const stage_class *class);
 
 /**
@@ -267,7 +288,7 @@ const layer_time *table_end_times(plait_table *table);
 
 // ---- sums, inline: a price takes tens of nanoseconds ----------------------------------------
 
-/* Returns a load with the parameters of a class. */
+/* Returns a load that has the parameters of a class, and no times yet. */
 static inline stage_load begin_load(const layer_row *row, const stage_class *class)
 {
     stage_load load = {
@@ -285,7 +306,7 @@ static inline stage_load begin_load(const layer_row *row, const stage_class *cla
     return load;
 }
 
-/* Resets the fields to which layers add to the sum of the ends. */
+/* Resets the times and bytes of a load to those of its ends, before layers are added. */
 static inline void reset_to_ends(const stage_load *base, stage_load *load)
 {
     load->forward_s = base->forward_s;
@@ -306,7 +327,8 @@ static inline void add_layers(const stage_class *class, const layer_time *time, 
 }
 
 /*
- * Adds the layers of a class: `first` for the first N layers of each chunk, `rest` for the others.
+ * Adds the layers of a class, with the times `first` for the first first_layers layers of each
+ * chunk, and `rest` for the others.
  */
 static inline void add_split_layers(const plait_table *table, const stage_class *class,
                                     const layer_time *first, int first_layers,
@@ -326,12 +348,12 @@ static inline void add_split_layers(const plait_table *table, const stage_class 
 }
 
 /*
- * Times of a point's layers: `first` for the first full_recompute_layers of each chunk, else
- * `rest`.
+ * Times of a point's layers. `first` applies to the first full_recompute_layers layers of each
+ * chunk, and `rest` to the others.
  */
 typedef struct layer_choice {
     const layer_time *first, *rest;
-    int full_recompute_layers; /* number of layers; -1: all */
+    int full_recompute_layers; /* number of layers per chunk; -1: `first` applies to all */
 } layer_choice;
 
 /* Is the choice full:N, which recomputes only the first layers of each chunk? */
@@ -350,7 +372,7 @@ static inline void add_chosen_layers(const plait_table *table, const stage_class
         add_layers(class, choice->first, load);
 }
 
-/* Adds the times of a rank's first and last chunk, and the activations of all chunks in flight. */
+/* Fills the times of a rank's first and last chunk, and the activations of all chunks in flight. */
 static inline void add_chunk_times(const stage_class *class, const stage_cost *chunks,
                                    stage_load *load)
 {
@@ -367,7 +389,7 @@ static inline void add_chunk_times(const stage_class *class, const stage_cost *c
     }
 }
 
-/* Returns the inputs of the step for these costs, one for each class of ranks. */
+/* Returns the inputs of step_sum_of for these costs, one for each class of ranks. */
 static inline step_parts parts_of_classes(const plait_table *table, const plait_degrees *d,
                                           const stage_cost *cost)
 {
@@ -384,7 +406,7 @@ static inline step_parts parts_of_classes(const plait_table *table, const plait_
     };
 }
 
-/* Returns the step of these costs, with fused boundaries if that is shorter. */
+/* Sums the step of these costs, with fused boundaries if that is shorter. */
 static inline step_sum table_sum(const plait_table *table, const plait_degrees *d,
                                  const stage_cost *cost)
 {
