@@ -1,8 +1,8 @@
 /*
- * cost.c - the price of one full plan, every term kept
+ * cost.c - the price of one full plan, with every term
  *
- * A plan has the same rows, parts and sums as a table (table.c), stage by stage instead of class by
- * class, and keeps each layer's time by term. A property test compares the two.
+ * A plan uses the same rows, parts and sums as a table (table.c), but for each stage instead of
+ * each class of stages, and keeps each layer's time by term. A property test compares the two.
  */
 #include "plait/cost.h"
 
@@ -23,21 +23,21 @@ typedef struct plan_rows {
     plait_stage_pricer *pricer;
     plait_stage *held;     /* [stages], chunks of each rank */
     stage_parts *parts;    /* [stages] */
-    stage_cost *cost;      /* [stages], with fused boundaries if `fuses` */
-    stage_cost *fused;     /* [stages], scratch: the costs with fused boundaries */
-    stage_run *run;        /* [stages], each stage its own */
+    stage_cost *cost;      /* [stages], with fused boundaries if they are faster */
+    stage_cost *fused;     /* [stages], scratch for costs with fused boundaries */
+    stage_run *run;        /* [stages], one run for each stage */
     plait_rank_run *ranks; /* scratch of step_sum_of */
     fused_boundary boundary;
     bool fuses;
-    bool sharded;             /* true if layers are sharded differently */
+    bool sharded;             /* whether layers are sharded differently */
     plan_shardings shardings; /* valid if `sharded` */
 } plan_rows;
 
 // ---- stages --------------------------------------------------------------------------------
 
 /*
- * Fills the times of a rank's first and last chunk, and the activations in flight. For uneven
- * chunks these activations are the sum over chunks. (C.260)
+ * Fills the times of a rank's first and last chunk, and the activations in flight. If chunks have
+ * different numbers of layers, these activations are summed chunk by chunk. (C.260)
  */
 static void add_chunks(const plan_rows *rows, const stage_rows *own, int s, stage_load *load)
 {
@@ -110,7 +110,7 @@ static plait_status sum_step(plan_rows *rows, plait_pipelines *cache, plait_aren
     return PLAIT_OK;
 }
 
-/* Records which fusion rules `auto` chose in the slowest stage. */
+/* Fills which fusion rules `auto` chose in the slowest stage. */
 static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;
@@ -130,7 +130,10 @@ static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *c
 
 // ---- terms ---------------------------------------------------------------------------------
 
-/* C.98: the step times one factor of its band. Without evidence (factor 0) NaN, written as null. */
+/*
+ * Returns the step times one factor of its band (C.98). Without measurements the factor is 0 and
+ * the result NaN, which is printed as null.
+ */
 static double band_edge(double step_s, double factor)
 {
     return factor > 0.0 ? factor * step_s : (double)NAN;
@@ -138,8 +141,8 @@ static double band_edge(double step_s, double factor)
 
 /*
  * Splits the step into terms (C.80): m microbatches of the slowest stage, the bubble of the
- * schedule, and the exposed work after the last microbatch. The terms sum to the step, to the last
- * digit.
+ * schedule, and the exposed work after the last microbatch. step_s is computed as the sum of these
+ * terms.
  */
 void cost_set_step(const plait_problem *problem, const double terms[LAYER_TERMS], double m,
                    const plait_step_time *beside, plait_cost *cost)
@@ -213,7 +216,7 @@ static void fill_memory(const plan_rows *rows, plait_stage_cost *stages, plait_c
     for (int s = 0; s < rows->plan->stages; s++) {
         const stage_cost *stage = &rows->cost[s];
         const plait_memory memory = stage_memory(rows->problem, d, stage);
-        if (!rows->sharded) // layers with their own sharding offload nothing (rule P46)
+        if (!rows->sharded) // plans with per-layer sharding offload nothing (rule P46)
             host_bytes =
                 larger(host_bytes,
                        stage_host_bytes(rows->problem, &rows->plan->stage[s].degrees, &stage->load,
@@ -280,7 +283,6 @@ static void fill_rates(const plan_rows *rows, plait_cost *cost)
                gpu->peak_flops_per_s[job->precision], cost);
 }
 
-/* Low if the kernels have default constants, high if links and software are measured as well. */
 plait_confidence confidence_of(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);
@@ -297,7 +299,7 @@ plait_confidence confidence_of(const plait_problem *problem, const plait_degrees
 
 // ---- the price -----------------------------------------------------------------------------
 
-/* Lists the parts of every rank. */
+/* Lists the layers and ends of every rank as parts. */
 static bool list_parts(plan_rows *rows, plait_arena *arena)
 {
     const double share =
@@ -367,7 +369,7 @@ static plait_status uniform_cost(const plait_problem *problem, const plait_plan 
     fill_rates(rows, cost);
     plait_cost_money(problem, cost);
     fill_fused(rows, &sum, cost);
-    if (rows->sharded) // no list of collectives for per-layer sharding
+    if (rows->sharded) // per-layer sharding has no list of collectives
         return PLAIT_OK;
     return volumes_of(problem, &plan->degrees, &rows->pricer->row, &rows->parts[sum.slowest],
                       &rows->cost[sum.slowest].load, &sum, rows->fuses ? &rows->boundary : NULL,

@@ -1,10 +1,10 @@
 /*
- * heterogeneous.c - the price of a plan whose stages differ, every term kept
+ * heterogeneous.c - the price of a plan whose stages differ, with every term
  *
- *     step = pipeline (C.73) + sends (C.224, C.225) + gradients, parameters, optimizer: the longest (C.226)
+ *     step = pipeline (C.73) + sends (C.224, C.225) + the longest gradients, parameters, optimizer (C.226)
  *
- * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the slowest stage; memory,
- * energy and dollars are those of the stage's own nodes.
+ * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the slowest stage.
+ * Memory, energy and dollars are computed for each stage on its own nodes.
  */
 #include <math.h>
 
@@ -61,7 +61,8 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
 }
 
 /*
- * Each stage gets its own list of parts, since a shared pricer stores the parts of one stage only.
+ * Sums the cost of each stage. Each stage gets its own list of parts, since a shared pricer stores
+ * the parts of only one stage.
  */
 static bool cost_stages(mixed_rows *rows, plait_arena *arena)
 {
@@ -124,7 +125,10 @@ static void fill_time(const mixed_rows *rows, plait_cost *cost)
         cost->sync_step_s[how] = cost->step_s; // only one grad_sync is legal (rule P34)
 }
 
-/* The fullest stage is the one most likely to run out of memory on its own nodes. */
+/*
+ * Fills memory. The fullest stage is the one with the highest ratio of peak to capacity on its own
+ * nodes.
+ */
 static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_cost *cost)
 {
     const plait_problem *problem = rows->problem;
@@ -151,7 +155,10 @@ static void fill_memory(const mixed_rows *rows, plait_stage_cost *stages, plait_
     cost_judge(&rows->pricer[cost->fullest_stage]->problem, cost);
 }
 
-/* Weights the rates of stages by their GPUs. Idle node groups are not priced. (C.228) */
+/*
+ * Fills rates, energy and cost. Stages are weighted by their GPUs, and idle node groups are not
+ * priced. (C.228)
+ */
 static void fill_rates(const mixed_rows *rows, plait_cost *cost)
 {
     const plait_job *job = &rows->problem->job;

@@ -1,4 +1,4 @@
-/* limits.c - communication limits of one point: tokens, widths and layers */
+/* limits.c - communication limits of one point: the least tokens, widths and layers that hide it */
 #include "plait/lowlevel/limits.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ typedef struct limits_of {
     double flops_per_s;
     double layer_flops;   /* FLOPs of the mean layer's forward, per token */
     double tensor_width;  /* width F of the mean layer (C.127) */
-    const plait_moe *moe; /* experts of the first layer that has any; NULL: none */
+    const plait_moe *moe; /* experts of the model's first MoE layer; NULL: none */
     plait_comm_limit *limit;
     int count;
 } limits_of;
@@ -30,9 +30,9 @@ static void add(limits_of *of, plait_comm_limit limit)
 /* ---- the model ---- */
 
 /*
- * The width F of C.127, which assumes one gather and one scatter of 2 h bytes per token for 4 h F
- * FLOPs. A layer does one gather and one scatter for its mixer, and one more pair if tp shards its
- * feed-forward part.
+ * Returns the width F of C.127. That formula assumes one gather and one scatter of 2 h bytes per
+ * token for 4 h F FLOPs. A layer does one gather and one scatter for its mixer (attention), and one
+ * more pair if tp shards its feed-forward part.
  */
 static double layer_width(const plait_problem *problem, const plait_degrees *d,
                           const plait_layer *layer)
@@ -64,7 +64,7 @@ static void count_model(limits_of *of)
     }
 }
 
-/* C.125 with the bandwidth of a group's links. */
+/* Returns the limit of C.125 with the bandwidth of a group's links. */
 static double tokens_of(const limits_of *of, plait_group_shape group)
 {
     const plait_route route = plait_route_of(of->problem->cluster, group);
@@ -75,9 +75,9 @@ static double tokens_of(const limits_of *of, plait_group_shape group)
 /* ---- data parallelism ---- */
 
 /*
- * C.126 assumes 2 bytes per parameter for the gather of weights during forward, and 2 + 2 for the
- * scatter of gradients and the gather during backward. This factor scales it to other formats and
- * ZeRO stages.
+ * Returns the factor that scales C.126 to other formats and ZeRO stages. The formula assumes 2
+ * bytes per parameter for the gather during forward, and 2 + 2 bytes for the scatter of gradients
+ * and the gather during backward.
  */
 static double format_share(const limits_of *of)
 {
@@ -95,8 +95,8 @@ static double format_share(const limits_of *of)
 }
 
 /*
- * Tokens per GPU that hide an exchange: those of a step, or of a microbatch if it exchanges
- * (ZeRO-2, -3).
+ * Tokens per GPU that hide an exchange of gradients: those of a microbatch if each microbatch
+ * exchanges (ZeRO-2 and -3), else those of a step.
  */
 static double data_tokens(const limits_of *of)
 {
@@ -126,7 +126,10 @@ static void add_data(limits_of *of)
             });
 }
 
-/* Experts are sharded over more ranks than the other layers, and each receives fewer tokens. */
+/*
+ * Adds the limit for experts. They are sharded over more ranks than the other layers, and each
+ * receives fewer tokens.
+ */
 static void add_expert_data(limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
@@ -181,8 +184,8 @@ static void add_tensor(limits_of *of)
 }
 
 /*
- * Copies of a token that leave a domain. With moe_dedup the software sends one copy per node
- * (C.57).
+ * Copies of a token that leave a domain. With moe_dedup the software sends only one copy to each
+ * node (C.57).
  */
 static double copies_beyond(const limits_of *of, double nodes)
 {
@@ -195,7 +198,10 @@ static double copies_beyond(const limits_of *of, double nodes)
     return sent * (nodes - 1.0) / nodes;
 }
 
-/* The slowest level decides: links inside the domain, or links between domains. */
+/*
+ * Adds the limit for expert parallelism. The slower of two levels decides: links inside the domain,
+ * or links between domains.
+ */
 static void add_expert(limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
@@ -227,7 +233,7 @@ static void add_expert(limits_of *of)
 
 /* ---- between stages and along the sequence ---- */
 
-/* Bandwidth between neighbours of a group: that of the first level which contains both. */
+/* Bandwidth between neighbours of a group, at the lowest level that contains both. */
 static double neighbour_bytes_per_s(const plait_cluster *cluster, plait_group_shape group)
 {
     int l = 0;
@@ -258,8 +264,8 @@ static void add_pipeline(limits_of *of)
 }
 
 /*
- * Only a ring of keys and values (cp_comm p2p) overlaps attention; other exchanges have no limit
- * here.
+ * Adds the limit for context parallelism. Only a ring of keys and values (cp_comm p2p) overlaps
+ * attention, so other exchanges have no such limit.
  */
 static void add_ring(limits_of *of)
 {

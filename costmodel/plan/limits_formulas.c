@@ -1,4 +1,8 @@
-/* limits_formulas.c - points at which communication takes longer than compute */
+/*
+ * limits_formulas.c - limits at which communication takes as long as the compute that hides it
+ *
+ * C is the FLOP/s of a GPU and W the bytes/s of a link.
+ */
 #include <math.h>
 
 #include "base/numbers.h"
@@ -6,15 +10,18 @@
 #include "costmodel/network/topology.h"
 
 /*
- * C.125: reducing and gathering P parameters in 16 bits takes 4 P / W seconds, the backward of T
- * tokens 4 P T / C seconds. The two are equal at T = C / W.
+ * C.125: reducing and gathering P parameters in 16 bits takes 4 P / W seconds, and the backward of
+ * T tokens takes 4 P T / C seconds. The two are equal at T = C / W.
  */
 double plait_limit_tokens(double flops_per_s, double bytes_per_s)
 {
     return flops_per_s / bytes_per_s;
 }
 
-/* C.126: each of n ranks sends (n - 1) / n of its bytes; an expert computes k / E of the tokens. */
+/*
+ * C.126: each of n ranks sends (n - 1) / n of its bytes. An expert computes k / E of the tokens,
+ * with k chosen of E experts.
+ */
 double plait_limit_data_tokens(double tokens, int ranks, double experts, double topk)
 {
     const double few = ranks > 0 ? (ranks - 1.0) / ranks : 1.0;
@@ -23,8 +30,8 @@ double plait_limit_data_tokens(double tokens, int ranks, double experts, double 
 }
 
 /*
- * C.127: a token sends D values while its products take D F / t, so t is at most F / tokens
- * (C.125).
+ * C.127: on t ranks, a token sends D values while its matrix products take D F / t, so t is at most
+ * F / tokens (C.125).
  */
 double plait_limit_tensor_ranks(double width, double tokens)
 {
@@ -32,8 +39,8 @@ double plait_limit_tensor_ranks(double width, double tokens)
 }
 
 /*
- * C.128: weights over X = N / Y ranks, activations over Y. The sum of both times is least if they
- * are equal.
+ * C.128: on N ranks, weights are exchanged over X = N / Y ranks and activations over Y. The sum of
+ * both times is smallest if they are equal.
  */
 double plait_limit_mixed_tokens(double data_tokens, double tensor_tokens, double width)
 {
@@ -47,8 +54,8 @@ double plait_limit_mixed_shards(double batch_tokens, double width, double links,
 }
 
 /*
- * C.130: a copy of a token takes 2 h bytes to its expert and 2 h bytes back. An expert of
- * `matrices` products of h F does 2 matrices h F FLOPs for each of k copies.
+ * C.130: a copy of a token takes 2 h bytes to its expert and 2 h bytes back (hidden width h). An
+ * expert of width F with `matrices` matrices computes 2 matrices h F FLOPs for each of k copies.
  */
 double plait_limit_expert_width(double tokens, double copies, double topk, double matrices)
 {
@@ -63,8 +70,8 @@ double plait_limit_chunk_layers(double tokens, double send_bytes_per_token,
 }
 
 /*
- * C.132: attention of a rank's T queries to T keys takes 4 T^2 a D FLOPs. Meanwhile the rank sends
- * T keys and values to the next rank, 4 T kv D bytes.
+ * C.132: attention of a rank's T queries to T keys takes 4 T^2 a D FLOPs (a heads of width D).
+ * Meanwhile the rank sends T keys and values of kv heads to the next rank, 4 T kv D bytes.
  */
 double plait_limit_ring_tokens(double tokens, int heads, int kv_heads)
 {
@@ -94,7 +101,8 @@ double plait_sync_share(int stages, double gain)
 /* ---- rates of links ---- */
 
 /*
- * Share of a GPU's rate that a group can use. On a grid: the share of the axes along which it lies.
+ * Share of a GPU's bandwidth at level l that a group can use. On a grid of links, a group can use
+ * the axes along which it lies.
  */
 static double level_share(const plait_route *route, int l, int units)
 {
@@ -114,8 +122,8 @@ static double level_share(const plait_route *route, int l, int units)
 }
 
 /*
- * C.133: at each level, units exchange the parts that they do not have, and all GPUs of a unit send
- * at the same time (C.45).
+ * C.133: at each level, units (groups of GPUs joined by the level below) exchange the parts that
+ * they do not have, and all GPUs of a unit send at the same time (C.45).
  */
 double plait_route_wire_bytes_per_s(const plait_route *route)
 {

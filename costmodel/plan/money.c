@@ -6,9 +6,9 @@
 #include "costmodel/api.h"
 
 /*
- * Shares of the board's power range: 0.98 when compute-bound and 0.7 when memory-bound as
- * measured on H200, B200 and GB200 (aiconfigurator power columns); 0.5 while waiting, an
- * assumption.
+ * Power that a GPU draws above idle, as a share of the range from idle to maximum power. 0.98 when
+ * compute-bound and 0.7 when memory-bound were measured on H200, B200 and GB200 (aiconfigurator
+ * power columns). 0.5 while waiting is an assumption.
  */
 static const double busy_share = 0.98;
 static const double moving_share = 0.7;

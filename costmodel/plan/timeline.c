@@ -1,9 +1,10 @@
 /*
- * timeline.c - one step of a plan, simulated (C.86, C.180 to C.183): its schedule with its chunks' times
+ * timeline.c - simulates one step of a plan: its schedule with the times of its chunks (C.86, C.180
+ * to C.183)
  *
- * Sends take the time of C.64. The part of a send that the price exposes in the steady state is
- * added to its action. The reduction of a rank's gradients takes the time of C.65 for all its
- * chunks together, and is distributed over them.
+ * Sends take the time of C.64. The part of a send that a price exposes in the steady state is added
+ * to its action. All reductions of a rank together take the time of C.65, which is distributed over
+ * its chunks.
  */
 #include "costmodel/stage/stage_cost.h"
 #include "plan/problem_check.h"
@@ -55,7 +56,7 @@ static plan_prices *new_prices(const plait_problem *problem, const plait_plan *p
     return p;
 }
 
-/* Computes the reduction, optimizer step and gathers of all parameters of a rank, once per step. */
+/* Computes the times per step of a rank's reduction, optimizer step and parameter gathers. */
 static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sync *sync,
                              plait_error *err)
 {
@@ -76,7 +77,7 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
 }
 
 /*
- * Computes, for each chunk of a rank, the reduction of its gradients and the exchange of its
+ * Computes, for each chunk of a rank, the reduction of its gradients alone, and the exchange of its
  * experts' tokens.
  */
 static void sum_chunks(plan_prices *p, int r)
@@ -103,8 +104,8 @@ static void sum_chunks(plan_prices *p, int r)
 }
 
 /*
- * Distributes a rank's reduction over its chunks in proportion, since buckets span the chunks of a
- * rank.
+ * Distributes the time of a rank's reduction over its chunks. The reduction of a rank takes another
+ * time than the sum over its chunks, since buckets span chunks.
  */
 static plait_status share_gradients(plan_prices *p, plait_arena *arena, plait_error *err)
 {
@@ -155,7 +156,7 @@ static plait_status price_chunks(plan_prices *p, const plait_cost *cost, plait_a
 
 // ---- the step ------------------------------------------------------------------------------
 
-/* Simulates the pipeline without gradients, then with its reductions, optimizer and gathers. */
+/* Simulates the pipeline alone, then the step with reductions, optimizer steps and gathers. */
 static plait_status run(plan_prices *p, plait_arena *arena, plait_timeline *out, plait_error *err)
 {
     const plait_overlaps *overlap = &p->problem->runtime->overlap;

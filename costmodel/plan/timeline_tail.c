@@ -1,11 +1,11 @@
 /*
- * timeline_tail.c - events beside and after a pipeline: reductions, optimizer, parameter gathers
+ * timeline_tail.c - events during and after a pipeline: reductions, optimizer, parameter gathers
  *
- *     bulk       the last B or W of a chunk includes its reduction, and is longer by it (C.67)
+ *     bulk       the last backward action (B or W) of a chunk includes its reduction (C.67)
  *     bucketed   the reduction overlaps that action and the rank's next actions        (C.180)
  *     shifted    the reduction begins after the rank's own last action                 (C.181)
  *     optimizer  begins after the gradients of all ranks, since it needs their norm; with
- *                post_validation after those of its own rank. Parameters follow.       (C.182)
+ *                post_validation after those of its own rank; then parameters are gathered (C.182)
  *
  * The chunks of a rank use its links one after the other.
  */
@@ -35,8 +35,8 @@ static void append(tail_walk *walk, plait_tail_kind kind, int rank, int stage, d
 }
 
 /*
- * Appends the reduction of the gradients that an action completes. The links are free from lane_s
- * on; returns the time at which they are free again.
+ * Appends the reduction of the gradients that an action completes. The rank's links are free from
+ * time lane_s on. Returns the time at which they are free again.
  */
 static double reduce(tail_walk *walk, const plait_sim_event *event, double lane_s)
 {
@@ -48,7 +48,7 @@ static double reduce(tail_walk *walk, const plait_sim_event *event, double lane_
     if (take_s <= 0.0)
         return lane_s;
     if (parts->how == PLAIT_SYNC_BULK) {
-        // Inside its action: before the send, if sends block the rank.
+        // A bulk reduction ends with its action, but before the send if sends block the rank.
         const bool sends =
             parts->sim->sends_block && event->action.kind == PLAIT_ACTION_BACKWARD && stage > 0;
         end_s = event->end_s - (sends ? parts->sim->stage[stage - 1].send_s : 0.0);
@@ -81,8 +81,8 @@ static void reduce_rank(tail_walk *walk, int r)
 }
 
 /*
- * Appends the optimizer step and the gather of a rank. They wait for all ranks, unless there is no
- * barrier.
+ * Appends the optimizer step and the parameter gather of a rank. They wait for the gradients of all
+ * ranks (norm_s), unless there is no barrier.
  */
 static void update_rank(tail_walk *walk, int r, double norm_s)
 {
@@ -108,7 +108,7 @@ plait_status timeline_follow(const tail_parts *parts, plait_arena *arena, plait_
     tail_walk walk = {
         .parts = parts,
         .out = out,
-        // At most two copies of each stage, and an optimizer step and a gather for each rank.
+        // Each stage has at most two reductions, and each rank one optimizer step and one gather.
         .event = plait_arena_alloc(arena, 2 * stages + 2 * ranks, sizeof *walk.event),
         .last = plait_arena_alloc(arena, stages, sizeof *walk.last),
         .done_s = plait_arena_alloc(arena, ranks, sizeof *walk.done_s),

@@ -1,7 +1,10 @@
-/* utilisation.c - MFU and HFU: FLOPs over the peak of a GPU (C.4, C.5) */
+/* utilisation.c - MFU and HFU: FLOP/s relative to the peak of a GPU (C.4, C.5) */
 #include "costmodel/plan/cost_parts.h"
 
-/* Forward FLOPs per token that a part recomputes; a part recomputed by halves counts half. (C.5) */
+/*
+ * Forward FLOPs per token that recomputation repeats in a part of a stage. Operators of which half
+ * is recomputed count half. (C.5)
+ */
 static double rerun_flops(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
@@ -18,7 +21,7 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
                                              masks.half_parts);
 }
 
-/* The part of rerun_flops that a causal kernel skips. */
+/* The FLOPs in rerun_flops that a causal kernel skips. */
 static double rerun_skipped(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
@@ -49,8 +52,8 @@ void stage_add_rerun(const plait_problem *problem, const stage_parts *parts, tok
 }
 
 /*
- * C.5: MFU counts the FLOPs that the model needs, for any kernel. HFU counts the FLOPs that the
- * kernels compute; unfused attention computes masked scores too.
+ * Fills the rates of C.5. MFU counts the FLOPs that the model needs, with any kernel. HFU counts
+ * the FLOPs that the kernels compute, and unfused attention also computes masked scores.
  */
 void cost_rates(const token_flops *flops, bool skips, double tokens_per_s, double peak,
                 plait_cost *cost)

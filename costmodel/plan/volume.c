@@ -1,10 +1,10 @@
 /*
- * volume.c - the communication of a step in the slowest stage, one line for each kind of call
+ * volume.c - lists the communication of a step in the slowest stage, one line for each kind of call
  *
- * The lines come from the descriptions that the price uses too: blocks for layers, sizes of shards
- * for replicas. For layers, the price has the exposed seconds of each call. For gradients and
- * gathers it has only those of a whole term, which are distributed over its lines in proportion to
- * their time, so that lines sum to terms.
+ * The lines use the same descriptions as the price: blocks of operators for layers, and sizes of
+ * shards for replicas. For layers, the price has the exposed seconds of each call. For gradients
+ * and parameter gathers it has only those of a whole term. They are distributed over the term's
+ * lines in proportion to their time, so that lines sum to terms.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@ static bool is_between(const plait_route *route)
     return route->levels > 1;
 }
 
-/* The lines collected so far. */
+/* List of the lines collected so far. */
 typedef struct volume_list {
     plait_volume *volume;
     int count, room;
@@ -24,7 +24,7 @@ typedef struct volume_list {
     bool failed;
 } volume_list;
 
-/* Two calls share a line if size, operation, group and term are equal. */
+/* Two calls share a line if their size, operation, group and term are equal. */
 static bool same_line(const plait_volume *a, const plait_volume *b)
 {
     return a->axis == b->axis && a->op == b->op && a->bytes == b->bytes && a->ranks == b->ranks &&
@@ -32,9 +32,9 @@ static bool same_line(const plait_volume *a, const plait_volume *b)
 }
 
 /*
- * Adds calls to their line, or starts one. A line has at least as many seconds as it exposes: an
- * exposed share above 1 means that concurrent work slows the calls down (C.60, C.62, C.64, C.66),
- * and the step may wait for the gradients of another stage or of all stages (C.66, C.67).
+ * Adds calls to their line, or adds a new line. A line has at least as many seconds as it exposes.
+ * An exposed share above 1 means that concurrent work slows the calls down (C.60, C.62, C.64,
+ * C.66). Also, the step may wait for the gradients of another stage or of all stages (C.66, C.67).
  */
 static void add_volume(volume_list *list, plait_volume volume)
 {
@@ -69,7 +69,7 @@ static void take_volume(volume_list *list, plait_volume volume)
         known->count -= volume.count;
         known->seconds -= larger(volume.seconds, volume.exposed_s);
         known->exposed_s -= volume.exposed_s;
-        if (known->count < 0.5) // no calls are left (counts are rounded)
+        if (known->count < 0.5) // no calls are left, up to rounding
             *known = list->volume[--list->count];
         return;
     }
@@ -105,8 +105,8 @@ static const char *const term_name[LAYER_TERMS] = {
 };
 
 /*
- * One collective of a block, `times` per step. Calls that recomputation repeats (`again`) have its
- * term.
+ * Returns the line of one collective that a block executes `times` per step. With `again`, it is
+ * one that recomputation repeats, and its term is recompute.
  */
 static plait_volume volume_of(const plait_problem *problem, const layer_row *row,
                               const plait_op *op, double attention_s, double times, bool again)
@@ -127,7 +127,10 @@ static plait_volume volume_of(const plait_problem *problem, const layer_row *row
     };
 }
 
-/* Adds the collectives of a part's forward and backward, and those that recomputation repeats. */
+/*
+ * Adds the collectives of a part's forward and backward passes, and those that recomputation
+ * repeats.
+ */
 static void add_part(const plait_problem *problem, const layer_row *row, const stage_part *part,
                      double microbatches, volume_list *list)
 {
@@ -152,7 +155,7 @@ static void add_part(const plait_problem *problem, const layer_row *row, const s
     }
 }
 
-/* Adds the sends of activations and of their gradients for which a rank waits. (C.64) */
+/* Adds the sends of activations and their gradients for which a rank waits. (C.64) */
 static void add_sends(const plait_problem *problem, const plait_degrees *d, const layer_row *row,
                       const step_sum *sum, const fused_boundary *boundary, volume_list *list)
 {
@@ -173,10 +176,7 @@ static void add_sends(const plait_problem *problem, const plait_degrees *d, cons
                                     .exposed_s = sum->pp_comm_s});
 }
 
-/*
- * Removes the collectives of layers that fused boundaries replace, and adds the replacements.
- * (C.143)
- */
+/* Removes the collectives that fused boundaries replace, and adds their replacements. (C.143) */
 static void change_boundaries(const plait_problem *problem, const plait_degrees *d,
                               const layer_row *row, const stage_load *load, double microbatches,
                               const fused_boundary *boundary, volume_list *list)
@@ -192,17 +192,22 @@ static void change_boundaries(const plait_problem *problem, const plait_degrees 
     }
 }
 
-/* Names of the lines of dense or of expert parameters, and the routes among their replicas. */
+/*
+ * Names of the lines of dense or of expert parameters, their number, and the routes among replicas.
+ */
 typedef struct replica_lines {
     const char *scatter, *reduce, *across, *gather, *exchange;
     plait_axis axis;
     double params;
-    const plait_route *shard;    /* ranks that share one copy */
-    const plait_route *replicas; /* ranks that hold the same shard */
-    const shard_nodes *nodes;    /* shard group, split by domains */
+    const plait_route *shard;    /* route within one shard group */
+    const plait_route *replicas; /* route among the ranks with the same shard */
+    const shard_nodes *nodes;    /* routes of the shard group inside and across domains */
 } replica_lines;
 
-/* Lines of one term, which is distributed over them in proportion to their seconds. */
+/*
+ * Lines of one term. The exposed time of the term is distributed over them in proportion to their
+ * seconds.
+ */
 typedef struct line_set {
     int count;
     double seconds;
@@ -217,7 +222,7 @@ static void put_line(line_set *set, plait_volume line)
     set->line[set->count++] = line;
 }
 
-/* Adds lines to the list, each with its share of the term's exposed seconds. */
+/* Adds lines to the list. Each gets its share of the term's exposed seconds. */
 static void add_lines(const line_set *set, const char *term, double exposed_s, volume_list *list)
 {
     for (int i = 0; i < set->count; i++) {
@@ -245,7 +250,7 @@ static plait_volume line_of(const char *what, plait_collective_op op, const repl
     };
 }
 
-/* A line for `bytes` that are sent once per step, in buckets. */
+/* Returns a line for `bytes` that are sent once per step, in buckets. */
 static plait_volume buckets_line(const plait_problem *problem, const char *what,
                                  plait_collective_op op, const replica_lines *lines,
                                  const plait_route *route, double bytes)
@@ -271,8 +276,8 @@ static void put_gathers(const plait_degrees *d, const replica_lines *lines, plai
 }
 
 /*
- * Adds ZeRO's scatter for each microbatch: plain, or in 4 bits inside and across nodes. (C.63,
- * C.171)
+ * Adds the reduce-scatter of gradients for each microbatch, or with 4-bit gradients the all-to-alls
+ * inside and across nodes. (C.63, C.171)
  */
 static void put_scatters(const plait_degrees *d, const plait_state_bytes *state,
                          const replica_lines *lines, plait_network network, double m,
@@ -291,7 +296,10 @@ static void put_scatters(const plait_degrees *d, const plait_state_bytes *state,
                            m, bytes / lines->nodes->inside.ranks));
 }
 
-/* Adds gradients and parameters: once per step, or for each microbatch (ZeRO-2 and -3). */
+/*
+ * Adds the lines of gradients and parameters. `step` receives those that occur once per step, and
+ * `each` those of each microbatch (ZeRO-2 and -3).
+ */
 static void put_lines(const plait_problem *problem, const plait_degrees *d,
                       const plait_state_bytes *state, const replica_lines *lines, line_set *step,
                       line_set *each)
@@ -322,7 +330,7 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
                                     parameter));
 }
 
-/* Adds the all-reduce of a tied embedding, whose two copies are on both ends of the pipeline. */
+/* Adds the all-reduce of a tied embedding, which has a copy at each end of the pipeline. */
 static void put_tied(const plait_problem *problem, const plait_degrees *d,
                      const sync_routes *routes, line_set *step)
 {
@@ -343,7 +351,10 @@ static void put_tied(const plait_problem *problem, const plait_degrees *d,
                    });
 }
 
-/* Adds the traffic of replicas: dense parameters, experts, and a tied embedding. (C.63, C.65) */
+/*
+ * Adds the communication among replicas: of dense parameters, experts, and a tied embedding. (C.63,
+ * C.65)
+ */
 static void add_replicas(const plait_problem *problem, const plait_degrees *d,
                          const stage_load *load, const step_sum *sum, double gather_s,
                          volume_list *list)
@@ -399,7 +410,8 @@ bool volumes_of(const plait_problem *problem, const plait_degrees *d, const laye
             add_part(problem, row, &parts->part[i], parts->share * m, &list);
     if (boundary)
         change_boundaries(problem, d, row, load, m, boundary, &list);
-    // Exchanges of experts share the time that pairs of microbatches hide, in proportion. (C.157)
+    // The time that pairs of microbatches hide is subtracted from the expert exchanges in
+    // proportion to their exposed time. (C.157)
     for (int i = 0; i < list.count && sum->paired_s > 0.0; i++)
         if (strcmp(list.volume[i].term, term_name[LAYER_ep_comm]) == 0)
             list.volume[i].exposed_s *=
