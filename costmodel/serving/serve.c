@@ -1,6 +1,6 @@
 /*
- * serve.c - seconds of one engine step: the step table plus the overhead of the engine's software
- * (C.362)
+ * serve.c - seconds of one engine step: the value of the step table plus the overhead of the
+ * engine's software (C.362)
  */
 #include <math.h>
 #include <stdint.h>
@@ -50,13 +50,13 @@ double serve_grid_point(int i)
 /* A position between two neighbouring grid points. */
 typedef struct grid_spot {
     int low;
-    double share; /* fraction of the distance from point `low` to the next */
-    double scale; /* 1 within the grid; above the last point x / last point */
+    double share; /* fraction of the distance from point `low` to point low + 1 */
+    double scale; /* 1 within the grid; above its last point x / last point */
 } grid_spot;
 
 /*
- * The position of x. Below the first point the first value applies; above the last point the last value
- * grows in proportion to x.
+ * Returns the position of x. Below the first point the first value applies. Above the last point
+ * the last value grows in proportion to x.
  */
 static grid_spot grid_find(int points, double x)
 {
@@ -88,8 +88,8 @@ static double grid_value(const double *values, grid_spot at)
 // ---- a step --------------------------------------------------------------------------------
 
 /*
- * Seconds of attention over a prompt's first `tokens`. Between grid points the time per token is
- * interpolated linearly.
+ * Seconds of attention over a prompt's first `tokens` tokens. Between grid points the time per
+ * token is interpolated linearly.
  */
 static double prompt_s(const plait_step_table *table, double tokens)
 {
@@ -113,9 +113,10 @@ static double prompts_s(const plait_step_table *table, plait_step step)
 }
 
 /*
- * C.362: within a scale-up domain the engines reduce small messages with their own kernels, whose
- * latency grows by 15 % with each rank beyond the second (9 to 12 us for two ranks, measured on the
- * kernels of four engines). NCCL reduces large messages.
+ * Seconds of all-reduces in a step (C.362). Within a scale-up domain the engines reduce small
+ * messages with their own kernels. The latency of these kernels grows by 15 % with each rank beyond
+ * the second (9 to 12 us for two ranks, measured on the kernels of four engines). NCCL reduces
+ * large messages.
  */
 static double reduce_s(const plait_step_table *table, const plait_engine *engine, double tokens,
                        grid_spot at)
@@ -132,8 +133,8 @@ static double reduce_s(const plait_step_table *table, const plait_engine *engine
 }
 
 /*
- * The factor changes from `few` (small batches) to engine->compute (large ones); at `half_way`
- * tokens it is their mean. (C.362)
+ * Returns the ratio of kernel time to table time (C.362). It changes from `few` for small batches
+ * to engine->compute for large ones, and is their mean at `half_way` tokens.
  */
 static double factor_at(const plait_engine *engine, double few, double tokens, double half_way)
 {
@@ -141,8 +142,9 @@ static double factor_at(const plait_engine *engine, double few, double tokens, d
 }
 
 /*
- * C.362: a kernel that multiplies 4-bit weights in 16 bits widens them first, which takes 1.6 times
- * as long (gpt-oss on H100 and H200).
+ * Returns the ratio of kernel time to table time for experts (C.362). A kernel that multiplies
+ * 4-bit weights in 16 bits widens them first, and then takes 1.6 times as long (gpt-oss on H100 and
+ * H200).
  */
 static double expert_factor(const plait_step_table *table, const plait_engine *engine,
                             double tokens)
@@ -153,7 +155,7 @@ static double expert_factor(const plait_step_table *table, const plait_engine *e
     return (table->widened ? widening : 1.0) * factor_at(engine, few, tokens, half_way);
 }
 
-/* Seconds in which the attention of a decode step reads the caches. (C.361) */
+/* Seconds of attention in a decode step, which reads the KV caches. (C.361) */
 static double decode_attention_s(const plait_step_table *table, const plait_engine *engine,
                                  double sequences, double context)
 {
@@ -199,16 +201,16 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
-    if (step.prompt > 0.0) { // no CUDA graph covers this step: the host launches each kernel
+    if (step.prompt > 0.0) { // without a CUDA graph the host launches each kernel
         const double launches_s = table->kernels * engine->launch_s;
         part[PLAIT_STEP_launch] += larger(launches_s - sum, 0.0);
         sum = larger(sum, launches_s);
     }
     if (table->worker.pp > 1) {
         const double end_s = part[PLAIT_STEP_head] + host_s;
-        // C.362: seconds that the vocabulary layer on the last stage and the host's share add to
-        // one round of the pipeline. All batches in flight wait for the slowest stage, and a batch
-        // waits for those before it.
+        // wait_s is the time that the vocabulary layer on the last stage and the host add to one
+        // round of the pipeline (C.362). All batches in flight wait for the slowest stage, and a
+        // batch waits for those before it.
         const double layers_s = sum - end_s;
         const double batches = smaller(stages, step.sequences + (step.prompt > 0.0 ? 1.0 : 0.0));
         const double wait_s =

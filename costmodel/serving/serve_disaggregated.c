@@ -1,6 +1,6 @@
 /*
- * serve_disaggregated.c - disaggregated prefill, and upper limits of one worker in either role
- * (C.377)
+ * serve_disaggregated.c - disaggregated prefill, and the maximum load of a prefill or a decode
+ * worker (C.377)
  */
 #include <math.h>
 
@@ -8,8 +8,8 @@
 #include "costmodel/serving/serve_request_cost.h"
 
 /*
- * Seconds per prompt on an attention rank when many prompts wait: prompts shorter than the token
- * budget share a step. (C.371)
+ * Seconds per prompt on an attention rank when many prompts wait. Prompts shorter than the token
+ * budget of a step share a step. (C.371)
  */
 static double crowded_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                         double alone_s)
@@ -22,8 +22,8 @@ static double crowded_s(const plait_pool *pool, const plait_engine *engine, cons
 }
 
 /*
- * The prefill pool: seconds of a prompt alone and among many, number of attention ranks (lanes),
- * and capacity in prompts/s.
+ * The prefill pool: seconds of a prompt alone, and of each when many wait; the number of attention
+ * ranks (lanes); and the capacity in prompts/s.
  */
 typedef struct intake {
     double prompt_s, crowded_s, lanes, capacity;
@@ -42,8 +42,8 @@ static intake intake_of(const plait_deployment *d, const plait_load *load)
 }
 
 /*
- * Seconds that a prompt waits for other prompts: the queue of the arrivals and, in a closed loop,
- * the simultaneous start of all users. (C.377)
+ * Seconds that a prompt waits for other prompts at utilisation rho. Random arrivals form a queue.
+ * In a closed loop, all users also start at the same time. (C.377)
  */
 static double intake_wait_s(const intake *in, const plait_load *load, double rho)
 {
@@ -57,8 +57,8 @@ static double intake_wait_s(const intake *in, const plait_load *load, double rho
 }
 
 /*
- * A load on two pools, and the service that results for an assumed number of decoding sequences per
- * attention rank.
+ * A load on a prefill and a decode pool, and the service that results for an assumed number of
+ * decoding sequences per attention rank.
  */
 typedef struct pair_balance {
     const plait_deployment *d;
@@ -71,9 +71,9 @@ typedef struct pair_balance {
 } pair_balance;
 
 /*
- * C.377: the residual of the fixed point. For arrivals it is the implied number of decoding
- * sequences minus the assumed one. For a closed loop it is the number of users left when
- * `sequences` decode on each rank, limited by what the prefill capacity can supply.
+ * Residual of the fixed point (C.377). For arrivals it is the implied number of decoding sequences
+ * minus the assumed one. For a closed loop it is the number of users left over when `sequences`
+ * decode on each rank, limited by the prompts that the prefill pool can supply.
  */
 static double apart_gap(void *context, double sequences)
 {
@@ -102,9 +102,9 @@ static double apart_gap(void *context, double sequences)
 }
 
 /*
- * C.377: prefill workers run the prompts, then the caches travel to the decode workers. A closed
- * loop is a closed network with x = C / E2E: the prefill pool is one queue with deterministic
- * service times, and the limit of the batch bounds decoding.
+ * Closed form of C.377. Prefill workers run the prompts, then the KV caches travel to the decode
+ * workers. A closed loop is a closed queueing network with x = C / E2E: the prefill pool is one
+ * queue with deterministic service times, and decoding is limited by its maximum batch.
  */
 plait_service serve_disaggregated(const plait_deployment *d, const plait_load *load)
 {
@@ -156,8 +156,9 @@ double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engin
 }
 
 /*
- * The rate of requests is the number of sequences over their time. Between two counts that the loop
- * tries, the larger count over the time of the smaller one is an upper bound.
+ * Returns an upper bound on the load of a decode worker. Its rate of requests is the number of
+ * decoding sequences divided by their time. The loop tries numbers b in steps of 10 %. Between two
+ * of them, the larger number divided by the time of the smaller one is an upper bound.
  */
 plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_engine *engine,
                                           const plait_load *load, double tpot_s)

@@ -10,22 +10,22 @@ double serve_grid_point(int i);
 /** Number of the model's layers of one kind. */
 int serve_layers_of(const plait_model *model, int kind);
 
-/** Seconds of host work in a step; it grows with the sequences of all attention ranks. (C.362) */
+/** Seconds of host work in a step, which grow with the sequences of all attention ranks. (C.362) */
 double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences);
 
 /** True if this part of the model is stored in the weights' format. */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
 
-/** Bytes per element of the cache. */
+/** Bytes per element of the KV cache. */
 double serve_kv_bytes(plait_kv_format format);
 
 /**
- * Format in which an accelerator multiplies weights: the native one if it has it, else 16 bits
- * after widening.
+ * Format in which an accelerator multiplies weights: the native precision of the weights if the
+ * accelerator has it, else 16 bits after the weights are widened.
  */
 typedef struct serve_format {
     plait_precision precision;
-    double bytes; /* per element of the weights */
+    double bytes; /* bytes per element of the stored weights */
 } serve_format;
 
 serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights);

@@ -1,6 +1,6 @@
 /*
- * serve_latency.c - results of a simulated deployment: means, percentiles, and the share of the
- * load that it carries
+ * serve_latency.c - results of a simulated deployment: mean and percentiles of latencies, and the
+ * share of the load that the deployment serves
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,10 @@ static plait_latency_stats seen_of(double *values, int count)
                                  values[(int)(0.99 * (count - 1))]};
 }
 
-/* Mean seconds from arrival to last token, over the requests of one quarter of the arrivals. */
+/*
+ * Mean seconds from arrival to last token, over the requests in one quarter (0 to 3) of the
+ * arrivals.
+ */
 static double quarter_mean_s(const sim *s, int quarter)
 {
     const int first = s->issued / 4 * quarter, end = first + s->issued / 4;
@@ -33,10 +36,11 @@ static double quarter_mean_s(const sim *s, int quarter)
 }
 
 /*
- * C.364: if the deployment serves only a share of the arrivals, each request takes longer than the
- * one before it, by the part of the interval that is not served. Compare the last quarter of the
- * arrivals with the third, which starts after the run has filled up. The count in a quarter of n
- * random arrivals varies by 2/sqrt(n) of itself, so the caller ignores smaller deficits.
+ * Returns the share of the load that the deployment serves (C.364). If it is below 1, each request
+ * takes longer than the one before it by the share of the arrival interval that is not served. The
+ * function compares the last quarter of the arrivals with the third, when the run has filled up.
+ * The time of a quarter of n random arrivals varies by 2/sqrt(n) of itself, so the caller ignores
+ * smaller deficits.
  */
 static double carried_of(const sim *s)
 {

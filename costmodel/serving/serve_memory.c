@@ -1,12 +1,12 @@
-/* serve_memory.c - weights and caches on one GPU of a worker (C.363) */
+/* serve_memory.c - weights and KV caches on one GPU of a worker (C.363) */
 #include "base/numbers.h"
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
 
 /*
- * Parameters on one GPU, summed over all stages: those stored in the weights' format (narrow) and
- * those in 16 bits (wide).
+ * Number of parameters on one GPU, summed over all stages: those in the format of the weights
+ * (narrow) and those in 16 bits (wide).
  */
 typedef struct held {
     double narrow, wide;
@@ -24,7 +24,10 @@ static plait_block shard_block(const plait_serving *serving, const plait_shard *
     return block;
 }
 
-/* Describe the layer without its feed-forward part to find its attention weights. */
+/*
+ * Returns the parameters of a layer. Those of attention are found by describing the layer without
+ * its feed-forward part.
+ */
 static held layer_weights(const plait_serving *serving, const plait_shard *shard,
                           const plait_layer *layer)
 {
@@ -69,8 +72,8 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
         const held weights = layer_weights(serving, &shard, &model->kind[k]);
         const plait_block block = shard_block(serving, &shard, &model->kind[k], out.mean);
         out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
-        // Add the cache of `layers` layers: every token if attention has no window, else at most
-        // the tokens within its reach
+        // Adds the KV cache of all layers of this kind. With windowed attention a layer caches at
+        // most the tokens of the window (`reach`), else every token.
         const double token = block.cache.width * serve_kv_bytes(serving->kv) + block.cache.index;
 
         if (block.cache.reach > 0.0)
@@ -86,8 +89,8 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
 }
 
 /*
- * Bytes for caches. The memory fraction of vLLM and SGLang includes the weights; that of
- * TensorRT-LLM applies to the memory left by the weights.
+ * Bytes for KV caches. The memory fraction of vLLM and SGLang includes the weights. That of
+ * TensorRT-LLM applies to the memory that the weights leave free.
  */
 static double cache_bytes(const plait_serve_memory *memory, const plait_engine *engine)
 {
@@ -110,7 +113,10 @@ static double token_bytes(const plait_serve_memory *memory)
     return larger(memory->token + memory->sequence / memory->mean, 1.0);
 }
 
-/* A sequence leaves half of its last block empty on average. */
+/*
+ * Share of the allocated KV cache that is used. A sequence leaves half of its last block empty on
+ * average.
+ */
 static double share_used(const plait_serve_memory *memory, const plait_engine *engine)
 {
     return memory->mean / (memory->mean + engine->block_tokens / 2.0);

@@ -1,5 +1,6 @@
 /*
- * serve_queue.c - from step times to what a load experiences: closed forms of batching and waiting
+ * serve_queue.c - closed forms of batching and waiting: from step times to the latency and
+ * throughput of a load
  */
 #include <math.h>
 
@@ -12,7 +13,7 @@
  */
 static double most_of_draws(double mean, double ranks)
 {
-    enum { MOST = 1000 }; // values of k; a mean of 100 needs 200
+    enum { MOST = 1000 }; // maximum k; a mean of 100 needs 200
     double share = exp(-mean), below = share, most = 0.0;
 
     for (int k = 1; k < MOST && below < 1.0; k++) {
@@ -26,10 +27,11 @@ static double most_of_draws(double mean, double ranks)
 }
 
 /*
- * C.372: seconds that a prompt adds to the steps of an attention rank, including prompts of other
- * ranks in the same steps. The ranks synchronise in the experts of each layer, so a step lasts as
+ * Seconds that a prompt adds to the steps of an attention rank, including prompts of other ranks in
+ * the same steps (C.372). The ranks synchronise in the experts of each layer, so a step takes as
  * long as the rank with the most prompts needs. A rank has `mean` prompts per step. In a closed
- * loop it has one prompt, with probability `mean`, or none; with random arrivals it has any number.
+ * loop it has one prompt with probability `mean`, else none. With random arrivals the number is a
+ * Poisson draw.
  */
 static double prompt_share_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                              double sequences)
@@ -60,9 +62,9 @@ static double round_tokens(const plait_pool *pool, double fresh)
 }
 
 /*
- * C.380: seconds until the scheduler admits a prompt, beyond the current step. A prompt waits for
- * half of the steps between two checks. If the engine gathers prompts, the first one waits for the
- * whole window and later ones for half of it.
+ * Seconds until the scheduler admits a prompt, beyond the current step (C.380). A prompt waits for
+ * half of the steps between two checks of arrivals. If the engine gathers prompts, the first prompt
+ * waits for the whole window, and later ones wait for half of it.
  */
 static double admission_s(const plait_pool *pool, double step_s, double arrivals_per_s)
 {
@@ -73,7 +75,10 @@ static double admission_s(const plait_pool *pool, double step_s, double arrivals
            window_s * (1.0 + others / 2.0) / (1.0 + others);
 }
 
-/* Seconds of a prompt's own steps: alone, or beside decoding sequences, whichever takes longer. */
+/*
+ * Seconds of a prompt's own steps: those of the prompt alone, or those beside decoding sequences,
+ * whichever are longer.
+ */
 static double own_s(serve_turn t, double held)
 {
     return larger(t.prompt_s, t.chunks * t.step_s + held);
@@ -81,7 +86,7 @@ static double own_s(serve_turn t, double held)
 
 /*
  * Seconds that a prompt delays the next one: the time that it adds to steps, and its share of their
- * token budget. When all steps are full, `decoding` sequences take their part of the budget first.
+ * token budget. If all steps are full, the `decoding` sequences use their part of the budget first.
  */
 static double prompt_delay_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                              double decoding, double held)
@@ -98,16 +103,17 @@ static double prompt_delay_s(const plait_pool *pool, const plait_load *load, ser
 typedef struct balance {
     const plait_deployment *d;
     const plait_load *load;
-    double share;   /* load of one attention rank: users, or requests/s */
-    double running; /* CLOSED: users of the rank with a request in flight */
+    double share;   /* load of one attention rank, in users or requests/s */
+    double running; /* closed loop: users of the rank with a request in flight */
     plait_service s;
 } balance;
 
 /*
- * C.373: mean seconds that a prompt waits because all c users start at once. The last prompt waits
- * for all others, the mean one for half of them; short prompts share a step and end together. The
- * start is one of `rounds` rounds. The other rounds resemble it if the users stay synchronised:
- * SGLang runs prompts before it decodes, so answers of equal length end together.
+ * Mean seconds that a prompt waits because all c users start at the same time (C.373). The last
+ * prompt waits for all others, and the mean one for half of them. Short prompts share a step and
+ * end together. This wait occurs in one of `rounds` rounds. It recurs in the other rounds if the
+ * users stay synchronised: SGLang runs prompts before it decodes, so answers of equal length end
+ * together.
  */
 static double start_s(const balance *at, serve_turn t, double held, double decoding_s)
 {
@@ -126,7 +132,7 @@ static double start_s(const balance *at, serve_turn t, double held, double decod
 }
 
 /*
- * C.373: residual of the fixed point in a closed loop: the implied number of decoding sequences
+ * Residual of the fixed point in a closed loop (C.373): the implied number of decoding sequences
  * minus the assumed one.
  */
 static double closed_gap(void *context, double sequences)
@@ -156,15 +162,17 @@ static double closed_gap(void *context, double sequences)
 }
 
 /*
- * C.373: a closed loop of c users on one attention rank. b of them decode (Little's law). The
- * prompts of the others wait for each other as in M/D/1 without the arriving prompt:
+ * Closed form for a closed loop of c users on one attention rank (C.373). By Little's law, b users
+ * decode. The prompts of the others wait for each other as in M/D/1, but without the arriving
+ * prompt:
  *
  *     TPOT = (t(b) + b y/out d p) / y,   b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
  *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) h + start + look
  *     rho  = (1 - 1/c) h b / ((out - 1) TPOT),   h = d p + t(b) fresh / chunk
  *
- * A round of all users takes at least as long as all of their prompts: TTFT >= c h - (out - 1)
- * TPOT.
+ * t(b) is the time of a step, y the yield, out the output tokens, n the chunks of a prompt, and d p
+ * the time that a prompt adds to steps. A round of all users takes at least as long as all of their
+ * prompts: TTFT >= c h - (out - 1) TPOT.
  */
 static plait_service closed_loop(const plait_deployment *d, const plait_load *load)
 {
@@ -190,7 +198,7 @@ static plait_service closed_loop(const plait_deployment *d, const plait_load *lo
 }
 
 /*
- * C.374: residual of the fixed point for random arrivals: the implied number of running sequences
+ * Residual of the fixed point for random arrivals (C.374): the implied number of running sequences
  * minus the assumed one, or infinity if the rank is overloaded.
  */
 static double arriving_gap(void *context, double sequences)
@@ -220,9 +228,10 @@ static double arriving_gap(void *context, double sequences)
 }
 
 /*
- * C.374: Poisson arrivals of x requests/s per rank. Prompts take the share x d p of the time,
- * decode steps the rest. The queue of prompts is M/D/1: a prompt delays the next one by the time
- * that it adds to steps and by its share of their token budget.
+ * Closed form for Poisson arrivals of x requests/s per rank (C.374). Prompts take a share x d p of
+ * the time (d p: the time that a prompt adds to steps), and decode steps the rest. The queue of
+ * prompts is M/D/1: a prompt delays the next one by the time that it adds to steps, and by its
+ * share of their token budget.
  */
 static plait_service random_arrivals(const plait_deployment *d, const plait_load *load)
 {
@@ -243,8 +252,9 @@ static plait_service random_arrivals(const plait_deployment *d, const plait_load
 }
 
 /*
- * C.375: one batch that starts together, by a direct call instead of a server. Its prompts fill
- * steps, then all sequences decode. Requests that do not fit in the cache run in further waves.
+ * Closed form for one batch that starts together, by a direct call instead of a server (C.375). Its
+ * prompts fill steps, then all sequences decode. Requests that do not fit in the KV cache run in
+ * further waves.
  */
 static plait_service one_batch(const plait_deployment *d, const plait_load *load)
 {
@@ -281,8 +291,8 @@ static plait_service one_batch(const plait_deployment *d, const plait_load *load
 }
 
 /*
- * C.376: all requests wait from the start, so as many run as fit, and prompts take their share of
- * each step.
+ * Closed form for an offline load (C.376). All requests wait from the start, so as many run as fit,
+ * and prompts take their share of each step.
  */
 static plait_service offline(const plait_deployment *d, const plait_load *load)
 {

@@ -1,4 +1,7 @@
-/* serve_request_cost.c - cost of one request on a worker: its prompt and its decode steps; fixed points */
+/*
+ * serve_request_cost.c - cost of one request on a worker (its prompt and its decode steps), and a
+ * solver for fixed points
+ */
 #include "costmodel/serving/serve_request_cost.h"
 
 #include <math.h>
@@ -7,7 +10,8 @@
 #include "costmodel/serving/serve_grid.h"
 
 /*
- * C.370: the yield 1 + a + a^2 + ...; a drafted token counts only if all before it were accepted.
+ * Returns the yield 1 + a + a^2 + ... of C.370, with a the probability that a drafted token is
+ * accepted. A drafted token counts only if all before it were accepted.
  */
 double serve_yield(const plait_load *load)
 {
@@ -31,8 +35,8 @@ static double mean_context(const plait_load *load)
 }
 
 /*
- * C.370: seconds of a decode step with its drafts. Each drafted token runs the drafting share of
- * the layers and the vocabulary layer, for all sequences.
+ * Seconds of a decode step, including its drafts (C.370). For each drafted token, all sequences run
+ * a share draft_layers of the layers, and the vocabulary layer.
  */
 double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       double sequences, double parts[PLAIT_STEP_PARTS])
@@ -57,8 +61,8 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
 }
 
 /*
- * C.371: the prompt runs in equal chunks, each in a step beside the decoding sequences of all
- * stages. The time of its attention does not depend on the number of chunks.
+ * Seconds of a prompt in equal chunks (C.371). Each chunk runs in a step beside the decoding
+ * sequences of all stages. The time of its attention does not depend on the number of chunks.
  */
 double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       plait_step beside, double chunks)
@@ -78,15 +82,15 @@ double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const 
 }
 
 /*
- * C.371: a prompt of n chunks. Alone, each chunk is a step. Beside b decoding sequences, a chunk
- * adds only the time of its tokens, since the step's launches and weight reads happen anyway. In a
- * round of the pipeline each stage runs the chunk once.
+ * Returns the cost of a request (C.371). If nothing decodes, each chunk of its prompt is a step.
+ * Beside b decoding sequences, a chunk adds only the time of its tokens, since the step launches
+ * kernels and reads weights anyway. In a round of the pipeline each stage runs the chunk once.
  */
 serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                          double sequences)
 {
     const double fresh = serve_fresh(load);
-    // Tokens of a prompt that an attention rank processes in one step
+    // Tokens of a prompt that an attention rank processes in one step.
     const double decoded = sequences / pool->table->worker.pp;
     const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
     const double chunk = smaller(fresh, larger(budget, 1.0));
@@ -141,14 +145,15 @@ double serve_travel_s(const plait_deployment *d, const plait_load *load)
 
 // ---- fixed points --------------------------------------------------------------------------
 
-enum { ROUNDS = 60 }; // limit of the iterations; five or six are usual
+enum { ROUNDS = 60 }; // maximum number of iterations; five or six are usual
 
 static const double tight = 1e-9; // relative width at which the search stops
 
 /*
  * Returns the least x in 0 .. most with gap(x) = 0, or `most` if gap stays positive. The last call
- * evaluates gap at the returned x, so *context describes that point. Secants from below come first,
- * since they stay below the zero of a convex gap; then the Illinois method narrows the bracket.
+ * evaluates gap at the returned x, so *context describes that point. The search begins with secants
+ * from below, which stay below the zero of a convex gap. The Illinois method then narrows the
+ * bracket.
  */
 double serve_find_zero(double (*gap)(void *context, double x), void *context, double most)
 {
@@ -157,7 +162,7 @@ double serve_find_zero(double (*gap)(void *context, double x), void *context, do
     int i = 0;
 
     for (; i < ROUNDS && at_b > 0.0 && b - a > tight * b; i++) {
-        double next = 0.5 * (a + b); // an infinite gap: b is too large
+        double next = 0.5 * (a + b); // if the gap is infinite, b is too large
         if (!isinf(at_b)) {
             if (b >= most)
                 return b;

@@ -27,7 +27,10 @@ static void push_event(sim *s, double time, event_kind kind, int of)
     s->out_of_memory |= !event_push(&s->events, s->arena, e);
 }
 
-/* Request q decodes `tokens` tokens, one step for each yield. */
+/*
+ * Adds request q to the decoding sequences of a rank. It ends after `tokens` tokens, at `yield`
+ * tokens per step.
+ */
 static void start_decoding(sim *s, const worker *w, rank *r, int q, double tokens)
 {
     const event end = {.time = w->step + ceil(tokens / s->yield), .of = q};
@@ -68,7 +71,7 @@ static void issue_arrivals(sim *s)
         issue_request(s, 0.0);
 }
 
-/* Returns the worker with the fewest requests among indices first .. last - 1. */
+/* Returns the worker with the fewest requests among the indices first .. last - 1. */
 static worker *emptiest_worker(sim *s, int first, int last)
 {
     worker *best = &s->workers[first];
@@ -81,13 +84,13 @@ static worker *emptiest_worker(sim *s, int first, int last)
 
 // ---- steps ---------------------------------------------------------------------------------
 
-/* Tokens of cache that must be free when a request starts. */
+/* Free KV cache in tokens that a request needs to start. */
 static double room_of(const sim *s, const request *q)
 {
     return q->input + (s->preempts ? q->made : q->output);
 }
 
-/* Tokens of a request that must be computed before it decodes. */
+/* Tokens of a request that must be processed before it decodes. */
 static double fresh_of(const sim *s, const request *q)
 {
     return q->input + q->made - smaller(s->load.cached, q->input - 1.0);
@@ -106,8 +109,8 @@ static double round_of(const worker *w)
 }
 
 /*
- * Returns true while the prompts of a rank wait for others: until they fill a step or the first has
- * waited for the whole window.
+ * Returns true while the prompts of a rank wait for other prompts: until all of them fill a step,
+ * or the first has waited for gather_steps steps.
  */
 static bool waits_for_others(const sim *s, const worker *w, rank *r)
 {
@@ -122,9 +125,9 @@ static bool waits_for_others(const sim *s, const worker *w, rank *r)
 }
 
 /*
- * C.380: returns true if all prompts of a worker wait while it decodes, for the next check of
- * arrivals or for other prompts. If the prompts of one rank start, those of all ranks do; a prompt
- * that has begun continues.
+ * Returns true if a decoding worker starts no prompt in this step (C.380): all prompts wait for the
+ * next check of arrivals, or for other prompts. If one rank starts its prompts, all ranks start
+ * theirs. A prompt that has begun continues.
  */
 static bool is_held_back(const sim *s, const worker *w)
 {
@@ -145,8 +148,8 @@ static bool is_held_back(const sim *s, const worker *w)
 }
 
 /*
- * Selects the prompts of one rank for the current step: in order, within the token budget, and only
- * if their caches fit.
+ * Selects the prompts of one rank for the current step: in order of arrival, within the token
+ * budget, and only if their KV caches fit.
  */
 static void select_prompts(const sim *s, const worker *w, rank *r, bool held_back)
 {
@@ -175,7 +178,7 @@ static void select_prompts(const sim *s, const worker *w, rank *r, bool held_bac
     }
 }
 
-/* On a decode worker, requests whose caches have arrived start as soon as they fit. */
+/* Starts the requests of a decode worker whose KV caches have arrived, as soon as they fit. */
 static void start_arrived(sim *s, worker *w, rank *r)
 {
     while (r->head != NONE) {
@@ -191,7 +194,10 @@ static void start_arrived(sim *s, worker *w, rank *r)
     }
 }
 
-/* Seconds of one round of the pipeline: prompts fill the batches one after the other. */
+/*
+ * Seconds of one round of the pipeline, in which each stage runs each batch once. Prompts fill the
+ * batches one after the other.
+ */
 static double round_s(const sim *s, const worker *w, plait_step step)
 {
     const double stages = w->pool->table->worker.pp;
@@ -213,7 +219,10 @@ static double round_s(const sim *s, const worker *w, plait_step step)
     return sum / stages;
 }
 
-/* All ranks synchronise in every layer, so the step takes the time of the fullest rank. */
+/*
+ * Starts a step of a worker. All ranks synchronise in every layer, so the step takes the time of
+ * the fullest rank.
+ */
 static void start_step(sim *s, worker *w)
 {
     plait_step step = {.verified = 1.0 + s->load.draft};
@@ -253,12 +262,12 @@ static void complete_request(sim *s, worker *w, rank *r, int q)
         issue_request(s, s->now);
 }
 
-/* A prompt is complete: the request has its first token and decodes here or on a decode worker. */
+/* Completes a prompt: the request has its first token, and decodes here or on a decode worker. */
 static void begin_output(sim *s, worker *w, rank *r, int q)
 {
     request *one = &s->requests[q];
 
-    if (one->made > 0.0) { // a restarted request: the user already has its first tokens
+    if (one->made > 0.0) { // after a preemption the user already has the first tokens
         r->room -= room_of(s, one);
         r->contexts += one->input + one->made;
         start_decoding(s, w, r, q, one->output - one->made);
@@ -268,7 +277,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (!w->decodes) {
         r->running--;
         w->load--;
-        one->first = s->now + s->travel_s; // the user receives it from the decode worker
+        one->first = s->now + s->travel_s; // the decode worker returns the token
         push_event(s, s->now + s->travel_s, ARRIVES_DECODE, q);
         return;
     }
@@ -302,7 +311,10 @@ static void end_prompts(sim *s, worker *w, rank *r)
     }
 }
 
-/* The cache is full: the newest sequence restarts, with its output so far as part of its prompt. */
+/*
+ * Restarts the newest sequence because the KV cache is full. Its output so far becomes part of its
+ * prompt.
+ */
 static void preempt_newest(sim *s, const worker *w, rank *r)
 {
     int newest = 0;
@@ -341,7 +353,7 @@ static void end_step(sim *s, worker *w)
 
             if (r->decoding.count > 0 && r->contexts + r->done > all)
                 r->done = 0.0; // a prompt in progress is the newest request
-            while (r->decoding.count > 1 && r->contexts > all) // the step has extended the caches
+            while (r->decoding.count > 1 && r->contexts > all) // the step extended all caches
                 preempt_newest(s, w, r);
             r->room = all - r->contexts;
         }

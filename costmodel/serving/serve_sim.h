@@ -14,11 +14,11 @@
 
 typedef enum event_kind { ARRIVES, ARRIVES_DECODE, STEP_ENDS } event_kind;
 
-/** An event of the deployment, or the end of a sequence on an attention rank. */
+/** An event of the deployment. In rank.decoding, the end of a sequence. */
 typedef struct event {
-    double time;   /* seconds; of the end of a sequence the step of its worker */
+    double time;   /* seconds; in rank.decoding a step number */
     int64_t order; /* events of equal time are processed in this order */
-    int of;        /* index of the request or worker */
+    int of;        /* index of the request or the worker */
     event_kind kind;
 } event;
 
@@ -28,7 +28,7 @@ typedef struct event_heap {
     int count, room;
 } event_heap;
 
-/** False when out of memory. */
+/** Adds an event; returns false when out of memory. */
 bool event_push(event_heap *heap, plait_arena *arena, event e);
 
 /** Removes and returns the entry at index `at`; index 0 is the earliest. */
@@ -40,20 +40,20 @@ event event_take(event_heap *heap, int at);
 typedef struct request {
     double arrived, first, last;
     double input, output;
-    double made; /* output tokens before a restart, which computes them again */
+    double made; /* output tokens before a preemption; they are recomputed after it */
     int next;    /* next request in the queue of its rank */
 } request;
 
 typedef struct rank {
-    int head, tail;  /* first and last waiting prompt, in order of arrival */
-    double done;     /* tokens of the first waiting prompt that earlier steps processed */
-    double waited;   /* steps since a prompt began to gather others; NONE: not gathering */
-    double room;     /* free tokens of cache, neither used nor reserved */
+    int head, tail;  /* first and last waiting request */
+    double done;     /* processed tokens of the first waiting prompt */
+    double waited;   /* steps since the first prompt began to wait for others; NONE: not waiting */
+    double room;     /* free space of the KV cache, in tokens */
     double contexts; /* sum of the context lengths of decoding sequences */
-    int running;     /* requests on this rank, decoding or with a prompt that waits or runs */
-    double prompt, prompts, before; /* in the current step: tokens of prompts, number of prompts,
-                                       sum of their cached tokens */
-    event_heap decoding;            /* ends of the sequences that decode */
+    int running;     /* number of requests on this rank: waiting, in prefill or decoding */
+    double prompt, prompts, before; /* tokens and number of prompts in the current step,
+                                       and sum of their cached tokens */
+    event_heap decoding;            /* ends of the decoding sequences, by step */
 } rank;
 
 typedef struct worker {
@@ -75,8 +75,8 @@ typedef struct sim {
     double now;
     double yield, travel_s;
     /*
-     * True if caches grow token by token and the newest sequence gives up its cache when memory is
-     * full; false if a request reserves its whole length at the start.
+     * True if KV caches grow token by token, and the newest sequence gives up its cache when memory
+     * is full. False if a request reserves its whole length at the start.
      */
     bool preempts;
     worker *workers;
@@ -84,7 +84,7 @@ typedef struct sim {
     request *requests;
     int issued, finished, preempted;
     event_heap events;
-    int64_t order; /* order of the next event */
+    int64_t order; /* next value of event.order */
     double steps;
     bool out_of_memory;
 } sim;

@@ -1,6 +1,6 @@
 /*
- * serve_table.c - seconds of one worker's passes on the hardware alone, by tokens and by context
- * (C.360)
+ * serve_table.c - seconds of one worker's forward passes, without the overhead of an engine,
+ * tabulated by tokens and by context (C.360)
  */
 #include <math.h>
 #include <string.h>
@@ -15,8 +15,8 @@
 // ---- kernels without an engine's overhead --------------------------------------------------
 
 /*
- * All fusions are on, and the previous kernel quantises the inputs: all three engines compile to
- * such code.
+ * Runtime without overhead. All fusions are on, and the previous kernel quantises the inputs, since
+ * all three engines compile to such code.
  */
 static const plait_runtime bare = {
     .kernels = {.fused_norm = true,
@@ -33,8 +33,8 @@ static const plait_runtime bare = {
 };
 
 /*
- * Removes the start-up time t0 of all kernels. Under CUDA graphs kernels follow each other closely;
- * the engine's overhead contains the gaps between them (C.362).
+ * Returns the accelerator with kernels that start in no time. Under CUDA graphs kernels follow each
+ * other closely, and the engine's overhead includes the gaps between them (C.362).
  */
 static plait_accelerator without_launches(const plait_accelerator *gpu)
 {
@@ -125,8 +125,8 @@ unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_mod
 }
 
 /*
- * 4-bit checkpoints of models with experts keep attention in 16 bits (gpt-oss, DeepSeek-R1-FP4);
- * the router and the vocabulary layers are always in 16 bits.
+ * In 4-bit checkpoints of models with experts, attention stays in 16 bits (gpt-oss,
+ * DeepSeek-R1-FP4). The router and the vocabulary layers are always in 16 bits.
  */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part)
 {
@@ -193,15 +193,16 @@ static void bench_fill(const plait_serving *serving, bench *b)
 
 // ---- one layer -----------------------------------------------------------------------------
 
-/*
- * Seconds that one layer's description adds to a table, without the operators that read the cache.
- */
+/* Seconds that one layer adds to a table, without its operators that read the KV cache. */
 typedef struct layer_sum {
     double linear_s, experts_s, exchange_s, reduce_s;
     int reduces;
 } layer_sum;
 
-/* C.353: the cheaper of an all-gather with a reduce-scatter, and an all-to-all of copied tokens. */
+/*
+ * Seconds of one expert exchange (C.353): the shorter of an all-gather or reduce-scatter of all
+ * tokens, and an all-to-all of copied tokens.
+ */
 static double exchange_s(const bench *b, const plait_layer *layer, const plait_op *op,
                          double tokens)
 {
@@ -214,9 +215,9 @@ static double exchange_s(const bench *b, const plait_layer *layer, const plait_o
 }
 
 /*
- * C.361: attention of a new token reads its cache at a fraction of the HBM bandwidth. If many heads
- * share one latent, the matrix units bound it, at 0.7 of their peak, which decode kernels of such
- * models reach.
+ * Seconds of attention in one decode step (C.361). Each new token reads its KV cache at a fraction
+ * of the HBM bandwidth. If many heads share one latent, the matrix units are the limit, at 0.7 of
+ * their peak, which decode kernels of such models reach.
  */
 static double decode_attention_s(const bench *b, const plait_op *op)
 {
@@ -228,8 +229,8 @@ static double decode_attention_s(const bench *b, const plait_op *op)
 }
 
 /*
- * C.361: seconds of a decode-attention call that do not depend on the batch: its start-up time, and
- * SMs that stay idle because there are few KV heads.
+ * Seconds of a decode-attention call that do not depend on the batch (C.361): its start-up time,
+ * and the time lost to SMs that stay idle because there are few KV heads.
  */
 static double few_attention_s(const bench *b, const plait_layer *layer, double cached_s)
 {
@@ -279,7 +280,7 @@ static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pas
     return sum;
 }
 
-/* Seconds of a layer's operators that read the cache. */
+/* Seconds of a layer's operators that read the KV cache. */
 static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass)
 {
     plait_block block;

@@ -1,5 +1,6 @@
 /*
- * serve_volume.c - messages between the ranks of one request, by kind of call and way of counting
+ * serve_volume.c - messages between the GPUs that serve one request, by kind of call and by way of
+ * counting (published, one GPU, all GPUs)
  *
  *     stage 0: [embedding all-reduce] (mixer, all-reduce, ffn, all-reduce) x layers -> send
  *     stage s: all-gather -> layers -> send      last stage: all-gather -> layers -> gather
@@ -44,9 +45,9 @@ static int64_t all_reduces(const plait_model *model, int layers)
 }
 
 /*
- * C.356: `count` calls on the first stage and `all_count` on all stages, of a message of rows x
- * columns. A GPU that sends does so in `one_count` calls, `sent` times the message in each; every
- * call has `senders` GPUs.
+ * Returns the line of a kind of call (C.356): `count` calls on the first stage and `all_count`
+ * calls on all stages, with a message of rows x columns. A sending GPU takes part in `one_count`
+ * calls and sends `sent` times the message in each. Each call has `senders` sending GPUs.
  */
 static plait_serve_line line_of(int64_t count, int64_t all_count, int64_t rows, int64_t columns,
                                 double element_bytes, double sent, double one_count, double senders)
@@ -72,19 +73,20 @@ static void phase_lines(const plait_model *model, const plait_serve_request *r, 
     const double t = r->tp, bytes = r->element_bytes, each = (double)passes;
     // Two tensors cross each of the p - 1 boundaries.
     const int64_t crossings = 2 * (int64_t)(r->pp - 1) * passes;
-    const double ring = 2.0 * (t - 1.0) / t; // a ring all-reduce of whole hidden states
+    const double ring = 2.0 * (t - 1.0) / t; // bytes sent by a rank in a ring all-reduce per byte
 
     if (passes == 0)
         return;
     if (r->tp > 1) {
         const int64_t reduced = passes * all_reduces(model, first);
         const int64_t all_reduced = passes * all_reduces(model, model->layers);
-        // Logits of each sequence's last token: every rank except the sampling one sends its share.
+        // Each rank except the sampling one sends its share of the logits of each sequence's last
+        // token.
         const int64_t columns = ((int64_t)model->vocab + r->tp - 1) / r->tp;
 
         line[PLAIT_SERVE_embedding] =
             line_of(passes, passes, rows, model->hidden, bytes, ring, each, t);
-        if (r->pp > 1) // the study omits it
+        if (r->pp > 1) // the published study omits this call
             line[PLAIT_SERVE_embedding].bytes[PLAIT_SERVE_PUBLISHED] = 0.0;
         line[PLAIT_SERVE_all_reduce] =
             line_of(reduced, all_reduced, rows, model->hidden, bytes, ring, (double)reduced, t);
@@ -134,7 +136,7 @@ plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request
 
 // ---- seconds, memory and rates ---------------------------------------------------------------
 
-/* Checks the precondition of the header, number >= 0; the comparison is false for NaN. */
+/* Checks the precondition that all numbers are >= 0, which is false for NaN. */
 static bool are_amounts(int count, const double *number)
 {
     for (int i = 0; i < count; i++)
