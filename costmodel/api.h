@@ -1,20 +1,21 @@
 /*
  * api.h - functions of the cost model for the search, in addition to the public headers
  *
- * A point is one set of degrees (plait_degrees), without the assignment of layers to stages. A
- * search creates one table per problem (plait_table_new). For each point, plait_degrees_bound
- * returns a lower bound over all completions of the point, and plait_degrees_cost returns the
- * point's price as a sum of table entries. If that price is only a bound, plait_degrees_simulate
- * makes it exact. A table and plait_plan_cost use the same terms, and a property test compares
- * them.
+ * A point is one set of degrees (plait_degrees), without the layers of each stage. If a search has
+ * fixed only some keys of a point, its completions are all values of the other keys. A choice is
+ * the recomputation and the offloaded activations of a layer. The ends of the model are its
+ * embedding, its head with the loss, and its prediction modules.
  *
- * A search that chooses recomputation, offload or sharding for each layer needs separate terms of a
+ * A search creates one table per problem (plait_table_new). For each point, plait_degrees_bound
+ * returns a lower bound over all completions, and plait_degrees_cost returns the point's price as a
+ * sum of table entries. If that price is only a bound, plait_degrees_simulate makes it exact. A
+ * table and plait_plan_cost use the same terms, and a property test compares them.
+ *
+ * A search that makes a choice, or chooses the sharding, for each layer needs separate terms of a
  * stage: the cost of a layer under a choice (plait_layer_cost_of), the terms of a stage that no
  * choice changes (plait_stage_base_of), and the step of stages with these choices
  * (plait_stages_price). These functions cover neither DualPipe, which keeps every stage on two
  * ranks, nor fused boundaries of chunks.
- *
- * The ends of the model are its embedding, its head with the loss, and its prediction modules.
  *
  * Units: seconds and bytes, of one GPU unless a comment states otherwise.
  */
@@ -105,7 +106,7 @@ typedef struct plait_stage_price {
     plait_chunk_time time; /* times of one microbatch; weight_s is 0 */
     plait_stage_tail tail;
     double state_bytes;      /* memory peak without any microbatch in flight */
-    double flight_bytes;     /* addition to the peak by each microbatch in flight */
+    double flight_bytes;     /* increase of the peak for each microbatch in flight */
     double busy_s, moving_s; /* as in plait_price, but of one microbatch */
 } plait_stage_price;
 
@@ -137,7 +138,10 @@ plait_stage_price plait_stage_pricer_price(plait_stage_pricer *sort, const plait
 /** Device memory that a stage of this pricer may use at this risk. (C.85) */
 double plait_stage_pricer_capacity_bytes(const plait_stage_pricer *sort, double risk);
 
-/** Communication between stages, and their work after the pipeline. (C.222 to C.225) */
+/**
+ * Sums over the stages of a plan: sends between stages, and work after the pipeline. (C.222 to
+ * C.225)
+ */
 typedef struct plait_between_stages {
     double sends_s;   /* sends of one microbatch through all boundaries, in both directions */
     double slowest_s; /* sends of one microbatch through the slowest boundary, in both directions */
@@ -170,9 +174,9 @@ typedef struct plait_table plait_table;
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
 
 /**
- * Lets a table cache more than the rows of its last point: halves of layers, classes of ranks, and
- * the order of simulated schedules. Pricing many points is then up to five times as fast. Prices do
- * not change.
+ * Lets a table cache more than the rows of its last point: the attention and feed-forward halves of
+ * layers, classes of equal ranks, and the order of simulated schedules. Pricing many points is then
+ * up to five times as fast. Prices do not change.
  *
  * @param arena  grows by up to 60 MB; must not be rewound while the table is used
  */
@@ -235,16 +239,17 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees,
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Returns lower bounds over all completions of fewer fixed keys: tp cp ep etp sp cp_comm mbs fusion
- * pp dp. (C.91)
+ * Returns lower bounds over all completions of a point of which only tp cp ep etp sp cp_comm mbs
+ * fusion pp dp are fixed. (C.91)
  *
  * The bounds assume perfectly even stages, no bubble and one microbatch in flight.
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Returns a weaker bound than plait_pipeline_bound without pricing layers: the memory of the state,
- * and the cached time of halves of layers if the table caches any (plait_table_remember). (C.97)
+ * Returns a weaker bound than plait_pipeline_bound, without pricing layers. It has the memory of
+ * parameters, gradients and optimizer state. Its time is that of the attention and feed-forward
+ * halves of layers that the table has cached (plait_table_remember), else 0. (C.97)
  *
  * @param most_bytes  as for plait_degrees_bound
  */
@@ -296,7 +301,7 @@ plait_exchange_use plait_exchange_use_of(const plait_problem *problem,
 
 /** Core attention of one layer: one microbatch on one rank. */
 typedef struct plait_attention_use {
-    double forward_s, backward_s; /* without its collectives */
+    double forward_s, backward_s; /* times without collectives */
     double kept_bytes;            /* activations kept without recomputation */
 } plait_attention_use;
 
@@ -305,9 +310,9 @@ plait_attention_use plait_attention_use_of(const plait_problem *problem,
                                            const plait_degrees *degrees, int kind);
 
 /**
- * Joules of a step: idle power for the whole step, the shares of the board's power range that busy,
- * moving and waiting GPUs draw, and the power of host, fans and cooling. NaN if the power is
- * unknown. (C.96)
+ * Joules of a step: idle power for the whole step; a share of the range from idle to maximum power
+ * while GPUs compute, move memory or wait; and the power of host, fans and cooling. NaN if the
+ * power is unknown. (C.96)
  */
 double plait_energy_j(const plait_problem *problem, plait_price price);
 
@@ -318,12 +323,12 @@ void plait_cost_money(const plait_problem *problem, plait_cost *cost);
 
 /* ---- stages with a choice for each layer ---- */
 
-/** One layer under one choice, one microbatch on one rank. */
+/** The cost of one layer under one choice, for one microbatch on one rank. */
 typedef struct plait_layer_cost {
     double forward_s;
     double backward_s;
     double weight_s;    /* weight-gradient part of backward_s */
-    double saved_bytes; /* kept by each microbatch in flight until its backward */
+    double saved_bytes; /* activations kept by each microbatch in flight until its backward */
     double live_bytes;  /* activations recomputed or fetched in its backward */
 } plait_layer_cost;
 

@@ -110,7 +110,7 @@ static plait_status sum_step(plan_rows *rows, plait_pipelines *cache, plait_aren
     return PLAIT_OK;
 }
 
-/* Fills which fusion rules `auto` chose in the slowest stage. */
+/* Records in cost->fused which fusion rules `auto` chose in the slowest stage. */
 static void fill_fused(const plan_rows *rows, const step_sum *sum, plait_cost *cost)
 {
     const plait_degrees *d = &rows->plan->degrees;

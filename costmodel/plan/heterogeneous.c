@@ -1,7 +1,8 @@
 /*
  * heterogeneous.c - the price of a plan whose stages differ, with every term
  *
- *     step = pipeline (C.73) + sends (C.224, C.225) + the longest gradients, parameters, optimizer (C.226)
+ *     step = pipeline (C.73) + sends (C.224, C.225) + maximum over stages of gradients,
+ *            parameters and optimizer (C.226)
  *
  * Each stage is summed on its own nodes (stage_pricer.c). A step waits for the slowest stage.
  * Memory, energy and dollars are computed for each stage on its own nodes.

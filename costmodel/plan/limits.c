@@ -1,4 +1,7 @@
-/* limits.c - communication limits of one point: the least tokens, widths and layers that hide it */
+/*
+ * limits.c - communication limits of one point: the least tokens, widths and layers with which
+ * compute hides communication
+ */
 #include "plait/lowlevel/limits.h"
 
 #include <math.h>

@@ -47,7 +47,7 @@ double plait_limit_mixed_tokens(double data_tokens, double tensor_tokens, double
     return 4.0 * data_tokens * tensor_tokens / width;
 }
 
-/* C.129 */
+/* C.129: X that minimises the times of C.128, for a batch of B tokens. */
 double plait_limit_mixed_shards(double batch_tokens, double width, double links, double chips)
 {
     return sqrt(batch_tokens / width * links * chips);
@@ -62,7 +62,7 @@ double plait_limit_expert_width(double tokens, double copies, double topk, doubl
     return copies / topk * (2.0 / matrices) * tokens;
 }
 
-/* C.131 */
+/* C.131: layers whose compute takes as long as the send of a chunk. */
 double plait_limit_chunk_layers(double tokens, double send_bytes_per_token,
                                 double layer_flops_per_token)
 {
@@ -78,19 +78,19 @@ double plait_limit_ring_tokens(double tokens, int heads, int kv_heads)
     return tokens * kv_heads / heads;
 }
 
-/* C.134 */
+/* C.134: maximum ranks of tensor parallelism in decoding; beta is HBM over network bandwidth. */
 double plait_limit_decode_ranks(double width, double batch, double beta)
 {
     return width / (batch * beta);
 }
 
-/* C.135 */
+/* C.135: chips above which 2D-sharded weights send less than 1D-sharded weights. */
 double plait_limit_two_way_chips(double width, double hidden)
 {
     return 32.0 * width / hidden * (3.0 / 4.0) * (3.0 / 4.0);
 }
 
-/* C.136 */
+/* C.136: g / T, which solves (T + p g) / (T + g) = 1 + gain for p stages. */
 double plait_sync_share(int stages, double gain)
 {
     const double left = stages - 1.0 - gain;

@@ -51,7 +51,7 @@ double serve_grid_point(int i)
 typedef struct grid_spot {
     int low;
     double share; /* fraction of the distance from point `low` to point low + 1 */
-    double scale; /* 1 within the grid; above its last point x / last point */
+    double scale; /* x / last point if x is above the last point, else 1 */
 } grid_spot;
 
 /*
@@ -201,7 +201,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
-    if (step.prompt > 0.0) { // without a CUDA graph the host launches each kernel
+    if (step.prompt > 0.0) { // no CUDA graph covers prompts, so the host launches each kernel
         const double launches_s = table->kernels * engine->launch_s;
         part[PLAIT_STEP_launch] += larger(launches_s - sum, 0.0);
         sum = larger(sum, launches_s);

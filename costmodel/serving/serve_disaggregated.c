@@ -103,8 +103,9 @@ static double apart_gap(void *context, double sequences)
 
 /*
  * Closed form of C.377. Prefill workers run the prompts, then the KV caches travel to the decode
- * workers. A closed loop is a closed queueing network with x = C / E2E: the prefill pool is one
- * queue with deterministic service times, and decoding is limited by its maximum batch.
+ * workers. A closed loop is a closed queueing network, whose rate x is the number of users over the
+ * time of a request. The prefill pool is one queue with deterministic service times, and decoding
+ * is limited by its maximum batch.
  */
 plait_service serve_disaggregated(const plait_deployment *d, const plait_load *load)
 {

@@ -170,9 +170,10 @@ static double closed_gap(void *context, double sequences)
  *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) h + start + look
  *     rho  = (1 - 1/c) h b / ((out - 1) TPOT),   h = d p + t(b) fresh / chunk
  *
- * t(b) is the time of a step, y the yield, out the output tokens, n the chunks of a prompt, and d p
- * the time that a prompt adds to steps. A round of all users takes at least as long as all of their
- * prompts: TTFT >= c h - (out - 1) TPOT.
+ * t(b) is the time of a step, y the yield, out the output tokens, n the chunks of a prompt, own the
+ * time of a prompt alone, and d p the time that a prompt adds to steps. h, start and look are the
+ * results of prompt_delay_s, start_s and admission_s. A round of all users takes at least as long
+ * as all of their prompts: TTFT >= c h - (out - 1) TPOT.
  */
 static plait_service closed_loop(const plait_deployment *d, const plait_load *load)
 {

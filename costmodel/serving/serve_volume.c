@@ -73,7 +73,7 @@ static void phase_lines(const plait_model *model, const plait_serve_request *r, 
     const double t = r->tp, bytes = r->element_bytes, each = (double)passes;
     // Two tensors cross each of the p - 1 boundaries.
     const int64_t crossings = 2 * (int64_t)(r->pp - 1) * passes;
-    const double ring = 2.0 * (t - 1.0) / t; // bytes sent by a rank in a ring all-reduce per byte
+    const double ring = 2.0 * (t - 1.0) / t; // bytes sent by a rank, per byte of a ring all-reduce
 
     if (passes == 0)
         return;
@@ -148,7 +148,10 @@ static bool are_amounts(int count, const double *number)
 #define ASSERT_AMOUNTS(...)                                                                        \
     assert(are_amounts(sizeof((double[]){__VA_ARGS__}) / sizeof(double), (double[]){__VA_ARGS__}))
 
-/* An amount of 0 takes no time at any rate; any other amount takes infinite time at a rate of 0. */
+/*
+ * Seconds of an amount at a rate. An amount of 0 takes no time at any rate, and any other amount
+ * takes infinite time at a rate of 0.
+ */
 static double seconds_at(double amount, double rate)
 {
     return amount == 0.0 ? 0.0 : rate > 0.0 ? amount / rate : HUGE_VAL;

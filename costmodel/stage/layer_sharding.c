@@ -1,8 +1,8 @@
 /*
  * layer_sharding.c - the cost of a stage whose layers are sharded differently
  *
- *     relocation  redistribution of the hidden state from one sharding to the next            (C.281)
- *     sharding    cost of the layers of one sharding; costs add up                  (C.282 to C.284)
+ *     relocation  redistribution of the hidden state from one sharding to the next        (C.281)
+ *     sharding    cost of the layers of one sharding; costs add up              (C.282 to C.284)
  *     stage       the sum over its shardings, with the relocations between them
  */
 #include "costmodel/stage/layer_sharding.h"

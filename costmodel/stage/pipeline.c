@@ -1,7 +1,7 @@
 /*
  * pipeline.c - simulates the pipeline of one plan, chunk by chunk (C.76)
  *
- *     forward   the forward of a chunk's layers and ends, as in a price                (C.36 to C.63)
+ *     forward   the forward of a chunk's layers and ends, as in a price         (C.36 to C.63)
  *     backward  input gradient, which includes recomputation, and weight gradient
  *
  * The simulation excludes sends, which a price adds (C.64).

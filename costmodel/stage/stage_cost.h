@@ -144,8 +144,8 @@ stage_parts stage_parts_of_chunk(const plait_model *model, const plait_stage *st
 bool stage_of_rank(const plait_plan *plan, int rank, plait_arena *arena, plait_stage *out);
 /**
  * Fills the microbatches in flight of each chunk of a rank, [vpp], and returns true. Returns false
- * if vpp is 1 or all chunks have the same number of layers; the schedule's mean is then valid for
- * each chunk. (C.260)
+ * if vpp is 1 or all chunks have the same number of layers; the schedule's mean number of
+ * microbatches in flight is then valid for each chunk. (C.260)
  */
 bool stage_chunks_in_flight(const plait_degrees *degrees, const plait_chunk *chunk, int rank,
                             int microbatches, double *in_flight);
@@ -185,7 +185,7 @@ stage_rows stage_rows_of(const plait_stage_pricer *pricer);
 stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage, int other,
                             double in_flight, stage_parts *parts);
 /**
- * Returns the price of such a stage: its times, its exposed time after the pipeline, and its
+ * Returns the price of a summed stage: its times, its exposed time after the pipeline, and its
  * memory.
  */
 plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost);

@@ -100,7 +100,7 @@ static layer_gather pairs_of(const layer_price *price, unsigned char ep_overlap)
 
 /*
  * Fills lower bounds for each row: the times without gathers and recomputation, and the bytes of
- * the choice that keeps the fewest. No plan has both.
+ * the choice that keeps the fewest. No plan reaches both at once.
  */
 static void fill_min_memory(plait_table *table, unsigned char ep_overlap)
 {
@@ -229,7 +229,7 @@ static void fill_min_memory_loads(const plait_table *table, class_list *list)
 
 static plait_price bound_of(step_sum sum, double peak_bytes)
 {
-    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // a plan may have another slowest stage
+    sum.total_s -= sum.most_hidden_s - sum.hidden_s; // the slowest stage of a plan may hide more
     return price_of(&sum, peak_bytes);
 }
 

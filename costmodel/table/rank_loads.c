@@ -1,7 +1,8 @@
 /*
  * rank_loads.c - time and bytes that each layer or end of the model adds to a rank (C.261)
  *
- * Each of them is priced as a load with one part, since memory and state are linear in the parts.
+ * Each layer or end is priced as a load with one part, since memory and state are linear in the
+ * parts.
  */
 #include <stddef.h>
 #include <string.h>

@@ -76,7 +76,7 @@ plait_stage_base plait_stage_base_of(plait_table *table, const plait_degrees *d,
         cost->load.held_bytes += in_flight[v] * load_of_ends(table, own, s, &parts_of).saved_bytes;
     }
     stage_cost_complete(&rows, cost);
-    // C.81, C.83 and C.84, summed like table_peak_bytes
+    // Memory peak without activations of layers (C.81, C.83, C.84), summed like table_peak_bytes.
     const double tensors = cost->state.weights_bytes + cost->state.gradients_bytes +
                            cost->state.optimizer_bytes + cost->state.buffers_bytes +
                            cost->load.held_bytes + cost->buffers_bytes;
