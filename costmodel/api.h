@@ -247,9 +247,9 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Returns a weaker bound than plait_pipeline_bound, without pricing layers. It has the memory of
- * parameters, gradients and optimizer state. Its time is that of the attention and feed-forward
- * halves of layers that the table has cached (plait_table_remember), else 0. (C.97)
+ * Returns a weaker bound than plait_pipeline_bound, without pricing whole layers. It has the memory
+ * of parameters, gradients and optimizer state. Its time is that of the attention and feed-forward
+ * halves of layers if the table caches halves (plait_table_remember), else 0. (C.97)
  *
  * @param most_bytes  as for plait_degrees_bound
  */

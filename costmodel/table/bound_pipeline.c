@@ -172,8 +172,8 @@ static double least_computed_s(const plait_table *table, int pp)
 
 /*
  * Returns the bound of C.97: the part of C.91 that does not need the price of this row. It has the
- * state, and the times of the attention and feed-forward halves of layers that other rows have
- * cached.
+ * state, and the times of the attention and feed-forward halves of layers, which other rows usually
+ * have cached.
  */
 plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
 {
