@@ -7,7 +7,7 @@
 #include "launch/import.h"
 #include "base/text.h"
 
-/* A line without its indentation and the comma that may end it. */
+/* A line without its indentation and without a trailing comma. */
 typedef struct config_line {
     const char *text;
     size_t length;
@@ -61,7 +61,7 @@ static bool is_of_key(char c)
     return text_is_alphanumeric(c) || c == '_' || c == '-' || c == '.';
 }
 
-/* The flag, key or variable of a line; empty for a line without one, such as a bracket. */
+/* Return the flag, key or variable of a line; empty for a line without one, such as a bracket. */
 static config_line key_of(config_line line)
 {
     config_line key = line;
@@ -76,7 +76,7 @@ static config_line key_of(config_line line)
     return key;
 }
 
-/* The text after a key, without the blanks, quotes and separators around it. */
+/* Return the text after a key, without the blanks, quotes and separators around the text. */
 static config_line value_at(const char *at, const char *end)
 {
     const char *stop;
@@ -114,7 +114,7 @@ static bool config_has_line(const char *text, config_line line)
     return key.length > 0 ? find_key(text, key) != NULL : has_line(text, line);
 }
 
-/* The value that the config gives the line's key; its text is NULL if the config lacks the key. */
+/* Return the config's value of the line's key; the text is NULL if the config lacks the key. */
 static config_line config_value(const char *text, config_line line)
 {
     const char *const found = find_key(text, key_of(line));
@@ -149,7 +149,10 @@ static int keys_shared(const char *text, const char *file)
 
 /* ---- added lines without effect ---- */
 
-/* The config without one line, and without comments, since launch repeats the plan in them. */
+/*
+ * Return the config without the line `gone` and without comments, since launch repeats the plan in
+ * comments.
+ */
 static char *config_without(const char *text, config_line gone, plait_arena *arena)
 {
     const char *at = text;
@@ -162,7 +165,7 @@ static char *config_without(const char *text, config_line gone, plait_arena *are
         if (has_content(line) && !same_line(line, gone))
             text_append_bytes(&out, begin, (size_t)(at - begin));
     made = text_builder_finish(&out, NULL);
-    // in JSON the comma before the last member of an object is removed with it
+    // in JSON, the last member of an object is removed together with the comma before it
     for (char *comma = made; made != NULL && (comma = strchr(comma, ',')) != NULL; comma++) {
         const char next = comma[1 + strspn(comma + 1, " \n")];
 
@@ -196,7 +199,7 @@ static plait_status read_plan(const launch_config *config, const char *text, pla
 
 /* ---- flags in other spellings ---- */
 
-/* The next flag of a script at or after *at, and the end of its value. */
+/* Find the next flag of a script at or after *at, and the end of the flag's value. */
 static bool next_flag(const char *text, const char **at, config_line *flag, const char **end)
 {
     const char *begin = *at;
@@ -218,7 +221,10 @@ static bool next_flag(const char *text, const char **at, config_line *flag, cons
     return true;
 }
 
-/* True if a list of names that the import does not read has a flag: num_layers for --num-layers. */
+/*
+ * True if `names`, a list of options that the import ignores, has a flag: num_layers for
+ * --num-layers.
+ */
 static bool is_not_read(const char *names, config_line flag)
 {
     for (const char *name = names; name != NULL && *name != '\0'; name += strspn(name, ", ")) {
@@ -235,9 +241,11 @@ static bool is_not_read(const char *names, config_line flag)
     return false;
 }
 
-enum { MOST_FLAGS = 300 }; /* flags of a script that are tried: each may cost one more import */
+enum {
+    MOST_FLAGS = 300
+}; /* most flags of a script that are tried, since each may need another import */
 
-/* The edits, and the config with them applied; `applied` is NULL once a line finds no place. */
+/* The edits, and the config after them; `applied` is NULL if a line has no place in the config. */
 typedef struct edit_list {
     text_builder lines;
     char *applied;
@@ -257,8 +265,7 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
     while (read && tried < MOST_FLAGS && next_flag(config->text, &at, &flag, &end)) {
         bool still;
 
-        // a flag that names a config file stands for a whole plan; its changes belong into that
-        // file
+        // a flag that names a config file gives a whole plan; changes belong into that file
         if (find_key(before, flag) != NULL ||
             (end - flag.text > 5 &&
              (memcmp(end - 5, ".json", 5) == 0 || memcmp(end - 5, ".yaml", 5) == 0)) ||
@@ -278,8 +285,8 @@ static plait_status remove_other_spellings(const launch_config *config, const ch
 }
 
 /*
- * Find the config's own spelling of a line: its key and as many values as the line has, with
- * quotes. Returns false if the config writes it in another form, such as a flag as a key of YAML.
+ * Find a line as the config spells it: the key and as many values as the line has, with quotes.
+ * Return false if the config has another form, such as a YAML key in place of a flag.
  */
 static bool find_own(const char *text, config_line line, config_line *out)
 {
@@ -321,7 +328,10 @@ static bool find_own(const char *text, config_line line, config_line *out)
     return true;
 }
 
-/* Returns the place for a line of launch's file in the config: before a neighbour of both. */
+/*
+ * Return the place in the config for a line of launch's file: before a neighbour of the line that
+ * both files have; NULL if there is none.
+ */
 static const char *place_of(const char *text, const char *after, config_line line)
 {
     const bool flag = line_starts(line, "--");
@@ -402,7 +412,7 @@ static plait_status insert_line(const char *before, const char *after, config_li
     text_builder_init(&lines, arena);
     text_append_bytes(&lines, out->applied, (size_t)(own.text - out->applied));
     if (line_starts(line, "export ") && own.length == 0 && own.text > out->applied)
-        text_append(&lines, "\n"); // the line follows #!
+        text_append(&lines, "\n"); // the line goes after the #! line
     text_append_bytes(&lines, line.text, line.length);
     text_append(&lines, (own.length > 0            ? ""
                          : line_starts(line, "--") ? " "
@@ -420,7 +430,9 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
 {
     const char *const file = config->text;
     edit_list out = {.applied = plait_arena_text(arena, file)};
-    int chosen = 0, most = 0; // the file that shares most keys with the user's
+    int chosen = 0,
+        most =
+            0; // index of the file that shares most keys with the user's, and the number of these keys
     config_line line;
 
     for (int f = 0; f < now->files; f++) {
@@ -452,7 +464,7 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
             (given.text != NULL && (value.length == 0 || same_line(value, given))))
             continue;
         if (key.length > 0 && given.text == NULL && !line_starts(line, "export ")) {
-            // remove an added line from *text if the plan that is read from it stays the same
+            // an added line has no effect if the plan that is read without the line is the same
             char *const without = config_without(made, line, arena);
             plans_entry with_it, without_it;
             bool read = false;

@@ -1,4 +1,4 @@
-/* import.c - a plan out of a launch config of a runtime */
+/* import.c - reads a plan from a runtime's launch config */
 #include "launch/import.h"
 
 #include <stdio.h>
@@ -29,7 +29,7 @@ plait_status launch_read_log(const char *text, size_t length, const char *name,
     PLAIT_TRY(plait_check_allocated(log, err));
     memcpy(log, text, length);
     log[length] = '\0';
-    // without colours ("\x1b[32m") and zero bytes
+    // remove colour codes ("\x1b[32m") and zero bytes
     for (const char *at = log; at < log + length; at++)
         if (*at == '\x1b')
             at += 1 + strspn(at + 1, "[0123456789;?");
@@ -51,7 +51,10 @@ plait_status launch_read_log(const char *text, size_t length, const char *name,
     return PLAIT_OK;
 }
 
-/* Set the GPUs that the caller gives; a shard group of all replicas stays one of all replicas. */
+/*
+ * Set the GPUs that the caller gives; a shard group of all replicas still spans all replicas
+ * afterwards.
+ */
 static void take_gpus(int gpus, plans_entry *out)
 {
     plait_degrees *const d = &out->degrees;
@@ -76,8 +79,8 @@ static void take_gpus(int gpus, plans_entry *out)
 }
 
 /*
- * Write the plan and read it again, so that a model that plait would refuse as a file is refused
- * here, where its source is known.
+ * Write the plan and read it back, so that a model that plait would reject in a plan's file is
+ * rejected here, where the message can name the config.
  */
 static plait_status check_readable(const plans_entry *entry, plait_arena *arena, plait_error *err)
 {
@@ -106,8 +109,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     const plait_arena_mark mark = plait_arena_save(arena);
 
     *out = plans_unknown(name);
-    // a run.sh of launch reads its arguments from a file beside it, so that importing it would
-    // find none
+    // a run.sh that launch wrote reads its arguments from another file, so run.sh itself contains
+    // none
     static const size_t before = sizeof LAUNCH_READS_FROM - 1;
     const char *const end = text + length;
 
@@ -131,7 +134,7 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
         launch_target_at(target)->import(text, length, name, call, arena, out, &warnings, err));
     *warning = text_builder_finish(&warnings, NULL);
     PLAIT_TRY(plait_check_allocated(*warning, err));
-    // a model's name out of a script may hold any characters: make it plain
+    // a model's name from a script may contain any characters: make the name plain
     if (out->model != NULL && !text_is_plain(out->model->name)) {
         plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
         PLAIT_TRY(plait_check_allocated(model, err));
@@ -140,8 +143,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
         out->model = model;
         PLAIT_TRY(plait_check_allocated(model->name, err));
     }
-    // no config gives these: ranks lie side by side, x first, since that only numbers them; and
-    // every runtime has all ranks wait before the optimizer
+    // no config gives these keys: ranks are placed side by side, x first, since that only numbers
+    // the ranks; and in every runtime all ranks wait before the optimizer
     static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION};
 
     for (size_t k = 0; k < sizeof constant / sizeof *constant; k++) {

@@ -1,21 +1,21 @@
-/* import.h - a plan out of a launch config of a runtime */
+/* import.h - reads a plan from a runtime's launch config */
 #pragma once
 
 #include "plait/launch.h"
 
 #include "io/plans/plans.h"
 
-/** Facts about a launch that stand beside its file. */
+/** Facts about a launch that its file does not contain. */
 typedef struct launch_call {
     int arguments;
     const char *const
         *argument; /* words after the script: $1 and on; NAME=VALUE sets a variable instead */
-    int gpus;      /* GPUs of the job; 0: as the file gives them */
+    int gpus;      /* GPUs of the job; 0: the number in the file */
     const plait_model *model; /* model that replaces the file's; NULL: none */
-    bool *taken; /* set when the reader uses the arguments: a file that is no script has none */
+    bool *taken; /* receives true if the reader uses `argument`; only scripts take arguments */
 } launch_call;
 
-/** Words of the targets whose configs can be read; NULL-terminated. */
+/** Names of the targets whose configs can be read; NULL-terminated. */
 const char *const *launch_import_names(void);
 
 /**
@@ -23,23 +23,24 @@ const char *const *launch_import_names(void);
  * torchtitan its job config or its device mesh, DeepSpeed's engine its JSON. The config of the last
  * start counts.
  *
- * @param target  the only target whose config counts; PLAIT_LAUNCH_TARGETS: any, and receives it
+ * @param target  target whose config is searched; PLAIT_LAUNCH_TARGETS: any target, and receives
+ *                the one that is found
  * @param config  receives a text for launch_import in `arena`; NULL: the text is no such log
  *
- * Fails (SYNTAX) if the config begins and does not end.
+ * Fails (SYNTAX) if the log ends inside the config.
  */
 PLAIT_MUST_CHECK plait_status launch_read_log(const char *text, size_t length, const char *name,
                                               plait_launch_target *target, plait_arena *arena,
                                               const char **config, plait_error *err);
 
 /**
- * Read a config. Keys that it does not give stay unknown, as plans.h defines them.
+ * Read a config. Keys that the config does not give stay unknown, as plans.h defines them.
  *
- * @param name     stands for the file in messages
- * @param call     NULL: nothing is known beside the file
+ * @param name     name of the file in messages
+ * @param call     NULL: no facts besides the file
  * @param out      lives in `arena`
  * @param warning  receives sentences, one a line, on parts of the file that plait cannot price; ""
- * if none
+ *                 if none
  */
 PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const char *text,
                                             size_t length, const char *name,

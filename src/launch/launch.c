@@ -34,7 +34,7 @@ static void keep_nearest(nearest_found *best, const plait_degrees *degrees, doub
     best->degrees.split.layout = best->layout;
 }
 
-/* Keys that may be left open; keys that follow from others are left open with them. */
+/* Keys that find_nearest may leave open; keys that depend on an open key are left open too. */
 static const plait_key_id choices[] = {
     PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE, PLAIT_KEY_SPLIT, PLAIT_KEY_ZERO,
     PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC, PLAIT_KEY_ORDER, PLAIT_KEY_ETP,
@@ -52,7 +52,7 @@ static plait_key_set without_key(plait_key_set given, plait_key_id key)
     return given;
 }
 
-/* Complete and price a plan; the verdict of one that is not legal is PLAIT_INVALID. */
+/* Complete and price a plan; an illegal plan gets the verdict PLAIT_INVALID. */
 static plait_status price_plan(const plait_problem *problem, plait_key_set given,
                                plait_arena *arena, plait_degrees *degrees, plait_cost *cost,
                                plait_error *err)
@@ -104,8 +104,9 @@ static plait_status search_all(const plait_problem *problem, plait_arena *arena,
 }
 
 /*
- * One key of `wanted` is left open, then two, then all but the degrees, until a completion by the
- * runtime fits; among plans with equally many open keys the fastest is returned.
+ * Find the plan nearest to `wanted`: leave one key open, then two, then all but the degrees, until
+ * the runtime completes a plan that fits. Among plans with equally many open keys `best` receives
+ * the fastest.
  */
 static plait_status find_nearest(const plait_problem *problem, const plait_degrees *wanted,
                                  plait_arena *arena, nearest_found *best, plait_error *err)
@@ -217,8 +218,8 @@ static plait_status fail_with_reason(const plait_problem *target_problem,
 }
 
 /*
- * Check a plan before its target renders it; *target_problem, *plan and *cost are those of the
- * target's runtime.
+ * Check a plan before its target renders it; *target_problem, *plan and *cost receive the values
+ * under the target's runtime.
  */
 static plait_status check_launch(const plait_launch *launch, const launch_target *target,
                                  plait_arena *arena, plait_problem *target_problem,
@@ -231,8 +232,8 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     if (launch->cost->verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
-    // plans of a runtime with the target's rules are checked against that runtime, others against
-    // the target's
+    // check plans of a runtime with the target's rules against that runtime, and other plans
+    // against the target's runtime
     *target_problem = *launch->problem;
     if (target->runtime != NULL && launch->problem->runtime->rules != target->rules) {
         plait_runtime *const runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
@@ -256,8 +257,7 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     if (unsupported != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected a plan that %s can run, found: %s", target->name, unsupported);
-    // under another runtime than its own the plan has another price, for which no measured band
-    // exists
+    // a plan has another price under another runtime, for which no measured band exists
     *cost = *launch->cost;
     if (target_problem->runtime != launch->problem->runtime) {
         target_problem->band = (plait_band){0};

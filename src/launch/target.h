@@ -7,7 +7,10 @@
 #include "base/text.h"
 #include "launch/import.h"
 
-/** Begins the line of run.sh that ends the loop over its arguments; file and quote follow. */
+/**
+ * Start of the line of run.sh that ends the loop over its arguments; the name of a file and a quote
+ * follow.
+ */
 #define LAUNCH_READS_FROM "done <\"$here/"
 
 /** Renders the files of a plan into a folder in memory. */
@@ -15,10 +18,11 @@ typedef plait_status launch_renderer(const plait_launch *launch, plait_arena *ar
                                      plait_launch_folder *out, plait_error *err);
 
 /**
- * Reads a config back. Keys that the file does not give stay as plans.h has them.
+ * Reads a plan from a config. Keys that the file does not give stay unknown, as plans.h defines
+ * them.
  *
- * @param name      stands for the file in messages
- * @param call      NULL: nothing is known beside the file
+ * @param name      name of the file in messages
+ * @param call      NULL: no facts besides the file
  * @param warnings  receives sentences, one a line, on parts of the file that plait cannot price
  */
 typedef plait_status launch_importer(const char *text, size_t length, const char *name,
@@ -26,32 +30,35 @@ typedef plait_status launch_importer(const char *text, size_t length, const char
                                      text_builder *warnings, plait_error *err);
 
 /**
- * Turns the config that the software prints into its log into a text that `import` reads.
+ * Extracts the config that the software prints into its log, as a text that `import` reads.
  *
- * @param log     lines without colours and zero bytes, which may be changed
- * @param config  stays NULL if the log is of other software
+ * @param log     text of the log without colour codes and zero bytes; the function may change it
+ * @param config  stays NULL if other software wrote the log
  */
 typedef plait_status launch_log_reader(char *log, const char *name, plait_arena *arena,
                                        char **config, plait_error *err);
 
 typedef struct launch_target {
-    const char *name; /* its word for --target */
-    /** Profile that judges plans of other runtimes' rules; NULL: the target takes any plan. */
+    const char *name; /* value of --target */
+    /**
+     * Runtime profile that checks plans of runtimes with other rules; NULL: the target accepts any
+     * plan.
+     */
     const char *runtime;
-    plait_rules rules;  /* plans of runtimes with these rules are taken as they are */
-    bool stages_differ; /* the format has words for plans whose stages differ */
-    /** Returns a sentence when the format has no words for a plan that `rules` allow; else NULL. */
+    plait_rules rules;  /* rules of the runtimes whose own profile checks their plans */
+    bool stages_differ; /* true if the format can express plans whose stages differ */
+    /** Returns a sentence if the format cannot express a plan that `rules` allow, else NULL. */
     const char *(*unsupported)(const plait_problem *problem, const plait_plan *plan);
     launch_renderer *render;
-    launch_importer *import;     /* NULL: configs of this target are not read */
-    launch_log_reader *read_log; /* NULL: logs of this target are not read */
+    launch_importer *import;     /* NULL: plait does not read configs of this target */
+    launch_log_reader *read_log; /* NULL: plait does not read logs of this target */
 } launch_target;
 
 #define X(constant, word, descriptor) extern const launch_target descriptor;
 PLAIT_LAUNCH_TARGET_LIST(X)
 #undef X
 
-/* Importers that stand in a file of their own. */
+/* Importers that are defined in files of their own. */
 launch_importer megatron_import, titan_import, deepspeed_import, mindspeed_import, maxtext_import,
     companion_import;
 launch_log_reader megatron_read_log, titan_read_log, deepspeed_read_log;

@@ -47,14 +47,14 @@ static plait_group_shape shape_of(const plait_degrees *d, launch_group kind)
         for (int a = LAUNCH_GROUP_tp; a <= LAUNCH_GROUP_dp; a++)
             stage.run[a] = plait_group_of(d, axes[a]).run[0];
         return stage;
-    default: // the groups of embeddings are made of the pipelines' ends below
+    default: // launch_groups reduces a pipeline to its ends for the embedding group
         return plait_group_of(d, axes[kind]);
     }
 }
 
 /*
- * Take the members of the group that begins at `first`; false if one is out of range or in another
- * group.
+ * Store the members of the group that begins at `first` and mark them as taken; return false if a
+ * member is out of range or in another group.
  */
 static bool take_group(const plait_group_shape *shape, int first, int world, bool *taken, int *rank)
 {
@@ -124,7 +124,7 @@ typedef struct layer_strategy {
     const plait_degrees *degrees;
 } layer_strategy;
 
-/* Write runs of equally split layers; a run may cross the edges of stages. */
+/* Write runs of layers with the same strategy; a run may cross stage boundaries. */
 static plait_status write_layers(json_writer *json, const plait_model *model,
                                  const plait_plan *plan, plait_arena *arena, plait_error *err)
 {
@@ -287,8 +287,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     plans_write_question(&json, launch->problem);
     PLAIT_TRY(companion_write_plan(&json, launch->problem, launch->plan, arena, err));
     plans_write_settings(&json, launch->problem, &launch->plan->degrees);
-    // gradients are reduced in buckets; their number and size are known only if they are reduced
-    // once a step
+    // gradients are reduced in buckets, whose number and size are known only if gradients are
+    // reduced once per step
     const plait_overlaps *const overlap = &launch->problem->runtime->overlap;
     const plait_degrees *const d = &launch->plan->degrees;
     const plait_cost *const cost = launch->cost;

@@ -5,7 +5,7 @@
 #include "plait/plan.h"
 #include "io/plans/plans.h"
 
-/** Kinds of groups: name, and what its members share or exchange. */
+/** Kinds of process groups: name of the kind, and what the members of a group share or exchange. */
 #define LAUNCH_GROUPS(X)                                                                           \
     X(tp, "tensor parallelism")                                                                    \
     X(cp, "context parallelism")                                                                   \
@@ -31,7 +31,7 @@ typedef enum launch_group {
 
 extern const char *const launch_group_name[LAUNCH_GROUP_KINDS + 1];
 
-/** Largest world whose groups are spelled out. */
+/** Most ranks of a plan whose groups are listed. */
 enum { LAUNCH_MAX_RANKS = 1 << 18 };
 
 /** All groups of one kind, in the order of their lowest ranks. */
@@ -42,14 +42,14 @@ typedef struct launch_group_list {
 } launch_group_list;
 
 /**
- * Spell out all groups of a kind.
+ * List the ranks of all groups of a kind.
  *
- * @param degrees  tp, cp, dp, pp, ep, etp, shard_group and order count; etp ep divides tp cp dp,
- * and shard_group divides dp cp
+ * @param degrees  only tp, cp, dp, pp, ep, etp, shard_group and order are used; etp ep must divide
+ *                 tp cp dp, and shard_group must divide dp cp
  * @param out      lives in `arena`
  *
- * Fails (RANGE) if the groups do not partition the ranks: a shard whose edge lies inside cp, if
- * stages lie between cp and dp.
+ * Fails (RANGE) if the groups do not partition the ranks, which happens if a ZeRO shard ends inside
+ * a cp group while the order of ranks has the stages between cp and dp.
  */
 PLAIT_MUST_CHECK plait_status launch_groups(const plait_degrees *degrees, launch_group kind,
                                             plait_arena *arena, launch_group_list *out,
@@ -64,7 +64,7 @@ enum {
 
 /**
  * Write the members that follow from the model, the job and the degrees alone: "degrees", "groups",
- * "stages", "layers", "schedule". The reader compares a file with the same text.
+ * "stages", "layers", "schedule". The reader writes the same text and compares a file with it.
  *
  * @param problem  only its model, its job and the runtime's name are used
  */

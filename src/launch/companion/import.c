@@ -1,8 +1,8 @@
 /*
- * import.c - a plan out of launch.json
+ * import.c - reads a plan from launch.json
  *
- * Question and degrees are read. Ranks, stages, layers and actions follow from them: they are
- * written again, and the file must agree. The price is not read.
+ * The reader takes the problem and the degrees from the file. It writes the ranks, stages, layers
+ * and actions that follow from them again, and the file must agree. It does not read the price.
  */
 #include "launch/companion/companion.h"
 
@@ -16,9 +16,9 @@
 #include "io/plans/plans_json.h"
 #include "plan/split.h"
 
-/* ---- question and degrees ---- */
+/* ---- problem and degrees ---- */
 
-/* ---- parts that follow from them ---- */
+/* ---- parts that follow from the degrees ---- */
 
 static bool stages_choose(const plans_entry *entry)
 {
@@ -29,7 +29,10 @@ static bool stages_choose(const plans_entry *entry)
     return false;
 }
 
-/* Lay out stages as the file lists them if they hold the model, else as the split does. */
+/*
+ * Lay out the stages as the file lists them if the split is a layout or a stage has choices of its
+ * own, else as the split gives them.
+ */
 static plait_status plan_of(const plans_entry *entry, const plait_problem *problem,
                             plait_arena *arena, plait_plan *out, plait_error *err)
 {
@@ -66,8 +69,7 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     const char *text;
     size_t length;
 
-    // the degrees must give whole ranks, chunks and microbatches before anything is compared
-    // with them
+    // check first that the degrees give whole numbers of ranks, chunks and microbatches
     const plait_degrees *const d = &entry->degrees;
     const int64_t chunks = (int64_t)d->pp * d->vpp;
     const int64_t replicas = (int64_t)d->dp * d->cp;
@@ -87,7 +89,7 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
         wrong = "pp x vpp within the number of chunks that the split supports";
     if (wrong != NULL)
         return json_fail(degrees, PLAIT_ERROR_RANGE, err, "expected %s, found other values", wrong);
-    // groups are spelled out for at most as many ranks as the file itself lists
+    // check that the file lists all ranks before the expected groups are listed
     const int gpus = entry->gpus;
     json_cursor groups, list, group;
     size_t ranks = 0;

@@ -1,8 +1,9 @@
 /*
  * flagscale.c - FlagScale's run.py: plan.yaml, and the script that starts it
  *
- * One file holds experiment and train: Hydra makes the same config of it as of the two files in the
- * examples. FlagScale's runner starts all nodes by ssh from one, so nothing is for SLURM.
+ * plan.yaml has the sections experiment and train: Hydra makes the same config from this file as
+ * from the two files in FlagScale's examples. FlagScale's runner starts all nodes by ssh from one
+ * node, so no script for SLURM is written.
  */
 #include "launch/flagscale/flagscale.h"
 
@@ -21,7 +22,10 @@ static const train_place train_places[] = {{"system", NULL},      {"system", "ch
                                            {"system", "logging"}, {"model", NULL},
                                            {"data", NULL},        {"data", "tokenizer"}};
 
-/* The group of an argument determines its place, but for arguments that only make a run start. */
+/*
+ * Return the place of an argument. Its group determines the place, except for the arguments that
+ * are listed here by name.
+ */
 static const train_place *place_of(const char *group, const char *name)
 {
     static const char *const system[] = {"parallelism",
@@ -155,7 +159,7 @@ static int nodes_of_group(const plait_launch *launch, int g, int *gpus_per_node)
     return gpus > 0 ? (gpus + shape - 1) / shape : 0;
 }
 
-/* All nodes, and the GPUs of the largest; the hostfile gives those of the others. */
+/* Count the nodes, and the GPUs of the largest node; the hostfile gives the GPUs of the others. */
 static int count_nodes(const plait_launch *launch, int *most_gpus)
 {
     int nodes = 0;
@@ -242,7 +246,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     args_init(&flags, arena);
     megatron_args_append(&args, &flags);
     args_append(&flags, &own);
-    // use the names that Megatron Core 0.15 has for arguments that were renamed since
+    // use Megatron Core 0.15's names for arguments that later releases renamed
     for (int i = 0; i < flags.count; i++)
         if (flags.option[i].name != NULL &&
             text_equal(flags.option[i].name, "--moe-router-padding-for-quantization"))

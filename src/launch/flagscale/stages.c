@@ -1,12 +1,13 @@
 /*
- * stages.c - stages that differ: in degrees or nodes as process meshes, in recomputation as a list
- * per stage
+ * stages.c - writes stages that differ in degrees or nodes as process meshes, and stages that
+ * differ in recomputation as a list
  *
- * Consecutive stages with the same degrees on one kind of node are a mesh: tp, cp, ep, dp, and the
- * number of stages. In flagscale/train/arguments.py the batch is that of the first mesh; another
- * mesh divides the same sequences by its own dp, and has no sequence parallelism if its tp is 1.
- * Ranks follow the list of device types (flagscale/train/hetero/parallel_context.py); a node's own
- * is the `type` of its line in the hostfile (flagscale/runner/runner_train.py).
+ * Consecutive stages with the same degrees on one kind of node form a mesh, which is given by tp,
+ * cp, ep, dp and the number of stages. In flagscale/train/arguments.py the batch is that of the
+ * first mesh; another mesh divides the same sequences by its own dp, and has no sequence
+ * parallelism if its tp is 1. Ranks follow the list of device types
+ * (flagscale/train/hetero/parallel_context.py); the type of a node is the `type` of its line in the
+ * hostfile (flagscale/runner/runner_train.py).
  *
  * recompute_num_layers_per_stage_micro_batch has a row for each run of equal chunks: [chunks,
  * microbatches, layers]. transformer_block.py reads it by chunk and microbatch, and 0 turns
@@ -37,7 +38,7 @@ bool flagscale_has_meshes(const plait_plan *plan)
     return false;
 }
 
-/* A key that all meshes share and in which two stages differ; -1: none. */
+/* Return a key that all meshes must share and in which two stages differ; -1: none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b)
 {
     static const plait_key_set of_mesh =
@@ -53,7 +54,7 @@ static int differing_key(const plait_degrees *a, const plait_degrees *b)
     return -1;
 }
 
-/* The reason why two stages cannot be meshes of one plan; NULL: none. */
+/* Return the reason why two stages cannot be meshes of one plan; NULL: none. */
 static const char *mesh_conflict(const plait_degrees *a, const plait_degrees *b)
 {
     const int key = differing_key(a, b);
@@ -118,10 +119,7 @@ static void add_list(launch_args *own, const char *name, text_builder *list)
         args_words(own, name, text);
 }
 
-/*
- * True if a stage distributes experts over ranks, or splits them by another tp than the other
- * products.
- */
+/* True if a stage distributes experts over ranks, or has an etp that differs from its tp. */
 static bool has_expert_sizes(const plait_plan *plan)
 {
     for (int s = 0; s < plan->stages; s++)
@@ -139,7 +137,8 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
 
     if (!flagscale_has_meshes(plan))
         return;
-    // Megatron-LM's arguments describe the first mesh; layers have their own list
+    // Megatron-LM's arguments describe the first mesh; FlagScale's own list gives the layers of
+    // each stage
     for (int s = 0; s < plan->stages; s++)
         args->sequence_parallel = args->sequence_parallel || plan->stage[s].degrees.sp;
     args->tensor_model_parallel_size = first->tp;
@@ -188,8 +187,8 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
 }
 
 /*
- * The first layers of a chunk that are recomputed in full; -1: others are recomputed, or some in
- * part.
+ * Return the number of leading layers of a chunk that are recomputed in full; -1 if a later layer
+ * is recomputed too, or a layer is recomputed in part.
  */
 static int first_full(const plait_recompute *choice, int layers)
 {
@@ -220,7 +219,10 @@ static bool stages_differ(const plait_plan *plan)
     return false;
 }
 
-/* Layers of each chunk in pipeline order; false: not all are leading layers recomputed in full. */
+/*
+ * Count the recomputed layers of each chunk in pipeline order; return false if they are not leading
+ * layers that are recomputed in full.
+ */
 static bool count_layers(const plait_plan *plan, int *layers)
 {
     const plait_degrees *const d = &plan->degrees;

@@ -1,11 +1,11 @@
 /*
  * galvatron.c - Galvatron's train_dist.py: strategy.json, train.yaml, and scripts that start them
  *
- * As in PKU-DAIR/Hetu-Galvatron cea12ff (2026-06-16): the strategy is the file that its search
- * engine writes and galvatron/core/runtime/hybrid_parallel_config.py reads, a list with one number
- * per layer for each choice. Model, batch, precision and the time of gradient reduction are in the
- * YAML of args_schema.py. The reader of strategies ignores other keys, so plait's own words stand
- * there under "plait".
+ * As in PKU-DAIR/Hetu-Galvatron cea12ff (2026-06-16): Galvatron's search engine writes
+ * strategy.json, and galvatron/core/runtime/hybrid_parallel_config.py reads it: a list with one
+ * number per layer for each choice. Model, batch, precision and the time of gradient reduction are
+ * in the YAML of args_schema.py. The reader of strategies ignores other keys, so plait's own values
+ * are stored there under "plait".
  */
 #include <math.h>
 
@@ -262,7 +262,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     json_member_string(&json, "pp_division", text_builder_finish(&list, NULL));
     json_member_string(&json, "pipeline_type",
                        d->schedule == PLAIT_GPIPE ? "gpipe" : "pipedream_flush");
-    // keys of the plan that a strategy has no words for
+    // keys of the plan that a strategy cannot express
     char split[PLAIT_VALUE_SIZE];
     json_member_object(&json, "plait");
     json_member_string(&json, "model", problem->model->name);

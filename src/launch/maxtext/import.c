@@ -1,9 +1,9 @@
 /*
- * import.c - a plan out of MaxText's YAML
+ * import.c - reads a plan from MaxText's YAML
  *
  * Keys that are not given have the values of base.yml. One axis inside a slice and one between
- * slices may be -1: it takes the devices that the other axes leave. If no axis is -1, the mesh
- * gives the number of devices.
+ * slices may be -1; such an axis takes the devices that the other axes leave. If no axis is -1, the
+ * mesh gives the number of devices.
  */
 #include <math.h>
 #include <stdio.h>
@@ -28,8 +28,8 @@ typedef struct config_reader {
 /* ---- the mesh ---- */
 
 /*
- * Read an axis that base.yml gives, times one that divides the same dimension and is 1 unless
- * given.
+ * Read the axis `name`, which is `otherwise` unless given, and multiply it by the axis `also`,
+ * which splits the same dimension and is 1 unless given.
  */
 static plait_status read_axis(const config_reader *in, const char *part, const char *name,
                               const char *also, int otherwise, int *out, plait_error *err)
@@ -63,7 +63,10 @@ static plait_status read_axes(const config_reader *in, const char *part, int dat
     return read_axis(in, part, "expert", NULL, 1, &out->expert, err);
 }
 
-/* The product of the known axes, and the axis that is open; NULL: all are known. */
+/*
+ * Compute the product of the known axes and the number of axes that are -1; return such an axis, or
+ * NULL if all are known.
+ */
 static int *open_axis(maxtext_axes *axes, double *product, int *open)
 {
     int *unknown = NULL;
@@ -90,9 +93,9 @@ static plait_status refuse_mesh(const config_reader *in, const char *expected, d
 }
 
 /*
- * Both parts of a mesh have by default an axis that takes what is left: data between slices, fsdp
- * inside one. The file does not give the number of slices, so if both are open the job is taken as
- * one slice.
+ * By default both parts of a mesh have an axis of -1, which takes the remaining devices: data
+ * between slices, fsdp inside a slice. The file does not give the number of slices, so if both axes
+ * are -1 the job is treated as one slice.
  */
 static plait_status close_mesh(config_reader *in, maxtext_axes *ici, maxtext_axes *dcn,
                                plait_error *err)
@@ -163,7 +166,7 @@ static plait_status take_degrees(config_reader *in, plait_error *err)
 
 /* ---- batch and pipeline ---- */
 
-/* MaxText multiplies in doubles and truncates. */
+/* Read the batch, which MaxText computes in doubles and truncates. */
 static plait_status read_batch(config_reader *in, plait_error *err)
 {
     const double dp = (double)in->mesh.data * in->mesh.fsdp * in->mesh.expert;
@@ -282,11 +285,11 @@ static plait_status read_model(config_reader *in, const char *noted, plait_error
 }
 
 /*
- * Keys that change what a step costs, and that plait has no term for. Names of
+ * Keys that change the cost of a step and that plait does not price. The names are those of
  * src/maxtext/configs/base.yml at AI-Hypercomputer/maxtext e591f30 (2026-08-22).
  */
 static const char *const unpriced[] = {
-    // parallelism that no plan has
+    // parallelism that plait's plans cannot express
     "ici_diloco_parallelism", "ici_sequence_parallelism", "ici_context_usp_ulysses_parallelism",
     "ici_context_autoregressive_parallelism", "ici_autoregressive_parallelism",
     "dcn_diloco_parallelism", "dcn_sequence_parallelism", "dcn_context_usp_ulysses_parallelism",
@@ -306,7 +309,10 @@ static const char *const unpriced[] = {
     "share_kv_projections", "num_kv_shared_layers", "trainable_position_size", "capacity_factor",
     "use_multimodal", "use_dpo", "training_objective", NULL};
 
-/* List the keys that were not read. A file of which nothing was read is none of MaxText's. */
+/*
+ * List the keys that were not read. Fail if no key was read, since the file is not one of
+ * MaxText's.
+ */
 static plait_status check_read(const config_reader *in, plait_error *err)
 {
     text_builder list;
@@ -374,7 +380,7 @@ plait_status maxtext_import(const char *text, size_t length, const char *name,
         if (text_index(leaf->path, unpriced) < 0)
             continue;
         leaf->read = true;
-        // values by which a key changes nothing
+        // values with which a key has no effect
         static const char *const words[] = {"",          "false",   "False", "0",    "0.0",
                                             "1",         "-1",      "-1.0",  "None", "null",
                                             "causal_lm", "float32", "none",  NULL};

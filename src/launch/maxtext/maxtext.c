@@ -31,7 +31,10 @@ int maxtext_axes_product(const maxtext_axes *axes)
     return product;
 }
 
-/* Dense weights are split over fsdp, context and expert, so a shard group is their product. */
+/*
+ * Dense weights are split over fsdp, context and expert, so the size of a shard group is the
+ * product of these axes.
+ */
 static maxtext_axes axes_of(const plait_degrees *d)
 {
     maxtext_axes axes = {
@@ -50,9 +53,7 @@ static maxtext_axes axes_of(const plait_degrees *d)
     return axes;
 }
 
-/*
- * Move the common factor of an axis and the slices from the axis inside to the one between slices.
- */
+/* Move the greatest common divisor of *ici and *slices from *ici to *dcn. */
 static void move_common_factor(int *slices, int *ici, int *dcn)
 {
     *dcn = (int)common_divisor(*ici, *slices);
@@ -60,11 +61,14 @@ static void move_common_factor(int *slices, int *ici, int *dcn)
     *slices /= *dcn;
 }
 
-/* Rule MT8: stages or replicas span all slices; among replicas those of whole shards first. */
+/*
+ * Rule MT8: stages or replicas span all slices; among the axes of replicas, data is split between
+ * slices first.
+ */
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *d)
 {
     maxtext_mesh mesh = {axes_of(d), {1, 1, 1, 1, 1, 1}};
-    // a slice is the reach of the links of the first level
+    // a slice is the set of devices that the links of the first level connect
     const int slice = problem->cluster->level[0].gpus;
 
     int slices = slice > 0 && problem->job.gpus > slice ? problem->job.gpus / slice : 1;
@@ -102,7 +106,7 @@ static bool is_tpu(const plait_problem *problem)
 
 static void append_memory(const plait_problem *problem, const plait_degrees *d, text_builder *out)
 {
-    // "minimal" keeps every product but that of attention itself
+    // "minimal" keeps the outputs of all matrix products except those inside attention
     const char *const remat = d->recompute.kind == PLAIT_RECOMPUTE_FULL        ? "full"
                               : d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE ? "minimal"
                                                                                : "none";
@@ -133,7 +137,7 @@ static void append_run(const plait_launch *launch, text_builder *out)
 {
     const launch_training t = training_of(launch->problem);
     const double steps = t.total_steps;
-    // a plateau before the decay is a schedule of its own; constant rates end where they began
+    // a plateau before the decay needs the schedule wsd; a constant rate ends at its initial value
     const bool plateau = t.decay_steps < t.total_steps - t.warmup_steps;
     char name[SCRIPTS_NAME_SIZE];
 
@@ -175,7 +179,7 @@ static const char *config_text(const plait_launch *launch, plait_arena *arena)
     text_builder_init(&out, arena);
     scripts_append_head(launch, "# config.yml - a configuration of MaxText; run.sh starts it",
                         &places, &out);
-    // orders of ranks are those of the mesh, and JAX decides their placement
+    // the mesh determines the order of ranks, and JAX their placement
     static const plait_key_id keys[] = {PLAIT_KEY_ORDER, PLAIT_KEY_PLACEMENT};
 
     notes_append(launch, &out);
@@ -199,7 +203,7 @@ static const char *config_text(const plait_launch *launch, plait_arena *arena)
                            plait_degrees_microbatches(d, launch->problem->job.gbs));
     const int microbatches = plait_degrees_microbatches(d, launch->problem->job.gbs);
     const int passes = d->pp > 1 ? microbatches : 1;
-    // sequences of one device in one pass, of which MaxText accepts a fraction
+    // sequences of one device in one pass; MaxText accepts a fraction
     const double sequences = (double)d->mbs * passes / ((double)d->tp * d->cp * d->pp);
     char batch[TEXT_NUMBER_SIZE];
 

@@ -6,8 +6,8 @@
 #include "plait/model.h"
 
 /*
- * Among blocks with experts only that of Qwen 3 has norms of q and k, and weights that need not sum
- * to one.
+ * Among the blocks with experts, only that of Qwen 3 has norms of q and k, and expert weights that
+ * need not sum to one.
  */
 static const char *block_of(const plait_model *model)
 {
@@ -94,7 +94,7 @@ bool maxtext_is_on(const yaml_file *yaml, const char *key)
            strcmp(maxtext_word(yaml, key, ""), "True") == 0;
 }
 
-/* 10_000 is 10000 in YAML 1.1. */
+/* Copy a number without underscores: YAML 1.1 reads 10_000 as 10000. */
 static bool without_underscores(const char *text, char *out, size_t size)
 {
     size_t length = 0;
@@ -135,9 +135,13 @@ plait_status maxtext_number(const yaml_file *yaml, const char *key, double other
 
 enum { WIDTH = 1 << 20, HEADS = 1 << 14 };
 
-/* Factors of global_parameter_scale, 2^n, on each size: configs/types.py, get_individual_scales. */
+/*
+ * Factors by which global_parameter_scale, a power of two, multiplies each size (configs/types.py,
+ * get_individual_scales).
+ */
 typedef struct scales {
-    int heads, width, layers; /* factors; an MLP's width has that of the heads */
+    int heads, width,
+        layers; /* factors of these sizes; an MLP's width has the factor of the heads */
 } scales;
 
 static plait_status read_attention(const yaml_file *yaml, int by, plait_attention *out,

@@ -1,25 +1,26 @@
 /*
  * argument_list.h - Megatron-LM's arguments, one a line, in the order in which a launch writes them
  *
- * Included twice, with macros for the kinds of values: for the fields of megatron_args and for the
- * rows of the table. It undefines these macros. A line has the field's name, its default (NULL:
- * none) and N of the first release, Megatron Core 0.N, whose parser has the flag; 0: no release has
- * it. Other members of argument_row follow. What 0.4 has may be older.
+ * arguments.h and arguments.c include this file with macros for the kinds of values, and thereby
+ * define the fields of megatron_args and the rows of the table. The file undefines these macros. A
+ * line has the field's name, its default (NULL: none) and N of Megatron Core 0.N, the first release
+ * whose parser has the flag; 0: no release has it. Other members of argument_row follow. Arguments
+ * with N = 4 may be older than 0.4.
  *
- * Names, kinds and defaults are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22). An argument that
- * is at Megatron's own default is not written where that default cannot surprise; several (dropout
- * 0.1, learned positions, one key-value group) are not those of today's models.
+ * Names, kinds and defaults are those of NVIDIA/Megatron-LM d98e8a6 (2026-08-22). A launch omits an
+ * argument that has Megatron's default, unless the default is unusual in today's models, such as
+ * dropout 0.1 or learned positions.
  */
 // clang-format off
 INT(num_layers, NULL, 4, .most = PLAIT_MAX_LAYERS, .group = "model")
 INT(hidden_size, NULL, 4, .most = 1 << 20)
-// 0: four times hidden_size, of gated layers two thirds of that
+// 0: 4 hidden_size, or two thirds of that if the layers are gated
 INT(ffn_hidden_size, NULL, 4, .least = 1, .most = WIDTH)
 INT(seq_length, NULL, 4, .least = 1, .most = PLAIT_MAX_SEQ)
 INT(max_position_embeddings, NULL, 4, .most = 1 << 26)
 INT(vocab_size, NULL, 4, .most = 1 << 24)
 INT(padded_vocab_size, NULL, 14, .most = 1 << 24)
-INT(extra_vocab_size, NULL, 0, .most = 1 << 24) // tokens of a fork beyond the tokenizer's
+INT(extra_vocab_size, NULL, 0, .most = 1 << 24) // tokens that a fork adds to the tokenizer's
 INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS) // always written, since memory depends on it
 SWITCH(untie_embeddings_and_output_weights, 4)
 INT(mtp_num_layers, NULL, 12, .most = 64)
@@ -32,7 +33,7 @@ INT(kv_lora_rank, "32", 10, .most = 1 << 20, WITH(multi_latent_attention))
 INT(qk_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
 INT(qk_pos_emb_head_dim, "64", 10, .most = DIM, WITH(multi_latent_attention))
 INT(v_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
-INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // width of a head; 0: hidden_size by the heads
+INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // width of a head; 0: hidden_size / num_attention_heads
 SWITCH(group_query_attention, 4)
 // only with group_query_attention
 INT(num_query_groups, "1", 4, .least = 1, .most = HEADS, WITH(group_query_attention))
@@ -61,7 +62,8 @@ ON_UNLESS("no_rope_fusion", apply_rope_fusion, 5)
 WHOLE(rotary_seq_len_interpolation_factor, NULL, 4)
 SWITCH(use_rope_scaling, 10) // scaling of Llama 3
 NUMBER(rope_scaling_factor, "8", 11, WITH(use_rope_scaling))
-// Megatron's defaults 1, 1 and 0 scale nothing; here "not given" must differ from them
+// Megatron's defaults of the next three are 1, 1 and 0, which do not scale; NULL marks them as not
+// given
 NUMBER(rotary_scaling_factor, NULL, 10) // YaRN, up to yarn_beta_slow
 NUMBER(mscale, NULL, 11)
 NUMBER(mscale_all_dim, NULL, 11)
@@ -84,7 +86,7 @@ NUMBER(hidden_dropout, "0.1", 4, ALWAYS)
 NUMBER(init_method_std, "0.02", 4, ALWAYS)
 
 INT(num_experts, NULL, 4, .most = 1 << 16, .group = "experts")
-// layers per layer with experts, in Megatron-DeepSpeed; 0: not given
+// Megatron-DeepSpeed's: every expert_interval-th layer has experts; 0: not given
 INT(expert_interval, NULL, 0, .least = 1, .most = PLAIT_MAX_LAYERS)
 WORD(mlp_type, "standard", 0) // "residual": a dense layer beside each expert
 INT(moe_ffn_hidden_size, NULL, 10, .most = WIDTH) // 0: ffn_hidden_size
@@ -106,15 +108,15 @@ WORD(moe_router_load_balancing_type, "aux_loss", 5, WITH(num_experts))
 NUMBER(moe_aux_loss_coeff, "0", 5)
 NUMBER(moe_router_bias_update_rate, "0.001", 11, WITH(moe_router_enable_expert_bias), .placeholder = true)
 
-// GPUs, in parsed arguments; the next two, of torchrun, multiply to it
+// GPUs, in parsed arguments only; the next two, of torchrun, multiply to this number
 INT(world_size, NULL, 0, .least = 1, .most = PLAIT_MAX_GPUS, .group = "parallelism")
-INT(nnodes, NULL, 0, .least = 1, .most = RANKS) // torchrun's, as is the next
+INT(nnodes, NULL, 0, .least = 1, .most = RANKS) // of torchrun, as is gpus_per_node
 INT(gpus_per_node, NULL, 0, .least = 1, .most = 1 << 12, .flag = "nproc_per_node")
 INT(tensor_model_parallel_size, "1", 4, .least = 1, .most = RANKS, ALWAYS)
 SWITCH(sequence_parallel, 4)
 INT(pipeline_model_parallel_size, "1", 4, .least = 1, .most = STAGES, ALWAYS)
 INT(num_virtual_stages_per_pipeline_rank, NULL, 11, .least = 1, .most = STAGES)
-// num_virtual_stages_per_pipeline_rank in parsed arguments
+// the name of num_virtual_stages_per_pipeline_rank in parsed arguments
 INT(virtual_pipeline_model_parallel_size, NULL, 0, .least = 1, .most = STAGES)
 INT(num_layers_per_virtual_pipeline_stage, NULL, 4, .least = 1, .most = PLAIT_MAX_LAYERS)
 WORD(pipeline_model_parallel_layout, NULL, 13) // "Et*3|t*4|t*3L"
@@ -140,7 +142,7 @@ WORD(recompute_granularity, NULL, 4)
 WORDS(recompute_modules, NULL, 12) // words with blanks between them
 WORD(recompute_method, NULL, 4)
 INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // layers of a chunk
-WORDS(recompute_layer_ids, NULL, 0) // Primus
+WORDS(recompute_layer_ids, NULL, 0) // only in Primus
 SWITCH(fine_grained_activation_offloading, 16)
 WORDS(offload_modules, NULL, 16)
 
@@ -168,7 +170,7 @@ SWITCH(overlap_grad_reduce, 4, .group = "overlap and kernels")
 SWITCH(overlap_param_gather, 4)
 SWITCH(tp_comm_overlap, 4)
 SWITCH(cross_entropy_loss_fusion, 8, .optional = true)
-SWITCH(grad_reduce_in_bf16, 12) // beside bf16; fp16 reduces in its own format unless the next is set
+SWITCH(grad_reduce_in_bf16, 12) // only with bf16; fp16 runs reduce in fp16 unless accumulate_allreduce_grads_in_fp32 is set
 SWITCH(accumulate_allreduce_grads_in_fp32, 4)
 SWITCH(moe_grouped_gemm, 5, .optional = true)
 SWITCH(moe_permute_fusion, 11, .optional = true)
@@ -185,7 +187,7 @@ ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dat
 
 SWITCH(bf16, 4, .group = "precision")
 SWITCH(fp16, 4)
-WORD(fp8, NULL, 4, .flag = "fp8_format") // format, as of fp4
+WORD(fp8, NULL, 4, .flag = "fp8_format") // number format, as in fp4
 WORD(fp8_recipe, "delayed", 12)
 WORD(fp4, NULL, 15, .flag = "fp4_format")
 WORD(fp4_recipe, "nvfp4", 15, WITH(fp4))

@@ -1,7 +1,4 @@
-/*
- * arguments.c - Megatron-LM's arguments by their table: defaults, flags that are written, flags
- * that are read
- */
+/* arguments.c - sets, writes and reads Megatron-LM's arguments by their table */
 #include "launch/megatron/arguments.h"
 
 #include <assert.h>
@@ -36,7 +33,7 @@
 #define ALWAYS .with = ARGUMENT_ALWAYS
 #define ANY .least = INT_MIN, .most = INT_MAX
 
-/* Numbers beyond these bounds are taken for slips. */
+/* Upper bounds of arguments; larger numbers are treated as mistakes. */
 enum { HEADS = 1 << 15, DIM = 1 << 14, WIDTH = 1 << 24, RANKS = 1 << 20, STAGES = 1 << 12 };
 
 const argument_row megatron_arguments[] = {
@@ -44,7 +41,7 @@ const argument_row megatron_arguments[] = {
     {.name = NULL},
 };
 
-/* 14 for "core-v0.14.0"; 0: a release of another product. */
+/* Return 14 for "core-v0.14.0", or 0 for a release of another product. */
 static int minor_of(const plait_release *release, const char *product)
 {
     return text_starts_with(release->name, product) ? atoi(release->name + strlen(product)) : 0;
@@ -58,7 +55,9 @@ int megatron_core_of(const plait_runtime *runtime)
         return MEGATRON_NEWEST;
     for (const plait_release *r = runtime->at; minor == 0 && r >= runtime->release; r--)
         minor = minor_of(r, "core-v0.");
-    return minor > 0 ? minor : MEGATRON_NEWEST; // a profile with other names bounds no flags
+    return minor > 0
+               ? minor
+               : MEGATRON_NEWEST; // a profile whose releases have other names does not limit the flags
 }
 
 int megatron_bridge_of(const plait_runtime *runtime)
@@ -223,7 +222,7 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
     megatron_args absent;
 
     megatron_args_init(&absent);
-    // a release need not have an argument whose value is the default
+    // a release may lack an argument that has its default value
     for (const argument_row *row = megatron_arguments; row->name != NULL; row++)
         if (row->since > args->core && !row->optional && !row->placeholder &&
             has_value(row, args) && !megatron_argument_same(row, args, &absent))
@@ -234,7 +233,7 @@ plait_status megatron_args_check(const megatron_args *args, plait_error *err)
     return PLAIT_OK;
 }
 
-/* --num-layers for "num_layers". */
+/* Return the flag of an argument: --num-layers for "num_layers". */
 static const char *flag_of(const argument_row *row, plait_arena *arena)
 {
     char *const flag = plait_arena_printf(arena, "--%s", row->flag != NULL ? row->flag : row->name);
@@ -296,7 +295,7 @@ static char *join_values(const launch_flag *flag, const char *open, const char *
     return text_builder_finish(&out, NULL);
 }
 
-/* The shell keeps quotes of a variable: "'([0]*3+[1]*58)'". */
+/* Remove the quotes that the shell keeps in the value of a variable: "'([0]*3+[1]*58)'". */
 static const char *unquoted_text(const char *text, plait_arena *arena)
 {
     const size_t length = strlen(text);
@@ -315,8 +314,8 @@ static bool are_digits(const launch_flag *flag)
 }
 
 /*
- * The text of a flag's value; more words after a flag of one word do not belong to it. NULL: out of
- * memory.
+ * Return the text of a flag's value; further words after a flag of one word do not belong to the
+ * value. NULL: out of memory.
  */
 static const char *text_of(const argument_row *row, const launch_flag *flag, plait_arena *arena)
 {
@@ -341,7 +340,8 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
         flag = flags_last(flags, row->flag);
         turns_off = row->kind == ARGUMENT_SWITCH;
     }
-    // a switch has no value; of $DATA/gpt2-vocab.json the end is enough
+    // skip an unknown value; a switch has no value, and a placeholder such as $DATA/gpt2-vocab.json
+    // needs only its end
     if (flag == NULL ||
         !(row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||
           shell_word_known(flag->value[0])))

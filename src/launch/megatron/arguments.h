@@ -1,17 +1,17 @@
 /* arguments.h - Megatron-LM's arguments as values of a struct, and as flags
  *
- * Out: a model and a plan become arguments, and arguments flags.
+ * Export converts a model and a plan to arguments, and the arguments to flags.
  *
  *     PLAIT_TRY(megatron_args_of(problem, plan, arena, &args, err));
- *     megatron_args_append(&args, &list);
+ * megatron_args_append(&args, &list);
  *
- * In: flags of a script become arguments, and these a plan and a model (megatron.h).
+ * Import converts the flags of a script to arguments, and these to a plan and a model (megatron.h).
  *
  *     megatron_args_init(&args);
- *     PLAIT_TRY(megatron_args_parse(&flags, &args, err));
+ * PLAIT_TRY(megatron_args_parse(&flags, &args, err));
  *
- * argument_list.h alone has their names, kinds and defaults. Arguments that neither way uses are
- * left out.
+ * Only argument_list.h has the names, kinds and defaults of arguments. It omits arguments that
+ * neither export nor import uses.
  */
 #pragma once
 
@@ -22,8 +22,8 @@
 #include "launch/write/args.h"
 
 /**
- * Fields have the names under which Megatron's parser stores them. A field without a value is 0, a
- * double NaN, a text NULL; sizes are tokens, layers, or elements.
+ * Fields have the names under which Megatron's parser stores them. A field without a value is 0, or
+ * NaN in a double, or NULL in a text; sizes are tokens, layers, or elements.
  */
 typedef struct megatron_args {
 #define FIELD(type, of, ...) type of;
@@ -57,8 +57,8 @@ void megatron_args_append(const megatron_args *args, launch_args *out);
 bool megatron_args_is_written(const megatron_args *args, size_t field);
 
 /**
- * The first release, N of Megatron Core 0.N.0, with all arguments that have to be written; 0: not
- * known.
+ * Returns N of Megatron Core 0.N.0, the first release with all arguments that have to be written;
+ * 0: unknown.
  */
 int megatron_args_since(const megatron_args *args);
 
@@ -71,7 +71,7 @@ PLAIT_MUST_CHECK plait_status megatron_args_check(const megatron_args *args, pla
  * @param out  its texts live in flags->arena
  *
  * Fails (RANGE) on a value of another kind than its argument's, or out of bounds. A placeholder
- * with such a value stays as it is instead.
+ * keeps its old value instead.
  */
 PLAIT_MUST_CHECK plait_status megatron_args_parse(const launch_flags *flags, megatron_args *out,
                                                   plait_error *err);
@@ -83,7 +83,7 @@ typedef enum argument_kind {
     ARGUMENT_WHOLE,  /* a double that the parser accepts without point and exponent only */
     ARGUMENT_WORD,   /* a text: the first of several words */
     ARGUMENT_WORDS,  /* a text: words with blanks between them */
-    ARGUMENT_LIST    /* a text: "2" for every second layer, or one number each, "([0]*3+[1]*58)" */
+    ARGUMENT_LIST /* a text: "2" for every second layer, or one number per layer, "([0]*3+[1]*58)" */
 } argument_kind;
 
 typedef struct argument_row {
@@ -93,7 +93,7 @@ typedef struct argument_row {
     argument_kind kind;
     size_t field;       /* offset in megatron_args */
     const char *absent; /* default as text; NULL: none */
-    int since;          /* N of the first release, Megatron Core 0.N.0, with the flag; 0: none */
+    int since;          /* N of Megatron Core 0.N.0, the first release with the flag; 0: none */
     int least, most;    /* bounds of an int that is read */
     size_t with;        /* field that makes this one written even at its default; 0: none */
     bool placeholder;   /* no plan depends on it, so any value of a script is accepted */
@@ -108,10 +108,13 @@ typedef struct argument_row {
 /** All arguments; the last row has no name. */
 extern const argument_row megatron_arguments[];
 
-/** The row with a name, also that of its flag or of other releases, as destinations; NULL: none. */
+/**
+ * Returns the row whose name, flag, or name in other releases is `name`, written like num_layers;
+ * NULL: none.
+ */
 const argument_row *megatron_argument_named(const char *name);
 
-/** The row of a field. */
+/** Returns the row of a field. */
 const argument_row *megatron_argument(size_t field);
 
 /**
@@ -122,6 +125,6 @@ const argument_row *megatron_argument(size_t field);
  */
 bool megatron_argument_set(const argument_row *row, const char *text, megatron_args *args);
 
-/** True if two launches have the same value. */
+/** True if both launches have the same value of an argument. */
 bool megatron_argument_same(const argument_row *row, const megatron_args *a,
                             const megatron_args *b);

@@ -1,9 +1,9 @@
 /*
  * bridge.c - Megatron-Bridge: overrides.sh for scripts/training/run_recipe.py
  *
- * As in NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22). A recipe builds the model and sets
- * everything once; the overrides set again what the price assumes. The model itself is the
- * recipe's and not overridden: without a recipe of its name, the user has to set RECIPE.
+ * As in NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22). A recipe builds the model and sets all
+ * options; the overrides set the options again on which the price depends. They do not change the
+ * model: if no recipe builds it, the user has to set RECIPE.
  */
 #include "launch/megatron/arguments.h"
 
@@ -21,7 +21,7 @@ static void override_text(launch_args *out, const char *key, const char *value)
     args_text(out, key, value != NULL ? value : "null");
 }
 
-/* In quotes, since some parsers read an unquoted none as null. */
+/* Write a word in quotes, since some parsers read an unquoted none as null. */
 static void override_quoted(launch_args *out, const char *key, const char *word)
 {
     const char *const quoted = plait_arena_printf(out->arena, "\"%s\"", word);
@@ -37,7 +37,7 @@ static void override_bool(launch_args *out, const char *key, bool value)
     override_text(out, key, value ? "true" : "false");
 }
 
-/* 0 means not given. */
+/* Write a number, or null for 0, which means that none is given. */
 static void override_count(launch_args *out, const char *key, int value)
 {
     if (value > 0)
@@ -46,7 +46,10 @@ static void override_count(launch_args *out, const char *key, int value)
         override_text(out, key, NULL);
 }
 
-/* Write arguments by Megatron-LM's names; `keys` are SECTION.NAME with blanks between. */
+/*
+ * Write the arguments that `keys` lists as SECTION.NAME with blanks between, where NAME is
+ * Megatron-LM's.
+ */
 static void override_fields(launch_args *out, const megatron_args *args, const char *keys)
 {
     char key[80];
@@ -76,7 +79,9 @@ static void override_fields(launch_args *out, const megatron_args *args, const c
     }
 }
 
-/* ["core_attn","attn_proj"] or [4,2], out of words with blanks between; NULL: none. */
+/*
+ * Write ["core_attn","attn_proj"] or [4,2] for words with blanks between; write nothing for NULL.
+ */
 static void override_list(const char *words, char quote, const char *key, launch_args *out)
 {
     text_builder list;
@@ -162,10 +167,10 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
 
 static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
-    // a recipe pads the size of its tokenizer's vocabulary, so the tokenizer gets the plan's
+    // a recipe pads its tokenizer's vocabulary, so the tokenizer gets the plan's vocabulary
     args_group(out, "vocabulary; the recipe reads it from the tokenizer");
     override_fields(out, args, "tokenizer.tokenizer_type tokenizer.vocab_size");
-    if (bridge >= 6) // up to 0.5 the model's own number counts
+    if (bridge >= 6) // up to 0.5 the value of model.vocab_size is used
         override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
     override_fields(out, args, "model.vocab_size model.make_vocab_size_divisible_by");
     args_group(out, "to edit: schedule, checkpoints; the recipe sets the data");
@@ -240,7 +245,8 @@ static void append_overrides(const plait_launch *launch, const megatron_args *ar
     if (fsdp)
         override_fields(&out, args, "model.gradient_accumulation_fusion");
     args_group(&out, "overlap");
-    // sends between stages overlap if Megatron-LM decides so, as the price of interleaving assumes
+    // sends between stages overlap only with interleaving, as Megatron-LM chooses and the price
+    // assumes
     const bool interleaved = d->vpp > 1;
     override_text(&out, "comm_overlap", NULL);
     override_fields(&out, args, "ddp.overlap_grad_reduce ddp.overlap_param_gather");
@@ -297,7 +303,7 @@ static const recipe_row recipes[] = {
     {"qwen3-next-80b-a3b", 48, 2048, "qwen3_next_80b_a3b_pretrain_config"},
 };
 
-/* "meta-llama/Llama-3.1-8B" equals llama-3.1-8b. */
+/* True for "meta-llama/Llama-3.1-8B" and llama-3.1-8b. */
 static bool same_name(const char *name, const char *wanted)
 {
     const char *const slash = strrchr(name, '/');
@@ -305,7 +311,7 @@ static bool same_name(const char *name, const char *wanted)
     return text_alike(slash != NULL ? slash + 1 : name, wanted);
 }
 
-/* The recipe of Megatron-Bridge that builds a model; NULL: none. */
+/* Return the recipe of Megatron-Bridge that builds a model; NULL: none. */
 static const char *recipe_of(const plait_model *model)
 {
     for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++)
@@ -315,7 +321,7 @@ static const char *recipe_of(const plait_model *model)
     return NULL;
 }
 
-/* The first 0.N that has scripts/training/run_recipe.py. */
+/* N of the first Megatron-Bridge 0.N with scripts/training/run_recipe.py. */
 enum { FIRST_BRIDGE = 3 };
 
 static const char *file_text(const plait_launch *launch, const megatron_args *args,
@@ -368,7 +374,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                           "expected a release with Megatron-Bridge's run_recipe.py, "
                           "bridge-v0.%d.0 or later, found %.60s",
                           FIRST_BRIDGE, launch->problem->runtime->name);
-    // Containers of its documents, by the release in them (docs/releases/software-versions.md).
+    // Containers of consecutive releases from FIRST_BRIDGE on (docs/releases/software-versions.md
+    // of Megatron-Bridge).
     static const char *const images[] = {"nvcr.io/nvidia/nemo:26.02",
                                          "nvcr.io/nvidia/nemo:26.04.01",
                                          "nvcr.io/nvidia/nemo:26.06", "nvcr.io/nvidia/nemo:26.08"};
@@ -377,7 +384,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     program.image = images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    // a recipe need not list a field of its nested config: ++ sets it in any case
+    // ++ also sets a field that the recipe's nested config does not list
     const char *const recipe = recipe_of(launch->problem->model);
     text_builder text;
     text_builder_init(&text, arena);
@@ -385,7 +392,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     megatron_append_attention(&args, &text);
     text_append_printf(&text, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
-    // without --mode, which 0.4 and 0.5 lack: the name of the recipe contains pretrain
+    // omit --mode, which 0.4 and 0.5 lack; the recipe's name already contains pretrain
     text_append(
         &text,
         "# ++ also sets fields that only a nested config of the recipe has.\n" SCRIPTS_TORCHRUN
@@ -398,8 +405,9 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 }
 
 /*
- * The named precisions reduce in fp16 with fp16 and else in fp32, and keep parameters in 8 bits
- * with one scale per tensor or MXFP8. No override sets formats of the optimizer.
+ * Megatron-Bridge's named precisions reduce gradients in fp16 with fp16 and otherwise in fp32, and
+ * keep parameters in 8 bits only with one scale per tensor or with MXFP8. The overrides set no
+ * other optimizer formats than fp32.
  */
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {

@@ -122,7 +122,7 @@ static void deepspeed_args_append(const plait_launch *launch, launch_args *out)
     args_text(out, "--data-path", "data/tokens_text_document");
     args_text(out, "--tokenizer-type", "NullTokenizer");
     args_int(out, "--train-iters", TRAINING_TRY_STEPS);
-    // these schedules have no plateau
+    // Megatron-DeepSpeed's schedules have no plateau
     args_number(out, "--lr", t.lr);
     args_number(out, "--min-lr", t.min_lr);
     args_text(out, "--lr-decay-style", plait_lr_decay_name[t.decay]);
@@ -151,7 +151,7 @@ static const training_places places = {
 
 static const char *argument_lines(const plait_launch *launch, plait_arena *arena)
 {
-    // neither the arguments nor the JSON give these to an import
+    // an import finds these keys neither in the arguments nor in the JSON
     static const plait_key_id keys[] = {PLAIT_KEY_SPLIT, PLAIT_KEY_GRAD_REDUCE};
     launch_args flags;
     text_builder out;

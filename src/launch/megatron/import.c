@@ -1,9 +1,9 @@
 /*
- * import.c - a plan out of Megatron-LM's arguments
+ * import.c - reads a plan from Megatron-LM's arguments
  *
- * Arguments that are not given have Megatron's defaults; arguments count before the notes beside
- * them. Facts that neither gives (above all the GPUs) stay unknown, and eval requires options for
- * them.
+ * Arguments that are not given have Megatron's defaults; arguments take precedence over plait's
+ * notes in the same file. Facts that neither arguments nor notes give (above all the GPUs) stay
+ * unknown, and eval requires options for them.
  */
 #include "launch/megatron/arguments.h"
 
@@ -39,7 +39,7 @@ static const flag_alias older[] = {
     {"moe_enable_deepep", "moe_flex_dispatcher_backend", "deepep"},
     {"cpu_optimizer", "optimizer_cpu_offload", "true"},
 
-    {"intermediate_size", "ffn_hidden_size", NULL}, // of Pai-Megatron-Patch, as the next
+    {"intermediate_size", "ffn_hidden_size", NULL}, // of Pai-Megatron-Patch, as is n_head_kv
     {"n_head_kv", "num_query_groups", NULL},
     {"n_head_kv", "group_query_attention", "true"},
     {"rotary_scale_factor", "rotary_seq_len_interpolation_factor", NULL},
@@ -98,8 +98,8 @@ bool megatron_flags_are_of_2021(const launch_flags *flags)
 }
 
 /*
- * Fill in the batch, ZeRO and precision of DeepSpeed's JSON if the flags do not give them. The
- * script makes the file, or it lies beside it. With DeepSpeed's engine zero_stage is known
+ * Set the batch, ZeRO and precision from DeepSpeed's JSON unless flags give them. The script writes
+ * the JSON, or the JSON is in the script's folder. With DeepSpeed's engine zero_stage is known
  * afterwards.
  */
 static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in, plait_error *err)
@@ -139,8 +139,8 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
         }
     }
     if (args->deepspeed) {
-        // experts of Megatron-DeepSpeed by default: one per token, in every second layer, whole on
-        // each tensor rank
+        // Megatron-DeepSpeed's defaults: one expert per token, experts in every second layer, and
+        // each expert whole on every tensor-parallel rank
         if (args->num_experts >= 2) {
             if (flags_last(in->flags, MEGATRON_NAME(moe_router_topk)) == NULL)
                 args->moe_router_topk = 1;
@@ -154,15 +154,15 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
     if (args->no_pipeline_parallel)
         args->pipeline_model_parallel_size = 1;
     if (args->deepspeed && args->bf16 && args->zero_stage < 1)
-        args->zero_stage = 1; // its BF16_Optimizer shards as stage 1 does
+        args->zero_stage = 1; // DeepSpeed's BF16_Optimizer shards as stage 1 does
     return PLAIT_OK;
 }
 
 /*
- * Flags that change the price, or the model, and that neither the table nor a reader has: CUDA
- * graphs save launches, shared experts and the optimizer overlap with communication, attention
- * runs in 8 bits, switches reduce; hybrid and heterogeneous layers, and the decoder of an encoder,
- * are other models.
+ * Flags outside the table that change the price or the model, and that no reader supports: CUDA
+ * graphs save launches, shared experts and the optimizer overlap with communication, attention runs
+ * in 8 bits, and switches reduce; models with hybrid or heterogeneous layers, or with an encoder
+ * and a decoder, are not supported.
  */
 static const char *const unpriced[] = {
     // graphs, kernels, overlap
@@ -200,14 +200,15 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
     }
 }
 
-/* A flag that changes the model that a name stands for; NULL: none. */
+/* Return a flag that changes the named model; NULL: none. */
 static const char *changed_part(const megatron_args *args, const launch_flags *flags,
                                 const plait_model *named)
 {
     const bool latent = named->kinds > 0 && named->kind[0].mixer == PLAIT_MIXER_MLA;
     const struct {
         size_t field;
-        int given, of_model; /* value of the named model; -1: any value is a change */
+        int given,
+            of_model; /* values of the flag and of the named model; of_model -1: any value is a change */
     } parts[] = {
         {MEGATRON_FIELD(num_layers), args->num_layers, named->layers},
         {MEGATRON_FIELD(hidden_size), args->hidden_size, named->hidden},
@@ -243,13 +244,13 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
     const plait_model *model;
 
     PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
-    if (model != NULL) // else a note names it
+    if (model != NULL) // otherwise a note may name the model
         in->out->model = model;
     if (args->hybrid_layer_pattern != NULL)
         in->out->model = NULL;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
-    // if the arguments build no model, take the one that a wrapper names
+    // if the arguments build no model, take the model that a wrapper names
     const launch_flag *const flag = flags_find(in->flags, MEGATRON_MODEL_FLAG);
     const plait_model *named;
 
@@ -270,7 +271,7 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
 static plait_status read_all(const char *name, bool own, const launch_call *call, plan_reader *in,
                              plait_error *err)
 {
-    const bool of_plait = in->out->runtime != NULL; // a note names it
+    const bool of_plait = in->out->runtime != NULL; // a note names the runtime
     megatron_args args;
 
     megatron_args_init(&args);
@@ -329,9 +330,10 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
     if (call != NULL && call->gpus > 0)
         PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
-    const bool own = model != NULL; // plait's plans are priced without padding
+    const bool own =
+        model != NULL; // plait wrote the file, and its plans are priced without padding
     if (model == NULL) {
-        // "scripts/pretrain_13b.sh" launches pretrain_13b
+        // name the model after the file: pretrain_13b for scripts/pretrain_13b.sh
         const char *const path = flags->file;
         const char *const slash = strrchr(path, '/');
         char *const name = plait_arena_text(arena, slash != NULL && slash[1] ? slash + 1 : path);

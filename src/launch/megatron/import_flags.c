@@ -1,4 +1,4 @@
-/* import_flags.c - warnings of values that are not known, and of the choice of the launch */
+/* import_flags.c - warns of unknown values, and of a choice among several launch commands */
 #include <string.h>
 
 #include "launch/megatron/arguments.h"
@@ -57,7 +57,9 @@ static bool is_listed_doubt(const shell_words *script, const shell_origin *origi
     return false;
 }
 
-/* $EXTRA_ARGS: a word that is no option's value may be any options. */
+/*
+ * Warn of words such as $EXTRA_ARGS: a word that is not an option's value may contain any options.
+ */
 static void warn_of_holes(plan_reader *in)
 {
     import_list list = {in->warnings, "arguments from outside the file, treated as not given",
@@ -83,8 +85,8 @@ static void warn_of_holes(plan_reader *in)
 }
 
 /*
- * Options in a variable behind a condition that is not known; `given`: the file gives them
- * elsewhere too.
+ * Warn of options in a variable that a script sets under an unknown condition. With `given`, list
+ * the options that the file also gives elsewhere, otherwise the others.
  */
 static void warn_of_doubts(plan_reader *in, bool given, const char *sentence)
 {
@@ -129,7 +131,7 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
 {
     const launch_flag *const experts = flags_find(in->flags, MEGATRON_NAME(num_experts));
 
-    // --num-layers $1: the user would have to give the value
+    // --num-layers $1: only the user knows the value
     import_list list = {in->warnings, "values set outside the file, treated as not given", false};
     for (int i = 0; i < in->flags->count; i++) {
         const launch_flag *const flag = &in->flags->flag[i];
@@ -165,7 +167,7 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
     if (in->flags->launch >= 0 && script->command[in->flags->launch].ended)
         import_warn(in->warnings, "the script exits before it starts training");
     if (in->flags->launch >= 0) {
-        // one launch of several is read; launches after `exit` do not count
+        // only one of several launch commands is read; commands after `exit` do not count
         const shell_command *const taken = &script->command[in->flags->launch];
         int launches = 0;
         for (int c = 0; c < script->commands; c++)

@@ -1,4 +1,4 @@
-/* import_model.c - the model out of Megatron-LM's arguments */
+/* import_model.c - reads the model from Megatron-LM's arguments */
 #include "launch/megatron/megatron.h"
 
 #include <math.h>
@@ -16,7 +16,10 @@ typedef struct model_reader {
     plait_layer full;   /* layer with all parts, from which each kind of layer takes its own */
 } model_reader;
 
-/* Beside extra_vocab_size a fork counts added tokens, too. */
+/*
+ * Return the tokens of the vocabulary, 0 if unknown. A fork's extra_vocab_size includes the tokens
+ * that were added to the tokenizer.
+ */
 static int tokens_of(const megatron_args *args)
 {
     const char *const names[] = {args->tokenizer_model, args->tokenizer_name_or_path,
@@ -45,14 +48,15 @@ int megatron_vocab(const megatron_args *args)
     return padded <= 1 << 24 ? (int)padded : tokens;
 }
 
-/* A value that is not given is 0, unknown, in a model. */
+/* Return 0, which means unknown in a model, for a value that is not given. */
 static double or_0(double number)
 {
     return isnan(number) ? 0.0 : number;
 }
 
 /*
- * In a window "127,0" a query attends to 127 tokens before its own; JSON has a list of two numbers.
+ * Read the window in tokens: with "127,0" a query attends to itself and to 127 tokens before it.
+ * JSON has a list of two numbers.
  */
 static plait_status read_window(const model_reader *in, int *out, plait_error *err)
 {
@@ -72,7 +76,7 @@ static plait_status read_window(const model_reader *in, int *out, plait_error *e
     return PLAIT_OK;
 }
 
-/* Heads share keys and values evenly. */
+/* Check that `shared` divides `heads`, since heads share keys and values evenly. */
 static plait_status check_divides(const model_reader *in, const char *flag, int heads, int shared,
                                   plait_error *err)
 {
@@ -152,7 +156,7 @@ static void megatron_read_positions(model_reader *in)
     if (args->use_rope_scaling) {
         rope->kind = PLAIT_ROPE_LLAMA3;
         rope->factor = args->rope_scaling_factor;
-    } // MLA has YaRN unless its type is another
+    } // MLA uses YaRN unless rope_type is another
     else if (strcmp(args->position_embedding_type, "yarn") == 0
                  ? true
                  : args->multi_latent_attention &&
@@ -172,7 +176,9 @@ static void megatron_read_positions(model_reader *in)
 
 enum { HAS_WINDOW = 1, HAS_EXPERTS = 2, HAS_NO_ROTARY = 4, IS_LINEAR = 8, LAYER_SETS = 16 };
 
-/* The layers that an integer N switches on, among every N. */
+/*
+ * The layers among every N consecutive ones that a list switches on if it is the single integer N.
+ */
 typedef enum switch_period { ON_AT_FIRST, ON_BUT_LAST, ON_AT_LAST } switch_period;
 
 typedef struct layer_switch {
@@ -222,7 +228,7 @@ static plait_status read_switch(const model_reader *in, const layer_switch *of, 
     return PLAIT_OK;
 }
 
-/* A layer cannot have a part without a shape. */
+/* Remove from a layer's set the parts for which the arguments give no shape. */
 static unsigned char possible_parts(const model_reader *in, unsigned set)
 {
     if (in->full.moe.experts == 0)
@@ -238,7 +244,7 @@ static unsigned char possible_parts(const model_reader *in, unsigned set)
     return (unsigned char)set;
 }
 
-/* Determine the model's kinds of layers, each with its parts of in->full. */
+/* Determine the model's kinds of layers, each with the parts of in->full that its layers have. */
 static plait_status megatron_read_layers(model_reader *in, plait_error *err)
 {
     plait_model *const model = in->model;
@@ -280,7 +286,7 @@ static plait_status megatron_read_layers(model_reader *in, plait_error *err)
             else
                 layer.mlp = in->full.mlp;
             kind[model->kinds] = layer;
-            // the name of a kind by its switches: "sliding-moe", "no-rotary-dense"
+            // name a kind after its switches: "sliding-moe", "no-rotary-dense"
             kind[model->kinds].name =
                 plait_arena_printf(arena, "%s%s%s", set[i] & IS_LINEAR ? "linear-" : "",
                                    set[i] & HAS_WINDOW      ? "sliding-"
@@ -342,7 +348,7 @@ static plait_status read_ffn(model_reader *in, plait_error *err)
     const int width = args->ffn_hidden_size;
 
     in->full.mlp = (plait_mlp){
-        // SwiGLU without a given width has two thirds of 4 h, in steps of 64
+        // a gated MLP without a given width has two thirds of 4 hidden_size, in steps of 64
         .width = width > 0 ? width
                            : (gated ? (int)(4.0 * args->hidden_size * 2 / 3 / 64) * 64
                                     : 4 * args->hidden_size),
@@ -383,7 +389,7 @@ static void read_numerics(model_reader *in)
         .scale = isnan(scale) ? 0.0 : scale,
         .aux_loss = args->moe_aux_loss_coeff,
     };
-    // the choice of the loss is the only training value that is read
+    // the load-balancing loss is the only training value that is read
     static const char *const types[PLAIT_BALANCES] = {
         [PLAIT_BALANCE_NONE] = "none",
         [PLAIT_BALANCE_BATCH] = "aux_loss",

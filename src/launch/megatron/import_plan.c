@@ -1,4 +1,7 @@
-/* import_plan.c - degrees, batch and layers of stages and chunks, out of Megatron-LM's arguments */
+/*
+ * import_plan.c - reads degrees, batch, and the layers of stages and chunks from Megatron-LM's
+ * arguments
+ */
 #include "launch/megatron/megatron.h"
 
 #include <stdio.h>
@@ -9,7 +12,8 @@
 #include "plan/layout.h"
 
 /*
- * Two sizes must multiply to cp. The price takes the largest first one that heads and node allow.
+ * Check that the two sizes of hierarchical context parallelism multiply to cp. The price assumes
+ * the largest first size that the heads and the node allow.
  */
 static plait_status check_sizes(const megatron_args *args, const plan_reader *in, plait_error *err)
 {
@@ -109,9 +113,9 @@ static bool split_gives(const plait_model *model, const plait_degrees *d, const 
 }
 
 /*
- * The split in words that gives these chunks, else the layout, which spells them. `cost` is not
- * tried: a runtime that is given chunks does not weigh layers. `spread` is tried if the runtime may
- * have it.
+ * Return the named split that gives these chunks, else the layout that lists them. The split `cost`
+ * is not tried, since a runtime that is given chunks does not weigh layers; `spread` is tried if
+ * the runtime may have it.
  */
 static plait_split split_of_chunks(const plait_model *model, const plait_degrees *degrees,
                                    const plait_chunk *chunks, const char *layout, bool spread)
@@ -138,7 +142,7 @@ static plait_split split_of_chunks(const plait_model *model, const plait_degrees
     return (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = layout};
 }
 
-/* Set the chunks per rank, and the schedule that follows. */
+/* Set the chunks per rank, and the schedule that follows from them. */
 static void take_chunks(plan_reader *in, int vpp)
 {
     in->out->degrees.vpp = vpp;
@@ -147,8 +151,9 @@ static void take_chunks(plan_reader *in, int vpp)
 }
 
 /*
- * One of the two is given: the other stages share the rest evenly, and Megatron-LM refuses a
- * remainder (megatron/core/transformer/transformer_config.py of core_v0.19.0).
+ * Complete a split of which only the first or the last stage has a number of layers: the other
+ * stages share the rest evenly, and Megatron-LM rejects a remainder
+ * (megatron/core/transformer/transformer_config.py of core_v0.19.0).
  */
 static plait_status complete_first_last(int first, int last, const plait_model *model,
                                         plan_reader *in, plait_error *err)
@@ -185,8 +190,8 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
     const int first = args->decoder_first_pipeline_num_layers;
     const int last = args->decoder_last_pipeline_num_layers;
 
-    // without a method, a list beside the arguments assigns the layers of a PipelineModule: use a
-    // note if its split is valid
+    // without a method, partition.py assigns the layers of a PipelineModule: use the split of a
+    // note if it is valid
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     if (args->deepspeed && args->pp_partition_method == NULL && model != NULL &&
         (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) &&
@@ -218,9 +223,10 @@ static plait_status read_split(const megatron_args *args, const plait_model *mod
 }
 
 /*
- * Chunks per rank from the layers per chunk: Megatron-LM counts the embedding and the loss as
- * layers if the split does, the layers of MTP never, and refuses a remainder (validate_args in
- * megatron/training/arguments.py of v0.11.0 to core_v0.19.0; earlier releases count no ends).
+ * Compute the chunks per rank from the layers per chunk. Megatron-LM counts the embedding and the
+ * loss as layers if the split does, never counts the layers of MTP, and rejects a remainder
+ * (validate_args in megatron/training/arguments.py of v0.11.0 to core_v0.19.0; earlier releases
+ * count neither embedding nor loss).
  */
 static plait_status chunks_of_layers(const megatron_args *args, const plait_model *model,
                                      plan_reader *in, int *out, plait_error *err)
@@ -255,7 +261,10 @@ static plait_status chunks_of_layers(const megatron_args *args, const plait_mode
     return PLAIT_OK;
 }
 
-/* Two interleaved stages would send twice at once (validate_args of core_v0.19.0). */
+/*
+ * Megatron-LM rejects two interleaved stages without overlap, which would send twice at once
+ * (validate_args of core_v0.19.0).
+ */
 static plait_status check_overlap(const plan_reader *in, plait_error *err)
 {
     const launch_flag *const flag = flags_last(in->flags, "no_overlap_p2p_communication");
@@ -270,8 +279,9 @@ static plait_status check_overlap(const plan_reader *in, plait_error *err)
 }
 
 /*
- * Arguments that Megatron-LM refuses together: validate_args in megatron/training/arguments.py and
- * megatron/core/transformer/transformer_config.py of core_v0.19.0.
+ * Check for arguments that Megatron-LM rejects together: validate_args in
+ * megatron/training/arguments.py and megatron/core/transformer/transformer_config.py of
+ * core_v0.19.0.
  */
 static plait_status check_conflicts(const megatron_args *args, const plan_reader *in,
                                     plait_error *err)
@@ -337,8 +347,8 @@ plait_status megatron_read_pipeline(const megatron_args *args, const plait_model
             "the pipeline layout does not match the layers of a known model; split is left unset");
         return PLAIT_OK;
     }
-    // a number of chunks counts before the layers of one: in parsed arguments it is Megatron's own
-    // result
+    // the number of chunks takes precedence over the layers per chunk: in parsed arguments Megatron
+    // computed the number
     int chunks = args->virtual_pipeline_model_parallel_size;
 
     if (chunks == 0)

@@ -1,4 +1,4 @@
-/* import_settings.c - memory, sharding, formats and kernels out of Megatron-LM's arguments */
+/* import_settings.c - reads memory, sharding, formats and kernels from Megatron-LM's arguments */
 #include <string.h>
 
 #include "base/saturating.h"
@@ -13,7 +13,7 @@ static bool text_is(const char *word, const char *other)
 
 /* ---- recomputation ---- */
 
-/* Read words as bits, each the index of a name. */
+/* Read words separated by blanks and set the bit of each, which is the word's index in `names`. */
 static plait_status read_names(const plan_reader *in, size_t field, const char *words,
                                const char *const *names, const char *expected, unsigned *bits,
                                plait_error *err)
@@ -34,8 +34,8 @@ static plait_status read_names(const plan_reader *in, size_t field, const char *
 
 /*
  * Primus recomputes the listed layers of the model
- * (primus/backends/megatron/patches/recompute_layer_patches.py of AMD-AGI/Primus). Every chunk is
- * assumed to have an equal share of them, rounded up.
+ * (primus/backends/megatron/patches/recompute_layer_patches.py of AMD-AGI/Primus). The price
+ * assumes that every chunk has an equal share of these layers, rounded up.
  */
 static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -80,7 +80,7 @@ static plait_status read_recompute(const megatron_args *args, plan_reader *in, p
                                  .modules = (unsigned char)modules};
         return PLAIT_OK;
     }
-    // the layers of a chunk below recompute_num_layers are recomputed (megatron/core/recompute.py)
+    // the first recompute_num_layers layers of a chunk are recomputed (megatron/core/recompute.py)
     if (!text_is(args->recompute_granularity, "full") ||
         (text_is(args->recompute_method, "block") && args->recompute_num_layers == 0 &&
          flags_find(in->flags, MEGATRON_NAME(recompute_num_layers)) != NULL))
@@ -119,7 +119,8 @@ static int zero_of(const megatron_args *args)
 }
 
 /*
- * DeepSpeed shards gradients and weights only without its pipeline engine, and reduces in buckets.
+ * True for DeepSpeed with ZeRO-2 or 3, which excludes its pipeline engine; gradients are then
+ * reduced in buckets.
  */
 static bool is_zero_engine(const megatron_args *args)
 {
@@ -177,8 +178,8 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
 /* ---- activations on the host ---- */
 
 /*
- * By default bf16 reduces in fp32, fp16 in its own format. DeepSpeed's engine reduces as its own
- * configuration says, and a note may give that.
+ * Read the format in which gradients are reduced: by default fp32 with bf16, and fp16 with fp16.
+ * DeepSpeed's engine uses the format of its own configuration, which a note may give.
  */
 static void read_grad_reduce(const megatron_args *args, plan_reader *in)
 {
@@ -224,8 +225,8 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     if (args->optimizer_cpu_offload && 10.0 * share - tenths > 1e-6)
         import_warn(in->warnings, "--optimizer-offload-fraction is priced in tenths, rounded down");
     import_mark_known(in, "offload offload_share optimizer_state fp8_params offload_acts");
-    // the largest set of a plan within the modules: modules outside it are priced as staying on
-    // the device
+    // take the largest set of offloaded modules that a plan can have within the listed modules; the
+    // others are priced as staying on the device
     unsigned modules = 0;
     if (!args->fine_grained_activation_offloading || args->offload_modules == NULL)
         return PLAIT_OK;
@@ -241,7 +242,10 @@ static plait_status read_state(const megatron_args *args, plan_reader *in, plait
     return PLAIT_OK;
 }
 
-/* A version that is given counts; without one a note is more exact, as it has the library's. */
+/*
+ * Return the FlashAttention kernel: that of the argument's version, else that of a note, which is
+ * more exact since it has the library's version.
+ */
 static unsigned char flash_of(int version, int noted)
 {
     if (version == 3)
@@ -273,9 +277,9 @@ static void read_attention(const megatron_args *args, plan_reader *in)
 }
 
 /*
- * A noted profile is more exact than the arguments, unless they shard more than it can. Profiles of
- * earlier versions are recognised by their arguments. A user's own profile may be able to do
- * anything.
+ * True if the profile that a note names is used. It is more exact than the arguments, unless they
+ * shard more than the profile can. Profiles of earlier versions are derived from their arguments
+ * instead. A user's own profile may support anything.
  */
 static bool note_counts(const char *noted, bool sharded)
 {
@@ -285,8 +289,8 @@ static bool note_counts(const char *noted, bool sharded)
 }
 
 /*
- * DeepSpeed's profiles have neither its experts nor its sequence parallelism, and with ZeRO-3 no
- * tp.
+ * Return the profile of a DeepSpeed plan. DeepSpeed's profiles support neither experts nor sequence
+ * parallelism, and no tp with ZeRO-3; other plans are priced with a profile of Megatron's.
  */
 static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
 {
@@ -302,7 +306,10 @@ static const char *deepspeed_runtime(const megatron_args *args, plan_reader *in)
     return shards ? "megatron-fsdp" : "megatron";
 }
 
-/* The profile does not depend on switches of overlap: these are the plan's grad_sync. */
+/*
+ * Return the profile of a Megatron-LM plan. It does not depend on the overlap switches, which set
+ * grad_sync.
+ */
 static const char *megatron_runtime(const plan_reader *in)
 {
     const int zero = in->out->degrees.zero;
@@ -319,8 +326,9 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
     PLAIT_TRY(read_precision(args, in, err));
     PLAIT_TRY(read_state(args, in, err));
     if (!args->deepspeed ||
-        args->num_experts == 0) { // DeepSpeed's experts have an all-to-all of their own
-        // "flex" is one of several libraries; NCCL's own has no price, and sends as DeepEP does
+        args->num_experts == 0) { // DeepSpeed's experts use their own all-to-all
+        // "flex" selects one of several libraries; plait has no price of NCCL EP, which sends as
+        // DeepEP does
         const char *const type = args->moe_token_dispatcher_type;
         const char *const backend = args->moe_flex_dispatcher_backend;
         plait_degrees *const d = &in->out->degrees;

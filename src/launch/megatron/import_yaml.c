@@ -1,9 +1,10 @@
 /*
- * import_yaml.c - Megatron-LM's arguments out of YAML, and the defaults of ms-swift and Primus
+ * import_yaml.c - reads Megatron-LM's arguments from YAML, and adds the defaults of ms-swift and
+ * Primus
  *
- * Four forms: keys under ARGS or MODEL_ARGS, as in model_config.yaml of Megatron-LM's functional
- * tests; the overrides of a module of AMD's Primus; a config of ms-swift; and keys at the top, or
- * in the sections of Megatron-LM's --yaml-cfg.
+ * A file has one of four forms: keys under ARGS or MODEL_ARGS, as in model_config.yaml of
+ * Megatron-LM's functional tests; the overrides of a module of AMD's Primus; a config of ms-swift;
+ * or keys at the top or in the sections of Megatron-LM's --yaml-cfg.
  */
 #include "launch/megatron/megatron.h"
 
@@ -12,7 +13,7 @@
 
 #include "launch/read/yaml_read.h"
 
-/* A flag that has this value unless the launch gives it. */
+/* A flag and the value that it has unless the launch gives it. */
 typedef struct wrapper_default {
     const char *name;
     const char *value;
@@ -37,10 +38,10 @@ static bool is_on(const launch_flags *flags, const char *name)
 /* ---- ms-swift ---- */
 
 /*
- * swift/megatron/arguments/megatron_args.py of modelscope/ms-swift v4.5.2, the same in v3.8.0
- * (argument/). The format is the checkpoint's, bf16 for the models of the hub; gradients are summed
- * in fp32 (main_grads_dtype); the loader makes no masks, since samples are not padded
- * (padding_free).
+ * Defaults of swift/megatron/arguments/megatron_args.py of modelscope/ms-swift v4.5.2, equal in
+ * v3.8.0 (argument/). The number format is the checkpoint's, bf16 for the models of the hub;
+ * gradients are summed in fp32 (main_grads_dtype); the loader makes no masks, since samples are not
+ * padded (padding_free).
  */
 static const wrapper_default swift_defaults[] = {
     {"use_distributed_optimizer", "true"},
@@ -54,7 +55,7 @@ static const wrapper_default swift_defaults[] = {
     {NULL, NULL},
 };
 
-/* Samples have at most --packing-length or --max-length tokens. */
+/* Set the sequence length: samples have at most --packing-length or --max-length tokens. */
 static plait_status add_length(launch_flags *flags, plait_error *err)
 {
     static const char *const names[] = {"packing_length", "max_length", NULL};
@@ -87,7 +88,7 @@ plait_status megatron_translate_swift(launch_flags *flags, text_builder *warning
 
 /* ---- Primus ---- */
 
-/* primus/configs/modules/megatron of AMD-AGI/Primus fd1eeab (2026-08-22). */
+/* Defaults of primus/configs/modules/megatron of AMD-AGI/Primus fd1eeab (2026-08-22). */
 static const wrapper_default pretraining[] = {
     {"micro_batch_size", "2"}, {"global_batch_size", "16"},           {"seq_length", "1024"},
     {"bf16", "true"},          {"use_distributed_optimizer", "true"}, {NULL, NULL},
@@ -99,7 +100,7 @@ static const wrapper_default tuning[] = {
 };
 
 /*
- * Translate the flags of Primus and add the defaults of a file of its modules, such as
+ * Translate the flags of Primus and add the defaults of `config`, a file of its modules such as
  * "pre_trainer.yaml".
  */
 static plait_status megatron_translate_primus(launch_flags *flags, const char *config,
@@ -121,7 +122,8 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
 
 typedef struct yaml_arguments {
     const yaml_file *yaml;
-    const char *section; /* beginning of their paths: "MODEL_ARGS."; "": they are at the top */
+    const char
+        *section; /* beginning of the arguments' paths: "MODEL_ARGS."; "" if they are at the top */
     launch_flags *out;
     text_builder *warnings;
     import_list open; /* warning of values that are set outside the file */
@@ -143,7 +145,10 @@ bool megatron_is_yaml(const char *text, size_t length)
     return at < end && *at == ':' && (end - at == 1 || isspace((unsigned char)at[1]));
 }
 
-/* ${PRIMUS_TP:8} is 8 unless the variable is set; a value without a default is NULL, as null is. */
+/*
+ * Replace a variable by its default: ${PRIMUS_TP:8} becomes 8. A variable without a default, or
+ * null, becomes NULL.
+ */
 static plait_status resolve_default(const char *value, plait_arena *arena, const char **out,
                                     plait_error *err)
 {
@@ -174,7 +179,7 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
              : text_starts_with(leaf->path, "ENV.") ? (char)tolower((unsigned char)*c)
                                                     : *c;
     if (leaf->values == 1 && leaf->value[0][0] == '[') {
-        // "[layernorm moe_act]" in quotes stands for the words within, as _run_training.sh of
+        // a quoted "[layernorm moe_act]" is a list of words, since _run_training.sh of
         // Megatron-LM's functional tests removes the brackets. "[0]*3+[1]*58" and a list with
         // commas stay one word
         const size_t length = strlen(leaf->value[0]);
@@ -198,7 +203,10 @@ static plait_status add_flag(yaml_arguments *in, const yaml_leaf *leaf, plait_er
 
 /* ---- keys that are arguments ---- */
 
-/* The section of the arguments: the overrides of a Primus module, else the top. */
+/*
+ * Return the section of the arguments: ARGS, MODEL_ARGS, the overrides of a Primus module, or else
+ * the top.
+ */
 static const char *section_of(const yaml_file *yaml, plait_arena *arena)
 {
     static const char *const sections[] = {"ARGS.", "MODEL_ARGS.", NULL};
@@ -216,7 +224,10 @@ static const char *section_of(const yaml_file *yaml, plait_arena *arena)
     return "";
 }
 
-/* True if a path is an argument; in a launcher's environment only the processes are. */
+/*
+ * True if a path is an argument; in the environment of a launcher (ENV) only the numbers of
+ * processes and nodes are.
+ */
 static bool is_argument(const char *path, const char *section)
 {
     static const char *const open[] = {"language_model.", "model_parallel.", "ENV.NPROC_PER_NODE",
@@ -229,7 +240,10 @@ static bool is_argument(const char *path, const char *section)
     return strncmp(path, section, width) == 0 && strchr(path + width, '.') == NULL;
 }
 
-/* The only value of a key beside a Primus module's overrides; NULL: none. */
+/*
+ * Find the value of a key that is next to a Primus module's overrides; NULL: none, or several
+ * values.
+ */
 static plait_status word_beside(const yaml_arguments *in, const char *key, const char **out,
                                 plait_error *err)
 {
@@ -280,7 +294,8 @@ plait_status megatron_read_yaml(const char *text, size_t length, const char *nam
             PLAIT_TRY(flags_add(in.out, MEGATRON_MODEL_FLAG, model, err));
         return megatron_translate_primus(in.out, config != NULL ? config : "", in.warnings, err);
     }
-    // ms-swift trains a model of the hub on a data set; Megatron-LM has neither argument
+    // a file with a model of the hub and a data set is one of ms-swift: Megatron-LM has neither
+    // argument
     return (yaml_find(&yaml, "model") != NULL && yaml_find(&yaml, "dataset") != NULL)
                ? megatron_translate_swift(out, warnings, err)
                : PLAIT_OK;

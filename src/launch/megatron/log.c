@@ -1,9 +1,9 @@
 /*
- * log.c - the arguments that Megatron-LM prints at its start, as flags
+ * log.c - converts the arguments that Megatron-LM prints at its start to flags
  *
  *     ------------------------ arguments ------------------------
  *       adam_beta1 ...................................... 0.9
- *     -------------------- end of arguments ---------------------
+ * -------------------- end of arguments ---------------------
  *
  * The block lists every argument, defaults included. Source: _print_args of
  * megatron/training/arguments.py; from 2019 to core 0.19 only the number of dashes differs.
@@ -16,7 +16,7 @@
 #include "launch/megatron/megatron.h"
 #include "launch/read/log.h"
 
-/* A word as the flag takes it, where Python prints it differently. */
+/* Return a word in the spelling that the flag takes, which differs from Python's printed one. */
 static const char *word_of(const argument_row *row, char *word)
 {
     static const char *const printed[] = {"torch.float32", "torch.bfloat16", "torch.float16",
@@ -35,7 +35,7 @@ static const char *word_of(const argument_row *row, char *word)
     return text_starts_with(word, backend) ? word + strlen(backend) : word;
 }
 
-/* Cut "  adam_beta1 ..... 0.9" at the ends of its name and value; false: it has no argument. */
+/* Split " adam_beta1 ..... 0.9" into name and value; return false if the line has no argument. */
 static bool cut_line(char *line, char **name, char **value)
 {
     char *const dots = strstr(line, " ..");
@@ -74,7 +74,7 @@ plait_status megatron_read_log(char *log, const char *name, plait_arena *arena, 
     for (char *next; line != NULL; line = next) {
         next = text_cut(line, '\n');
         if (cut_line(line, &argument, &value)) {
-            // "--cp-comm-type a2a p2p" for "cp_comm_type" and "['a2a', 'p2p']"
+            // write "--cp-comm-type a2a p2p" for "cp_comm_type" and "['a2a', 'p2p']"
             static const char *const none[] = {"", "None", "[]", "{}", NULL};
             const argument_row *const row = megatron_argument_named(argument);
             const bool on = text_equal(value, "True"), is_switch = on || text_equal(value, "False");
@@ -98,11 +98,13 @@ plait_status megatron_read_log(char *log, const char *name, plait_arena *arena, 
                     text_append_char(&out, ' ');
                     shell_append_word(&out, word_of(row, *word));
                 }
-                text_append(&out, " \\\n"); // one command, so that no value counts as the launch
+                text_append(
+                    &out,
+                    " \\\n"); // one command for all flags, so that no value is taken for a launch command
             }
         }
     }
-    // the tokenizer is built after the arguments are printed
+    // Megatron-LM builds the tokenizer, and prints its size, after the arguments
     const char *const sizes = strstr(end + 1, "> padded vocab (size: ");
     if (sizes != NULL &&
         sscanf(sizes, "> padded vocab (size: %9d) with %*d dummy tokens (new size: %9d)", &vocab,

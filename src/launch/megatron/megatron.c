@@ -8,13 +8,13 @@
 #include "plan/model_queries.h"
 
 /*
- * Hardware queues of a GPU. With one, kernels start in the order of their launch, which hides the
- * communication of tensor and context parallelism before Blackwell: validate_args of Megatron Core
- * 0.12 on requires 1 there, except for FSDP, which refuses it, and for pairs of microbatches, which
- * need many; 0.12 requires 1 with tensor parallelism on Blackwell, too; up to 0.11 it always
- * requires 1 (sequence parallelism, and asynchronous reductions, which are on). Else 32, or 8
- * without a flexible dispatcher, as in Megatron-Bridge 067f987
- * (scripts/performance/utils/overrides.py).
+ * Return the number of hardware queues of a GPU (CUDA_DEVICE_MAX_CONNECTIONS). With 1, kernels
+ * start in the order of their launch, which hides the communication of tensor and context
+ * parallelism before Blackwell. There validate_args of Megatron Core 0.12 on requires 1, except for
+ * FSDP, which rejects 1, and for overlapped pairs of microbatches, which need many queues. Core
+ * 0.12 also requires 1 with tensor parallelism on Blackwell; up to 0.11 it always requires 1
+ * (sequence parallelism, and asynchronous reductions, which are on). Otherwise use 32, or 8 without
+ * a flexible dispatcher, as in Megatron-Bridge 067f987 (scripts/performance/utils/overrides.py).
  */
 static int device_connections(const plait_problem *problem, const plait_degrees *d)
 {
@@ -46,8 +46,8 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
 
     text_append_printf(out, "export CUDA_DEVICE_MAX_CONNECTIONS=%d\n",
                        device_connections(launch->problem, d));
-    // HybridEP counts the ranks of its group that share an NVLink domain, and copies through the
-    // domain's fabric if that is larger than a node: Megatron-Bridge 067f987,
+    // HybridEP needs the number of ranks of its group that share an NVLink domain, and copies
+    // through the domain's fabric if the domain is larger than a node: Megatron-Bridge 067f987,
     // apply_target_topology_environment of scripts/performance/utils/utils.py
     const plait_cluster *const cluster = launch->problem->cluster;
     const int domain = cluster->level[0].gpus;
@@ -64,11 +64,12 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
     if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
-    if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own offload is off
+    if (launch->plan->degrees.offload_acts >
+        0) // select the offload that replaces Transformer Engine's own
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
-    // PyTorch 2.8 has only the older name, and 2.9 ignores the new one (pytorch/pytorch issue
-    // 183387); 2.12, which has both, comes with Megatron Core 0.18 (NeMo 26.06,
-    // docs/releases/software-versions.md of Megatron-Bridge)
+    // PyTorch 2.8 has only the older name, PYTORCH_CUDA_ALLOC_CONF, and 2.9 ignores the new one
+    // (pytorch/pytorch issue 183387); 2.12, which has both, comes with Megatron Core 0.18 (NeMo
+    // 26.06, docs/releases/software-versions.md of Megatron-Bridge)
     text_append_printf(out,
                        "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
                        "export %s=expandable_segments:True\n",

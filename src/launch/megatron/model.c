@@ -1,7 +1,7 @@
 /*
  * model.c - a model's architecture as Megatron-LM's arguments
  *
- * src/rules/rules_megatron.c decides which models these can express.
+ * src/rules/rules_megatron.c decides which models the arguments can express.
  */
 #include "launch/megatron/megatron.h"
 
@@ -72,7 +72,10 @@ int model_count_layers(const plait_model *model, layer_test *test)
     return count;
 }
 
-/* The shortest period of the list; the whole list if it has none. */
+/*
+ * Return the shortest period, in layers, with which the test's results repeat; the number of layers
+ * if there is none.
+ */
 static int period_of(const plait_model *model, layer_test *test)
 {
     for (int period = 1; period <= 16 && period < model->layers; period++) {
@@ -86,7 +89,10 @@ static int period_of(const plait_model *model, layer_test *test)
     return model->layers;
 }
 
-/* "([0]*3+[1]*58)", "([1]+[0])*18": 1 for each layer that passes the test. NULL: out of memory. */
+/*
+ * Return a list such as "([0]*3+[1]*58)" or "([1]+[0])*18", with 1 for each layer that passes the
+ * test. NULL: out of memory.
+ */
 static const char *model_layer_list(const plait_model *model, layer_test *test, plait_arena *arena)
 {
     const int period = period_of(model, test);
@@ -109,7 +115,7 @@ static const char *model_layer_list(const plait_model *model, layer_test *test, 
     return text_builder_finish(&out, NULL);
 }
 
-/* Set *out to that list unless all layers pass the test or none does. */
+/* Set *out to the list of model_layer_list unless all layers pass the test or none does. */
 static plait_status model_mixed_list(const plait_model *model, layer_test *test, plait_arena *arena,
                                      const char **out, plait_error *err)
 {
@@ -121,7 +127,7 @@ static plait_status model_mixed_list(const plait_model *model, layer_test *test,
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Megatron requires a number of heads even if every layer is linear. */
+/* Set the mixers' arguments; Megatron requires a number of heads even if every layer is linear. */
 static void take_mixers(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
     if (facts->mla != NULL) {
@@ -185,13 +191,13 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
         if (model->numerics.rope.fraction > 0.0)
             out->rotary_percent =
                 model->numerics.rope.fraction < 1.0 ? model->numerics.rope.fraction : 1.0;
-        out->rotary_interleaved =
-            model->numerics.rope.interleaved && facts->mla == NULL; // MLA orders the pairs itself
+        out->rotary_interleaved = model->numerics.rope.interleaved &&
+                                  facts->mla == NULL; // MLA orders the rotary pairs itself
         if (facts->mla != NULL) {
             if (!yarn ||
-                out->core >= 14) // before, yarn was the only type of MLA and had no argument
+                out->core >= 14) // before 0.14, yarn was the only type of MLA and had no argument
                 out->rope_type = yarn ? "yarn" : "rope";
-            // the fused kernel supports YaRN alone, no indexer, and MLA since 0.13
+            // the fused kernel supports only YaRN, no indexer, and MLA since 0.13
             // (TransformerConfig)
             out->apply_rope_fusion = yarn && facts->mla->index_heads == 0 && out->core >= 13;
         }
@@ -218,7 +224,7 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
         PLAIT_TRY(
             model_mixed_list(model, layer_has_window, arena, &out->window_attn_skip_freq, err));
     }
-    // the list is also written if all layers are linear, since without it none is
+    // the list is also written if all layers are linear, since without the list no layer is
     if (model_count_layers(model, layer_is_linear) != 0) {
         out->linear_attention_freq = model_layer_list(model, layer_is_linear, arena);
         PLAIT_TRY(plait_check_allocated(out->linear_attention_freq, err));
@@ -255,8 +261,8 @@ static void take_numerics(const plait_model *model, const model_facts *facts, me
 /* ---- experts ---- */
 
 /*
- * The loss balances over a microbatch unless the model states other tokens and the release supports
- * them.
+ * Set the load-balancing loss. It balances over a microbatch unless the model states other tokens
+ * and the release supports them.
  */
 static void take_balance(const plait_model *model, megatron_args *out)
 {
@@ -265,7 +271,7 @@ static void take_balance(const plait_model *model, megatron_args *out)
         [PLAIT_BALANCE_BATCH] = "aux_loss",         [PLAIT_BALANCE_SEQUENCE] = "seq_aux_loss",
         [PLAIT_BALANCE_GLOBAL] = "global_aux_loss",
     };
-    // first N of Megatron Core 0.N whose parser has the type
+    // N of Megatron Core 0.N, the first release whose parser has the type
     static const int since[PLAIT_BALANCES] = {
         [PLAIT_BALANCE_SEQUENCE] = 11, [PLAIT_BALANCE_GLOBAL] = 15};
     const plait_router *const router = &model->numerics.router;
@@ -306,7 +312,7 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
 
         out->num_experts = moe->experts;
         if (moe->width != out->ffn_hidden_size ||
-            out->core >= 10) // before, experts had no width of their own
+            out->core >= 10) // before 0.10, experts had no width of their own
             out->moe_ffn_hidden_size = moe->width;
         out->moe_shared_expert_intermediate_size = moe->shared_width;
         out->moe_shared_expert_gate = moe->shared_gate;

@@ -1,8 +1,8 @@
 /*
- * plan.c - a plan as Megatron-LM's arguments
+ * plan.c - writes a plan as Megatron-LM's arguments
  *
- * Arguments switch on what the runtime profile overlaps, as the price assumes, and nothing else.
- * src/rules/rules_megatron.c refuses plans that Megatron would.
+ * The arguments switch on exactly the overlap that the runtime profile and therefore the price
+ * assume. src/rules/rules_megatron.c rejects the plans that Megatron would reject.
  */
 #include "launch/megatron/megatron.h"
 
@@ -13,7 +13,10 @@
 #include "plan/layout.h"
 #include "plan/model_queries.h"
 
-/* Spell a split without words of its own chunk by chunk, which also gives the number of chunks. */
+/*
+ * Write a split for which Megatron has no argument as a list of chunks, which also gives the number
+ * of chunks.
+ */
 static plait_status spell_chunks(const plait_plan *plan, plait_arena *arena, megatron_args *out,
                                  plait_error *err)
 {
@@ -37,7 +40,7 @@ static plait_status megatron_args_of_split(const plait_problem *problem, const p
     const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
-    // the chunks per rank; before there was an argument for that, the layers of each chunk
+    // write the chunks per rank, or the layers of each chunk for releases without that argument
     const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
 
     if (d->vpp > 1 && megatron_argument(field)->since > out->core)
@@ -74,8 +77,9 @@ static bool has_argument(const megatron_args *args, size_t field)
 /* ---- parallelism ---- */
 
 /*
- * Transformer Engine spells all_gather; Megatron's own attention with an indexer has no '_'. On one
- * rank the word has no effect: old releases lack the argument, and a2a+p2p would need sizes.
+ * Return the word of --cp-comm-type. Transformer Engine writes all_gather, but Megatron's own
+ * attention with an indexer writes allgather. With cp 1 the word has no effect: write p2p, since
+ * old releases lack the argument and a2a+p2p would need sizes.
  */
 static const char *exchange_word(const plait_model *model, const plait_degrees *d,
                                  const megatron_args *args)
@@ -100,14 +104,14 @@ static void take_degrees(const plait_model *model, const plait_degrees *d, megat
     if (out->num_experts == 0)
         return;
     out->expert_model_parallel_size = d->ep;
-    // before there was an argument for it, tp split the experts, too
+    // in releases without this argument tp also splits the experts
     if (d->etp != d->tp || has_argument(out, MEGATRON_FIELD(expert_tensor_parallel_size)))
         out->expert_tensor_parallel_size = d->etp;
 }
 
 /* ---- memory ---- */
 
-/* "core_attn moe_act": the names of the bits that are set. */
+/* Join the names of the bits that are set: "core_attn moe_act". */
 static plait_status join_names(unsigned bits, const char *const *name, int names,
                                plait_arena *arena, const char **out, plait_error *err)
 {
@@ -152,7 +156,7 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
 
 /* ---- optimizer and overlap ---- */
 
-/* Forks have older parsers. */
+/* True for Megatron-LM itself; its forks have older parsers. */
 static bool is_megatron(const plait_runtime *runtime)
 {
     return runtime->rules == PLAIT_RULES_MEGATRON;
@@ -170,11 +174,11 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     if (out->num_experts == 0)
         return;
-    // validate_args accepts grouped products of fp16 since 0.16
+    // validate_args accepts grouped matrix products in fp16 since 0.16
     out->moe_grouped_gemm = problem->job.precision != PLAIT_FP16 || out->core >= 16;
     out->moe_permute_fusion = true;
     out->moe_router_fusion = is_megatron(runtime);
-    // with ep = 1 nothing is dispatched: write alltoall, since the flex dispatchers refuse a group
+    // with ep = 1 nothing is dispatched: write alltoall, since the flex dispatchers reject a group
     // of one rank
     static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",
                                                          "flex"};
@@ -237,7 +241,7 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
         out->fp4 = "e2m1";
         out->fp4_recipe = "nvfp4";
     }
-    // the experts of an all-gather pad their rows themselves
+    // with the all-gather dispatcher, experts pad their rows themselves
     out->moe_router_padding_for_quantization =
         precision > PLAIT_FP16 && out->num_experts > 0 &&
         strcmp(out->moe_token_dispatcher_type, "allgather") != 0;
@@ -247,8 +251,8 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
 }
 
 /*
- * Set number formats of state. If parameters are gathered ahead, MXFP8's two copies use the
- * gradient buffer.
+ * Set the number formats of parameters, gradients and optimizer. If the gather of MXFP8 parameters
+ * overlaps, the two copies of the parameters reuse the gradient buffer.
  */
 static void take_state(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
@@ -270,12 +274,12 @@ static void take_state(const plait_problem *problem, const plait_degrees *d, meg
         d->fp8_params && problem->job.precision == PLAIT_MXFP8 && out->overlap_param_gather;
 }
 
-/* Set values that a run needs and no plan decides; with these it starts on random tokens. */
+/* Set values that a run needs but no plan decides; with them the run starts on random tokens. */
 static void take_placeholders(const plait_problem *problem, megatron_args *out)
 {
     out->mock_data = true;
-    // random tokens train no router, and their routing is not the one that the price assumes: as
-    // in Megatron-Bridge's performance recipes (scripts/performance, 067f987) force it to be even,
+    // random tokens train no router, so their routing is not the one that the price assumes: force
+    // it to be even, as Megatron-Bridge's performance recipes do (scripts/performance, 067f987),
     // unless the job states how uneven it is. Routing of real data must not be forced.
     const plait_runtime *const runtime = problem->runtime;
 
@@ -287,7 +291,7 @@ static void take_placeholders(const plait_problem *problem, megatron_args *out)
     out->eval_iters = 0;
     out->log_interval = 1;
     out->save_interval = TRAINING_SAVE_STEPS;
-    out->manual_gc = true; // else ranks stop for garbage collection at different times
+    out->manual_gc = true; // otherwise ranks stop for garbage collection at different times
     out->manual_gc_interval = 100;
     out->distributed_timeout_minutes = TRAINING_TIMEOUT_MINUTES;
 }
@@ -307,7 +311,7 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     out->adam_eps = training.eps;
     out->weight_decay = training.weight_decay;
     out->clip_grad = training.clip;
-    // a plateau before the decay has a style of its own
+    // a schedule with a plateau before the decay has its own style, WSD
     const bool plateau = training.decay_steps < training.total_steps - training.warmup_steps;
     out->lr_decay_style = plateau ? "WSD" : plait_lr_decay_name[training.decay];
     if (plateau) {
@@ -324,7 +328,8 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     take_degrees(problem->model, d, out);
     out->micro_batch_size = d->mbs;
     out->global_batch_size = problem->job.gbs;
-    // megatron's own FSDP shards gradients and parameters too, and has one format of checkpoints
+    // Megatron's own FSDP also shards gradients and parameters, and supports only one checkpoint
+    // format
     out->use_distributed_optimizer = d->zero > 0;
     out->num_distributed_optimizer_instances = d->dp * d->cp / d->shard_group;
     out->use_megatron_fsdp = d->zero > 1;
@@ -341,7 +346,7 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     out->fine_grained_activation_offloading = plait_offload_modules(d->offload_acts) != 0;
     PLAIT_TRY(join_names(plait_offload_modules(d->offload_acts), plait_offload_module_name,
                          PLAIT_OFFLOAD_MODULES, arena, &out->offload_modules, err));
-    // "4 2": ranks of an all-to-all, then of a ring
+    // "4 2": the ranks of the all-to-all, then those of the ring
     const int inner = plait_context_inner(problem, d->tp, d->cp);
     if (d->cp != 1 && d->cp_comm == PLAIT_CP_A2A_P2P) {
         out->hierarchical_context_parallel_sizes =

@@ -1,6 +1,6 @@
 /*
- * mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: args.sh, the scripts that start it, and
- * a plan out of its arguments, which become Megatron-LM's
+ * mindspeed.c - MindSpeed-LLM's pretrain_gpt.py on Ascend: writes args.sh and the scripts that
+ * start it, and reads a plan from its arguments, which become Megatron-LM's
  *
  * As in Ascend/MindSpeed-LLM c77308a (2026-08-21) with Ascend/MindSpeed 028de58 (2026-07-21):
  * mindspeed_llm/features_manager and mindspeed/features_manager add their arguments to the parser
@@ -32,7 +32,8 @@ static void move_positions(const plait_rope *rope, megatron_args *args, launch_a
     if (strcmp(args->position_embedding_type, "rope") != 0)
         return;
     if (rope->kind == PLAIT_ROPE_LLAMA3) {
-        // none of these has a default: values that a model leaves open are those of Llama 3.1
+        // none of these arguments has a default: for values that a model leaves open write those of
+        // Llama 3.1
         args_text(own, "--rope-scaling-type", "llama3");
         add_number(own, "--rope-scaling-factor", rope->factor, 8.0);
         add_number(own, "--low-freq-factor", rope->low_freq, 1.0);
@@ -52,13 +53,14 @@ static void move_positions(const plait_rope *rope, megatron_args *args, launch_a
 /* ---- experts, chunks ---- */
 
 /*
- * Rule MSM3: dense layers precede those with experts. MindSpeed-LLM does not read Megatron's lists.
+ * Write the number of dense layers, which precede those with experts (rule MSM3): MindSpeed-LLM
+ * does not read Megatron's lists of layers.
  */
 static void move_dense_layers(const plait_model *model, megatron_args *args, launch_args *own)
 {
     const bool mixed = args->moe_layer_freq != NULL && strcmp(args->moe_layer_freq, "1") != 0;
 
-    args->moe_router_padding_for_quantization = false; // Core 0.12.1 lacks it
+    args->moe_router_padding_for_quantization = false; // Core 0.12.1 lacks this argument
     if (args->moe_router_load_balancing_type != NULL &&
         strcmp(args->moe_router_load_balancing_type, "global_aux_loss") == 0)
         args->moe_router_load_balancing_type = "aux_loss"; // the global loss needs pp 1
@@ -73,7 +75,7 @@ static void move_dense_layers(const plait_model *model, megatron_args *args, lau
 /* ---- kernels ---- */
 
 /*
- * Move arguments that MindSpeed-LLM names in its own way from Megatron-LM's into `own`.
+ * Move arguments that MindSpeed-LLM names in its own way from `args` to `own`.
  *
  * @param args  loses arguments that Core 0.12.1 does not parse or its Ascend kernels ignore
  */
@@ -83,7 +85,7 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     const plait_degrees *const d = &plan->degrees;
 
     args_group(own, "MindSpeed");
-    // pretrain_gpt.py builds norms of q and k and latent attention only from a specification
+    // pretrain_gpt.py builds norms of q and k, and latent attention, only from a --spec
     if (args->multi_latent_attention)
         args_words(own, "--spec", "mindspeed_llm.tasks.models.spec.deepseek_spec layer_spec");
     else if (args->qk_layernorm)
@@ -101,11 +103,11 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     args->cp_comm_type = NULL;
     args->masked_softmax_fusion = false;
     args->create_attention_mask_in_dataloader =
-        true; // written if true: MindSpeed-LLM makes no masks by default
+        true; // an argument only if true, as MindSpeed-LLM makes no masks by default
     args_switch(own, "--use-flash-attn");
     if (d->cp > 1)
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);
-    // MindSpeed reads only the layers of a chunk, where Megatron also takes their number
+    // MindSpeed reads only the layers per chunk, where Megatron also reads the chunks per rank
     if (d->vpp != 1 && d->split.kind == PLAIT_SPLIT_EVEN) {
         args->num_virtual_stages_per_pipeline_rank = 0;
         args->num_layers_per_virtual_pipeline_stage = problem->model->layers / (d->pp * d->vpp);
@@ -114,7 +116,7 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
 
     args_group(own, "kernels of Ascend");
-    args->tp_comm_overlap = false; // of Transformer Engine
+    args->tp_comm_overlap = false; // an overlap of Transformer Engine
     args->gradient_accumulation_fusion = kernels->fused_accumulation;
     args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
     if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
@@ -123,8 +125,8 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
         args_switch(own, "--use-fused-swiglu");
     if (kernels->fused_rotary && rotary && !args->rotary_interleaved)
         args_switch(own, "--use-fused-rotary-pos-emb");
-    // MC2 hides traffic behind products; the fitted share of exposed tensor-parallel traffic
-    // contains its effect
+    // MC2 overlaps traffic with matrix products; the fitted share of exposed tensor-parallel
+    // traffic contains its effect
     if (problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0)
         args_switch(own, "--use-ascend-mc2");
     args->ckpt_format = "torch";
@@ -139,7 +141,7 @@ static const training_places places = {
     .cluster = true,
 };
 
-/* Variables of the project's examples; Megatron itself requires the queue of one connection. */
+/* Variables of MindSpeed-LLM's examples; Megatron itself requires CUDA_DEVICE_MAX_CONNECTIONS. */
 static const char environment[] = "\n# environment\n"
                                   "export CUDA_DEVICE_MAX_CONNECTIONS=1\n"
                                   "export HCCL_CONNECT_TIMEOUT=3600\n"
@@ -216,7 +218,7 @@ static const flag_alias own[] = {
     {NULL, NULL, NULL},
 };
 
-/* A known value; a switch that is off, as parsed arguments list it, has none. */
+/* Return a flag's known value; NULL for a switch that is off, as parsed arguments list it. */
 static const char *value_of(const launch_flags *flags, const char *name)
 {
     const launch_flag *const flag = flags_find(flags, name);
@@ -236,7 +238,10 @@ static int number_of(const launch_flags *flags, const char *name)
     return value != NULL && text_parse_int(value, -1, 1 << 24, &number) ? number : 0;
 }
 
-/* Latent attention takes YaRN by --rope-type, other attention by --position-embedding-type. */
+/*
+ * Translate rope scaling: YaRN is --rope-type for latent attention, and --position-embedding-type
+ * for other attention.
+ */
 static plait_status translate_positions(launch_flags *flags, text_builder *warnings,
                                         plait_error *err)
 {
@@ -258,7 +263,7 @@ static plait_status translate_positions(launch_flags *flags, text_builder *warni
     return flags_add(flags, latent ? "rope_type" : "position_embedding_type", "yarn", err);
 }
 
-/* "17,20,22,21" is the layout Et*17|t*20|t*22|t*21L. */
+/* Translate layers per stage: "17,20,22,21" is the layout Et*17|t*20|t*22|t*21L. */
 static plait_status translate_layers(launch_flags *flags, plait_error *err)
 {
     const char *const list = value_of(flags, "num_layer_list");
@@ -286,9 +291,9 @@ static plait_status translate_layers(launch_flags *flags, plait_error *err)
 }
 
 /*
- * Options that change the cost of a step and that plait has no term for. Names of
- * mindspeed_llm/features_manager at c77308a (2026-08-21) and of mindspeed/features_manager at
- * 028de58 (2026-07-21), as destinations.
+ * Options that change the cost of a step and that plait does not price. The names are the argparse
+ * destinations of mindspeed_llm/features_manager at c77308a (2026-08-21) and of
+ * mindspeed/features_manager at 028de58 (2026-07-21).
  */
 static const char *const unpriced[] = {
     // memory of activations, states or the loss, or traffic to swap them
@@ -333,7 +338,7 @@ static plait_status mindspeed_translate(launch_flags *flags, text_builder *warni
                               "hybrid_cp_algo, found \"%.40s\"",
                               word);
         if (algorithm == 3 && number_of(flags, "context_parallel_size") != 1) {
-            // the ranks of the all-to-all are given, those of the ring follow
+            // the file gives the ranks of the all-to-all, from which those of the ring follow
             const int cp = number_of(flags, "context_parallel_size");
             const int inner = number_of(flags, "ulysses_degree_in_cp");
 
@@ -347,7 +352,7 @@ static plait_status mindspeed_translate(launch_flags *flags, text_builder *warni
         PLAIT_TRY(flags_add(flags, "cp_comm_type", meant[algorithm], err));
     }
     PLAIT_TRY(translate_positions(flags, warnings, err));
-    // -1 of either flag gives all layers experts
+    // with -1 in first_k_dense_replace or moe_layer_freq all layers have experts
     const int layers = number_of(flags, "num_layers");
     const int dense = number_of(flags, "first_k_dense_replace");
     const int every = number_of(flags, "moe_layer_freq");
@@ -359,7 +364,7 @@ static plait_status mindspeed_translate(launch_flags *flags, text_builder *warni
     if (every < 0)
         PLAIT_TRY(flags_add(flags, "moe_layer_freq", "1", err));
     if (dense != 0 && every != 0 && layers >= 1 && layers <= PLAIT_MAX_LAYERS) {
-        // a pattern in which each `every`-th layer of the model has experts, from layer `dense` on
+        // a list in which every `every`-th layer of the model has experts, from layer `dense` on
         text_builder out;
         text_builder_init(&out, flags->arena);
         for (int l = 0; l < layers; l++)
@@ -370,7 +375,8 @@ static plait_status mindspeed_translate(launch_flags *flags, text_builder *warni
     }
     PLAIT_TRY(translate_layers(flags, err));
     import_list_add_flags(&list, flags, unpriced);
-    // MindSpeed-LLM makes no masks; a file without any flag of Megatron-LM must still be refused
+    // MindSpeed-LLM makes no masks; do not add a flag to a file without flags of Megatron-LM, since
+    // such a file must be rejected
     return megatron_has_flags(flags)
                ? flags_add(flags, "no_create_attention_mask_in_dataloader", "true", err)
                : PLAIT_OK;

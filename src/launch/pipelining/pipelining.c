@@ -1,5 +1,6 @@
 /*
- * pipelining.c - PyTorch's torch.distributed.pipelining: schedule.csv and a script that runs it
+ * pipelining.c - PyTorch's torch.distributed.pipelining: writes schedule.csv and a script that runs
+ * it
  *
  * schedule.csv is read by _PipelineScheduleRuntime._load_csv as "compute_only" (PyTorch 00722e6):
  * one row per pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in
@@ -55,7 +56,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
     text_append(out,
                 "\n# The plan: ranks along each axis, outermost first, and the modules of each "
                 "stage.\n");
-    // axes outermost first, the order of a device mesh
+    // write the axes outermost first, which is the order of a device mesh
     const int size[PLAIT_AXES] = {[PLAIT_AXIS_TP] = d->tp,
                                   [PLAIT_AXIS_CP] = d->cp,
                                   [PLAIT_AXIS_DP] = d->dp,
@@ -137,7 +138,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                         "# pipeline.py - one step of schedule.csv by torch.distributed.pipelining; "
                         "run.sh starts it",
                         &places, &text);
-    // the constants of the plan replace their mark
+    // replace the mark in pipeline.py by the constants of the plan
     static const char mark[] = "# THE PLAN\n";
     const char *const at = strstr(launch_pipeline_py.text, mark);
 

@@ -1,9 +1,9 @@
 /*
- * deepspeed_file.c - the keys of DeepSpeed's JSON that determine a plan
+ * deepspeed_file.c - reads the keys of DeepSpeed's JSON that determine a plan
  *
  * A value "auto", which Hugging Face's Trainer fills in, counts as not given. A feature whose
- * section is missing is off: without tensor_parallel tp is 1. With a `pipeline` section the
- * training script makes the stages: pp is open unless the section gives it.
+ * section is missing is off: without tensor_parallel tp is 1. If there is a `pipeline` section, the
+ * training script decides the stages, so pp stays open unless the section gives it.
  */
 #include "launch/read/deepspeed_file.h"
 
@@ -24,7 +24,7 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
 
     for (int f = script->files - 1; f >= 0; f--)
         if (strcmp(file_base_name(script->file[f].name), file_base_name(name)) == 0) {
-            // JSON cannot express values that are not known: write null outside of quotes, ? inside
+            // JSON cannot express unknown values: write null outside quotes and ? inside
             const char *text = script->file[f].text;
             bool quoted = false;
             text_builder lines;
@@ -53,7 +53,7 @@ plait_status named_json(const launch_flags *flags, const char *name, const char 
                        &inner, err);
 }
 
-/* "auto" counts as not given. */
+/* Find a member; a missing one, null and "auto" count as not given. */
 static plait_status find_member(const json_cursor *at, const char *key, json_cursor *child,
                                 bool *there, plait_error *err)
 {
@@ -91,7 +91,7 @@ static plait_status read_bool(const json_cursor *at, const char *key, int *out, 
     return PLAIT_OK;
 }
 
-/* The switch of a section; off without the section. */
+/* Read the switch of a section; it is off without the section. */
 static plait_status read_enabled(const json_cursor *root, const char *section, int *out,
                                  plait_error *err)
 {
@@ -113,8 +113,8 @@ static plait_status read_device(const json_cursor *at, int *device, plait_error 
 }
 
 /*
- * DeepSpeed 0.19.6 refuses an older switch beside its section, whatever its value
- * (config_utils.py).
+ * DeepSpeed 0.19.6 rejects an older switch together with the section that replaces it, regardless
+ * of the switch's value (config_utils.py).
  */
 static plait_status refuse_older_switch(const json_cursor *zero, const char *older,
                                         const char *section, plait_error *err)
@@ -144,8 +144,8 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_bool(&at, "overlap_comm", &file->overlap, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &file->weights, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
-    // cpu_offload and cpu_offload_param are the older switches of the two sections
-    // (zero/config.py)
+    // cpu_offload and cpu_offload_param are the older switches of the sections offload_optimizer
+    // and offload_param (zero/config.py)
     json_cursor params, optimizer;
     int of_params, of_optimizer, older_params = false, older_optimizer = false;
     PLAIT_TRY(refuse_older_switch(&at, "cpu_offload", "offload_optimizer", err));
@@ -167,7 +167,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
             json_number_optional(&optimizer, "ratio", JSON_FRACTION, &file->offload_ratio, err));
     }
     file->zenflow = json_has(&at, "zenflow");
-    // with bounds that no model reaches, gathered parameters stay until backward
+    // gathered parameters stay until backward if the bounds are larger than any model
     const json_cursor *const zero = &at;
     double alive = 0.0, distance = 0.0;
 
@@ -181,7 +181,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     return PLAIT_OK;
 }
 
-/* A size in a section of its own, in which 0 and 1 mean none. */
+/* Read a size from its own section, in which 0 and 1 mean that there is no split. */
 static plait_status read_size(const json_cursor *root, const char *section, const char *key,
                               int *out, plait_error *err)
 {
@@ -196,7 +196,7 @@ static plait_status read_size(const json_cursor *root, const char *section, cons
     return PLAIT_OK;
 }
 
-/* Keys that are read above. */
+/* Keys that the functions above read. */
 static const char *const keys_read[] = {
     // batch
     "train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps",

@@ -1,5 +1,5 @@
 /*
- * flags.h - options out of a script or of a JSON of parsed arguments
+ * flags.h - reads options from a script or from a JSON of parsed arguments
  *
  * A flag is identified by argparse's destination: `--num-layers 32` and {"num_layers": 32} are
  * equal. A switch has the value "true".
@@ -20,7 +20,7 @@ typedef struct launch_flag {
     const char *name; /* destination of the option */
     int values;
     const char *const *value;
-    bool read; /* a reader has looked the flag up by its name */
+    bool read; /* true after a reader has looked the flag up by its name */
 } launch_flag;
 
 typedef struct launch_flags {
@@ -31,7 +31,7 @@ typedef struct launch_flags {
     launch_flag *flag;
     shell_words script; /* commands of the script; none for a JSON */
     int launch;         /* index of the launch among the commands; -1: none, or a JSON */
-    bool doubtful;      /* the launch depends on a condition that is not known */
+    bool doubtful;      /* true if the launch depends on an unknown condition */
 } launch_flags;
 
 /**
@@ -56,43 +56,52 @@ bool flags_are_of_swift(const launch_flags *flags);
 /** The destination of "--num-layers" and of "--num-layers=32": num_layers. NULL: out of memory. */
 const char *flags_destination(const char *word, plait_arena *arena);
 
-/** The index of the launch among the commands of a script; -1: none. */
+/** Returns the index of the launch among the commands of a script; -1: none. */
 int flags_launch(const shell_words *words);
 
-/** True if the options of a command count beside that launch. */
+/** True if the options of a command count together with those of the launch. */
 bool flags_counts(const shell_words *words, int launch, int command);
 
-/** The last flag of a name, its value known or not, which counts as read; NULL: none. */
+/**
+ * Returns the last flag with a name, even if its value is unknown, and marks it as read; NULL:
+ * none.
+ */
 const launch_flag *flags_last(const launch_flags *flags, const char *name);
 
-/** True if a flag is the last one of its name, whose value counts. */
+/** True if a flag is the last one with its name, so that its value counts. */
 bool flags_is_last(const launch_flags *flags, const launch_flag *flag);
 
-/** True for a switch of parsed arguments, which list every switch, that is off. */
+/** True if a switch is off; parsed arguments list every switch. */
 bool flags_is_off(const launch_flags *flags, const launch_flag *flag);
 
-/** The names of flags that nothing has read, with commas between them; NULL: out of memory. */
+/**
+ * Returns the names of flags that no reader has looked up, with commas between them; NULL: out of
+ * memory.
+ */
 const char *flags_not_read(const launch_flags *flags);
 
-/** The last flag of a name if its value is known; of a list only the first value need be. */
+/**
+ * Returns the last flag with a name if its value is known, or at least the first value of a list;
+ * NULL: none.
+ */
 const launch_flag *flags_find(const launch_flags *flags, const char *name);
 
 /** True for values that turn a switch off: false, no, off, none, null or 0, in any case. */
 bool flags_value_is_off(const char *value);
 
-/** Add a flag at the end; its texts are kept, not copied. */
+/** Add a flag at the end; the list keeps the pointers to its texts. */
 PLAIT_MUST_CHECK plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err);
 
 /** Add a flag with one value. */
 PLAIT_MUST_CHECK plait_status flags_add(launch_flags *flags, const char *name, const char *value,
                                         plait_error *err);
 
-/** Fails (RANGE) at a flag. */
+/** Fail (RANGE) with a message about a flag. */
 PLAIT_MUST_CHECK plait_status flags_fail(const launch_flags *flags, const char *name,
                                          plait_error *err, const char *fmt, ...) PLAIT_PRINTF(4, 5);
 
 /**
- * GPUs of a launch: nodes times GPUs per node, from options, else from variables with usual names
- * (NNODES, GPUS_PER_NODE). 0: not known.
+ * Returns the GPUs of a launch: nodes times GPUs per node, from options, else from variables with
+ * usual names (NNODES, GPUS_PER_NODE). 0: unknown.
  */
 int launcher_gpus(const launch_flags *flags);

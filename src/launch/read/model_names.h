@@ -1,4 +1,7 @@
-/* model_names.h - models by the names of a hub or a recipe, and vocabularies of tokenizers */
+/*
+ * model_names.h - finds models by their names on a hub or in a recipe, and sizes of tokenizers'
+ * vocabularies
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -16,12 +19,12 @@ PLAIT_MUST_CHECK plait_status hub_model_find(const char *path, plait_arena *aren
                                              const plait_model **out, plait_error *err);
 
 /**
- * Tokens of a tokenizer, before a model pads them.
+ * Returns the tokens of a tokenizer, before a model pads them; 0: unknown.
  *
- * @param type   word of Megatron-LM: "GPT2BPETokenizer"; NULL: not given
+ * @param type   Megatron-LM's type, such as "GPT2BPETokenizer"; NULL: not given
  * @param name   name of a model, or a path with one in it: "meta-llama/Llama-3.1-8B"; NULL: not
- * given
- * @param added  count tokens that were added after the pieces
+ *               given
+ * @param added  true to count tokens that were added to the tokenizer's own pieces
  * @return       0: not known
  */
 int tokenizer_vocab(const char *type, const char *name, bool added);

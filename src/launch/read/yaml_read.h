@@ -1,10 +1,10 @@
 /*
  * yaml_read.h - the leaves of a YAML file, for the part of YAML that training configs use
  *
- * Block mappings, block lists of scalars and lists in brackets on one line. Anchors, tags and
- * mappings in braces or in lists are refused, since no config that plait reads needs them. Text of
- * several lines (`|`, `>`) is skipped: its key has no value. A nested list is kept as text: `[1,
- * 30, 0]`.
+ * The reader accepts block mappings, block lists of scalars, and lists in brackets on one line. It
+ * rejects anchors, tags, and mappings in braces or in lists, which no config that plait reads
+ * needs. It skips text of several lines (`|`, `>`), whose key has no value. It keeps a nested list
+ * as text: `[1, 30, 0]`.
  */
 #pragma once
 
@@ -22,29 +22,29 @@ typedef struct yaml_leaf {
     bool is_list;
     int values; /* number of values; 0: null, or an empty list */
     const char *const *value;
-    bool read; /* a reader has looked the path up */
+    bool read; /* true after a reader has looked the path up */
 } yaml_leaf;
 
 typedef struct yaml_file {
     const char *name; /* name for messages */
     int count;
     yaml_leaf *leaf;      /* leaves in the order of the file */
-    const char *repeated; /* path of arguments that the file has twice; NULL: none */
+    const char *repeated; /* path of an argument that the file gives twice; NULL: none */
 } yaml_file;
 
 /**
  * Read a file. *out lives in `arena`.
  *
- * Fails (SYNTAX) on text outside the part of YAML above, on a key that stands twice, and on more
- * than 4096 keys; `where` is NAME:LINE. A key may stand twice among arguments (ARGS and
- * MODEL_ARGS), as in the functional tests of Megatron-LM: PyYAML takes the last.
+ * Fails (SYNTAX) on text outside the part of YAML above, on a repeated key, and on more than 4096
+ * keys; `where` is NAME:LINE. Arguments (under ARGS and MODEL_ARGS) may be repeated, as in the
+ * functional tests of Megatron-LM: PyYAML takes the last value.
  */
 PLAIT_MUST_CHECK plait_status yaml_read(const char *text, size_t length, const char *name,
                                         plait_arena *arena, yaml_file *out, plait_error *err);
 
-/** The leaf of a path; NULL: there is none. The leaf counts as read. */
+/** Returns the leaf of a path and marks it as read; NULL: there is none. */
 const yaml_leaf *yaml_find(const yaml_file *file, const char *path);
 
-/** Fails (RANGE) at a leaf: "expected EXPECTED, found ITS VALUE". */
+/** Fail (RANGE) with a message about a leaf: "expected EXPECTED, found ITS VALUE". */
 PLAIT_MUST_CHECK plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf,
                                             const char *expected, plait_error *err);
