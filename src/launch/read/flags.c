@@ -1,4 +1,7 @@
-/* flags.c - options out of a script or of a JSON of parsed arguments, and the GPUs of the job */
+/*
+ * flags.c - reads options, and the GPUs of the job, from a script or from a JSON of parsed
+ * arguments
+ */
 #include "launch/read/flags.h"
 
 #include <ctype.h>
@@ -31,7 +34,10 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 
 /* ---- a script ---- */
 
-/* The destination of "--num-layers" and of "--num-layers=32" is num_layers. */
+/*
+ * Return the destination of an option, which is num_layers for "--num-layers" and
+ * "--num-layers=32", and the text after '='.
+ */
 static char *flag_destination(const char *word, const char **value, plait_arena *arena)
 {
     char *const name = plait_arena_text(arena, word + strspn(word, "-"));
@@ -88,7 +94,7 @@ static bool starts_job(const char *word)
     return text_index(file_base_name(word), words) >= 0;
 }
 
-/* Commands whose words are printed, listed or copied, not started. */
+/* True for commands that print, list or copy their words instead of starting a program. */
 static bool only_prints(const char *word)
 {
     static const char *const words[] = {"echo",  "printf", "cat",  "git",   "pip",  "pip3", "sed",
@@ -160,7 +166,11 @@ bool flags_starts(const shell_words *words, int command)
     return is_launcher(word, c->count) && count_options(word, c->count) > 0;
 }
 
-/* Take the last of two equal launches; prefer one that surely runs, and one after `exit` least. */
+/*
+ * Choose the command with the most options as the launch, and the last of several equal ones.
+ * Prefer commands that certainly run to those under an unknown condition, and these to commands
+ * after `exit`.
+ */
 int flags_launch(const shell_words *words)
 {
     int best = -1, most = 0;
@@ -367,11 +377,14 @@ plait_status flags_fail(const launch_flags *flags, const char *name, plait_error
     return status;
 }
 
-/* ---- GPUs of a job, out of the options of SLURM, torchrun and DeepSpeed's launcher ---- */
+/* ---- GPUs of a job, from the options of SLURM, torchrun and DeepSpeed's launcher ---- */
 
 enum { MAX_NODES = 1 << 20, NAME_SIZE = 24 };
 
-/* In all of these functions `names` has blanks between the names. */
+/*
+ * Return the value of the first given option; in these functions `names` is a list with blanks
+ * between.
+ */
 
 static int by_option(const launch_flags *flags, const char *names)
 {
@@ -386,7 +399,10 @@ static int by_option(const launch_flags *flags, const char *names)
     return 0;
 }
 
-/* A variable that is set for the launch alone counts before one of the script. */
+/*
+ * Return the value of a variable; one that is set only for the launch command takes precedence over
+ * one of the script.
+ */
 static int by_variable(const launch_flags *flags, const char *names)
 {
     const shell_words *const script = &flags->script;
@@ -405,7 +421,7 @@ static int by_variable(const launch_flags *flags, const char *names)
     return 0;
 }
 
-/* --gres gpu:8, gpu:a100:8, gpu:8,nvme:1 */
+/* Return the GPUs of --gres, which may be gpu:8, gpu:a100:8 or gpu:8,nvme:1. */
 static int by_resource(const launch_flags *flags)
 {
     const launch_flag *const flag = flags_find(flags, "gres");
@@ -491,7 +507,7 @@ int launcher_gpus(const launch_flags *flags)
         return ranks <= PLAIT_MAX_GPUS ? ranks : 0;
     if (gpus > 0 && nodes > 0)
         return nodes <= PLAIT_MAX_GPUS / gpus ? nodes * gpus : 0;
-    // torchrun, srun and sbatch take one node by default; DeepSpeed takes its host file
+    // torchrun, srun and sbatch use one node by default; DeepSpeed uses the nodes of its host file
     return gpus > 0 && !has_any(flags, "nnodes num_nodes nodes hostfile")
                ? gpus
                : by_variable(flags, "WORLD_SIZE NUM_GPUS N_GPUS NUM_GPU");

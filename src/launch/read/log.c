@@ -1,4 +1,4 @@
-/* log.c - parts of a training log, for targets whose software prints its config there */
+/* log.c - finds parts of a training log, for targets whose software prints its config there */
 #include "launch/read/log.h"
 
 #include <string.h>
@@ -15,13 +15,11 @@ char *log_last(char *log, const char *text)
 }
 
 /*
- * The first line with an indented key has the prefix of all lines, and the smallest indentation:
+ * The first line with an indented key gives the prefix of all lines and the smallest indentation:
  *
  *     [titan] - root - INFO - Running with configs: {
- *     [rank0]:  "model": {            prefix "[rank0]:", indentation 2
- *     [rank0]:    "name": "llama3"
- *     [rank0]:  }
- *     [rank0]:}                       a brace with less indentation ends the object
+ * [rank0]: "model": { prefix "[rank0]:", indentation 2 [rank0]: "name": "llama3" [rank0]: }
+ * [rank0]:} a brace with less indentation ends the object
  */
 plait_status log_object(const char *at, const char *what, const char *name, plait_arena *arena,
                         char **out, plait_error *err)
@@ -51,7 +49,7 @@ plait_status log_object(const char *at, const char *what, const char *name, plai
         const size_t blanks = strspn(line + prefix, " ");
         ended = blanks < indent && line[prefix + blanks] == '}';
         if (!ended && blanks < indent)
-            continue; // another message of the rank
+            continue; // the line is another message of the same rank
         text_append_char(&text, '\n');
         text_append_bytes(&text, line + prefix, ended ? blanks + 1 : length - prefix);
     }

@@ -1,4 +1,7 @@
-/* model_names.c - models by the names of a hub or a recipe, and vocabularies of tokenizers */
+/*
+ * model_names.c - finds models by their names on a hub or in a recipe, and sizes of tokenizers'
+ * vocabularies
+ */
 #include "launch/read/model_names.h"
 
 #include <ctype.h>
@@ -10,7 +13,9 @@
 #include "base/status.h"
 #include "base/text.h"
 
-/* The name in small letters with hyphens, without the hub's suffixes for the stage of training. */
+/*
+ * Return the name in lower case with hyphens, without the hub's suffixes for the stage of training.
+ */
 static const char *plain_name(const char *path, plait_arena *arena)
 {
     static const char *const endings[] = {".yaml", "-2507", "-hf",   "-instruct", "-chat",
@@ -54,14 +59,14 @@ plait_status hub_model_find(const char *path, plait_arena *arena, const plait_mo
 }
 
 typedef struct tokenizer_row {
-    const char *part; /* part of a name in small letters without '-', '_', '.' and blanks */
+    const char *part; /* part of a name in lower case without '-', '_', '.' and blanks */
     int vocab;
-    int pieces; /* tokens without added ones; 0: the same */
+    int pieces; /* tokens without added ones; 0: none were added */
 } tokenizer_row;
 
 /*
- * The first row whose part occurs in a name counts. Sizes: tokenizer.json and config.json of each
- * on the hub.
+ * The first row whose `part` occurs in a name gives the size. Source of the sizes: tokenizer.json
+ * and config.json of each model on the hub.
  */
 static const tokenizer_row by_name[] = {
     {"llama4", 201135, 0},      // 200000 and 1135 special ones
@@ -78,7 +83,7 @@ static const tokenizer_row by_name[] = {
     {"qwen2", 151665, 151643},     // 151643 and 22 added ones; Qwen 2.5 alike
     {"qwen3", 151669, 151643},     // 151643 and 26 added ones
     {"qwen", 151851, 151643},      // the first Qwen: 151643 and 208 special ones
-    {"deepseekv2tokenizer", 0, 0}, // the name of V3's in Pai-Megatron-Patch, too
+    {"deepseekv2tokenizer", 0, 0}, // the name of V3's tokenizer in Pai-Megatron-Patch, too
     {"deepseekv3", 128815, 0},
     {"deepseekr1", 128815, 0},
     {"deepseekv2", 100002, 0},
@@ -104,7 +109,7 @@ static const tokenizer_row by_name[] = {
     {NULL, 0, 0},
 };
 
-/* Types with one vocabulary, whatever file they read. */
+/* Types that have the same vocabulary for any file. */
 static const tokenizer_row by_type[] = {
     {"GPT2BPETokenizer", 50257, 0}, // gpt2-vocab.json
     {"BertWordPieceLowerCase", 30522, 0}, {"BertWordPieceCase", 28996, 0},
@@ -115,7 +120,7 @@ static int vocab_of_name(const char *name, bool added)
 {
     char simple[256];
 
-    // small letters, without the characters that people vary
+    // convert the name to lower case and remove the characters in which spellings differ
     const size_t size = sizeof simple;
     size_t length = 0;
 

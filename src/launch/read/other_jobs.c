@@ -1,8 +1,8 @@
 /*
- * other_jobs.c - refusals of jobs that do not pretrain all weights
+ * other_jobs.c - rejects jobs that do not pretrain all weights
  *
- * One table lists flags of methods, which wrappers of Megatron-LM, DeepSpeed and torchtitan add to
- * an ordinary launch; the other, software whose files plait does not read.
+ * One table lists flags of fine-tuning methods, which wrappers of Megatron-LM, DeepSpeed and
+ * torchtitan add to an ordinary launch; the other lists software whose files plait does not read.
  */
 #include "launch/import.h"
 
@@ -21,9 +21,9 @@
 /* ---- methods ---- */
 
 /*
- * Flags as destinations, which keys of a YAML equal. Sources: swift/megatron/arguments of
- * modelscope/ms-swift v3.8.0 to v4.5.2 (train_type, from v4 on tuner_type),
- * megatron/training/arguments.py and the functional tests (MODE) of NVIDIA/Megatron-LM
+ * Flags by their argparse destinations, which are also the keys of a YAML. Sources:
+ * swift/megatron/arguments of modelscope/ms-swift v3.8.0 to v4.5.2 (train_type, from v4 on
+ * tuner_type), megatron/training/arguments.py and the functional tests (MODE) of NVIDIA/Megatron-LM
  * core_v0.19.0, utils/module/lora.py of deepspeedai/DeepSpeedExamples,
  * mindspeed_llm/features_manager of Ascend/MindSpeed-LLM, recipes of NVIDIA-NeMo/Megatron-Bridge,
  * peft of Hugging Face.
@@ -34,8 +34,8 @@ typedef struct method_flag {
 } method_flag;
 
 /*
- * Flags whose value names the method. Beside a value that means full training the flags of adapters
- * have no effect.
+ * Flags whose value names the method. If a value means full training, the flags of adapters have no
+ * effect.
  */
 static const method_flag kinds[] = {
     {"train_type", " full "},
@@ -61,7 +61,7 @@ static const char *const adapters[] = {
     "use_llm_lora", "use_backbone_lora", "freeze_vit", "lora_target_modules", "only_optimize_lora",
     "adapters", "adapter", NULL};
 
-/* If one of these is off, the other flags of adapters have no effect. */
+/* Switches of adapters; if one is off, the other flags of adapters have no effect. */
 static const char *const adapter_switches[] = {"use_lora",    "use_peft",      "lora",
                                                "lora_enable", "use_peft_lora", NULL};
 
@@ -71,7 +71,7 @@ static const char *const others[] = {
     "trainable_parameters", "trainable_parameters_regex", "freeze_all_layers", "freeze_llm",
     "freeze_lm", "freeze_LM", "freeze_ViT", "freeze_projection", "freeze_backbone",
     "tune_mm_mlp_adapter", "freeze_router", "freeze_model", "bitfit",
-    // weights in four or eight bits, as QLoRA has them
+    // weights in four or eight bits, as in QLoRA
     "load_in_4bit", "load_in_8bit", "quantization_bit", "use_4bit_quantization",
     "use_8bit_quantization",
     // distillation and reinforcement
@@ -83,12 +83,12 @@ static const char *const others[] = {
     NULL};
 
 /*
- * Recipes and tasks of NeMo and Megatron-Bridge have the method in their names:
+ * Flags of NeMo and Megatron-Bridge whose values, names of recipes and tasks, contain the method:
  * llama3_8b_lora_1node.
  */
 static const char *const recipes[] = {"recipe", "task", NULL};
 
-/* True for a switch that is off, and for a rank or ratio of none. */
+/* True for the value of a switch that is off, and for a rank or ratio that means none. */
 static bool is_off(const char *value)
 {
     static const char *const numbers[] = {"0.0", "0.", "-1", "", NULL};
@@ -104,7 +104,7 @@ static const method_flag *kind_of(const char *name)
     return NULL;
 }
 
-/* True for a flag of value "full", or a switch of adapters that is off. */
+/* True if a flag of `kinds` has the value "full", or a switch of adapters is off. */
 static bool is_full(const launch_flags *flags)
 {
     for (const char *const *name = adapter_switches; *name != NULL; name++) {
@@ -122,7 +122,10 @@ static bool is_full(const launch_flags *flags)
     return false;
 }
 
-/* Length of a path up to the end of a section of adapters: 14 for "modules.x.lora.dim"; 0: none. */
+/*
+ * Return the length of a path up to the end of a section of adapters: 14 for "modules.x.lora.dim";
+ * 0: none.
+ */
 static size_t adapter_section(const char *path)
 {
     static const char *const sections[] = {"lora", "peft", "peft_config", "lora_config", NULL};
@@ -157,7 +160,7 @@ static bool is_method(const launch_flag *flag, bool full)
     if (kind != NULL)
         return !has_word(kind->full, value);
     if (text_index(flag->name, recipes) >= 0) {
-        // whether "lora", "qlora" or "peft" is in the value with no letter next to it
+        // true if the value contains "lora", "qlora" or "peft" without a letter next to it
         static const char *const parts[] = {"lora", "qlora", "peft", NULL};
         for (const char *const *part = parts; *part != NULL; part++)
             for (const char *at = value; (at = strstr(at, *part)) != NULL; at++)
@@ -198,9 +201,9 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
             "expected training of all parameters, since plait estimates no other, found %s%s %.40s",
             dashes, flag->name, flag->value[0]);
     }
-    // without a flag of the method `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to v4.5.2),
-    // and so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py of
-    // hiyouga/LLaMA-Factory)
+    // without a flag for the method, `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to
+    // v4.5.2), and so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py
+    // of hiyouga/LLaMA-Factory)
     static const char *const stages[] = {"sft", "pt", NULL};
     const launch_flag *const stage = flags_find(flags, "stage");
     const bool factory = stage != NULL && text_index(stage->value[0], stages) >= 0 &&
@@ -235,14 +238,14 @@ static bool section_is_off(const yaml_file *yaml, const char *path, size_t width
 
 /* ---- software ---- */
 
-/* A mark of software, and a second one that must be there too; NULL: none. */
+/* Marks by which software is recognised: `mark`, and `and`, which must occur too; NULL: none. */
 typedef struct other_software {
     const char *name;
     const char *mark;
     const char *and;
 } other_software;
 
-/* Keys of a YAML at the beginning of a line. */
+/* Software by YAML keys at the beginning of a line. */
 static const other_software by_key[] = {
     {"LLaMA-Factory", "finetuning_type", NULL},
     {"LLaMA-Factory", "stage", "model_name_or_path"},
@@ -255,7 +258,10 @@ static const other_software by_key[] = {
     {"FlagScale", "system", "data"},
 };
 
-/* Words of a command, prefixes if they end in . or =, and the list of words of which one follows. */
+/*
+ * Software by words of a command. A mark that ends in . or = is a prefix; `and` is a list of words,
+ * one of which must follow the mark.
+ */
 static const other_software by_word[] = {
     {"LLaMA-Factory", "llamafactory-cli", NULL},
     {"verl", "verl.", NULL},
@@ -269,7 +275,7 @@ static const other_software by_word[] = {
     {"ms-swift", "megatron", " rlhf "},
 };
 
-/* Parts of the script's own path, or of a word of a command. */
+/* Software by parts of the script's own path or of a word of a command. */
 static const other_software by_path[] = {
     {"DeepSpeed-Chat", "step2_dpo_finetuning", NULL},
     {"DeepSpeed-Chat", "step2_reward_model_finetuning", NULL},
@@ -305,7 +311,10 @@ static bool has_key(const char *text, const char *key)
     return false;
 }
 
-/* "verl.trainer.main_ppo" begins with "verl."; "/opt/bin/axolotl" is axolotl. */
+/*
+ * True if a word has a mark: "verl.trainer.main_ppo" begins with "verl.", and "/opt/bin/axolotl" is
+ * axolotl.
+ */
 static bool has_mark(const char *word, const char *mark)
 {
     const char last = mark[strlen(mark) - 1];
@@ -315,7 +324,8 @@ static bool has_mark(const char *word, const char *mark)
 }
 
 /*
- * True for an option that takes the next word as its value; -m and --module take a module to run.
+ * True for an option that takes the next word as its value, unlike -m and --module, which take a
+ * module to run.
  */
 static bool takes_value(const char *word)
 {
@@ -340,7 +350,10 @@ static plait_status check_path(const char *path, const char *file, plait_error *
     return PLAIT_OK;
 }
 
-/* Hydra's overrides of Megatron-Bridge: peft.dim=16, peft=lora. */
+/*
+ * Reject a word that contains a path of other software, or a Hydra override of Megatron-Bridge such
+ * as peft.dim=16 or peft=lora.
+ */
 static plait_status check_word(const launch_flags *flags, const char *word, plait_error *err)
 {
     const char *const value = strchr(word, '=');
@@ -353,7 +366,10 @@ static plait_status check_word(const launch_flags *flags, const char *word, plai
                       "expected full training, the only kind that plait prices, found %.60s", word);
 }
 
-/* Scripts of OpenRLHF read the module and its options into a variable out of a here-document. */
+/*
+ * True if a line of the text begins with a mark. Scripts of OpenRLHF read the module and its
+ * options from a here-document into a variable.
+ */
 static bool begins_line(const char *text, const char *mark)
 {
     for (const char *line = text; line != NULL; line = strchr(line, '\n')) {
@@ -368,7 +384,7 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
 {
     launch_flags flags;
 
-    // keys as destinations: "--num-layers" of a YAML is num_layers
+    // convert keys to destinations: "--num-layers" in a YAML is num_layers
     flags = (launch_flags){.file = yaml->name, .arena = arena, .launch = -1};
     for (int i = 0; i < yaml->count; i++) {
         const yaml_leaf *const leaf = &yaml->leaf[i];
@@ -412,7 +428,7 @@ plait_status other_jobs_refuse(const char *text, size_t length, const char *name
         if (has_key(copy, by_key[s].mark) &&
             (by_key[s].and == NULL || has_key(copy, by_key[s].and)))
             return refuse_software(by_key[s].name, name, err);
-    if (strstr(copy, "\"tp_sizes_enc\"") != NULL) // a key in the JSON of its strategies
+    if (strstr(copy, "\"tp_sizes_enc\"") != NULL) // a key of Galvatron's strategy files
         return refuse_software("Galvatron", name, err);
     plait_status status = yaml_read(text, length, name, arena, &yaml, &inner);
     if (status == PLAIT_OK && yaml.count > 0)

@@ -1,11 +1,12 @@
-/* pattern.c - lists of one number a layer, as Megatron-LM writes them */
+/* pattern.c - reads lists with one number per layer in Megatron-LM's notation */
 #include "launch/read/pattern.h"
 
 #include <ctype.h>
 #include <string.h>
 
 /*
- * A repetition is copied while it is read, so no expression makes more entries than the list holds.
+ * The reader copies a repetition at once and checks the length, so no expression makes more entries
+ * than `most`.
  */
 typedef struct pattern_reader {
     const char *at;
@@ -32,7 +33,7 @@ static bool read_number(const char **at, int most, int *out)
     return true;
 }
 
-/* [1], [0,1,0] */
+/* Read a list in brackets such as [1] or [0,1,0]. */
 static bool read_list(pattern_reader *in)
 {
     in->at++;

@@ -1,5 +1,5 @@
 /*
- * plan_reader.c - known keys and warnings of a plan that is being imported, and the notes that
+ * plan_reader.c - marks known keys and adds warnings of an imported plan, and reads the notes that
  * launch writes
  */
 #include "launch/read/plan_reader.h"
@@ -84,7 +84,7 @@ static plait_status take_count(const note *n, int most, int *out, plait_error *e
     return PLAIT_OK;
 }
 
-/* "KEY VALUE" up to the end of the line. */
+/* Read a note, "KEY VALUE" up to the end of the line. */
 static plait_status take_line(const char *line, size_t length, const char *name, int number,
                               plait_arena *arena, plans_entry *out, plait_error *err)
 {
@@ -113,7 +113,7 @@ static plait_status take_line(const char *line, size_t length, const char *name,
         return PLAIT_OK;
     }
     if (text_equal(n.key, "model")) {
-        // a path is not followed: a config is no reason to open other files
+        // ignore a path, since a config must not make plait open other files
         plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
         shell_words words;
         plait_error ignored = {.status = PLAIT_OK};
@@ -127,7 +127,7 @@ static plait_status take_line(const char *line, size_t length, const char *name,
         return faults_only(ignored.status, &ignored, err);
     }
     if (text_equal(n.key, "runtime")) {
-        // a runtime by path is a file of the user beside the config
+        // the path of a runtime is relative to the config's folder
         if (out->runtime != NULL)
             return PLAIT_OK;
         out->runtime = data_named_in(name, n.value, arena);

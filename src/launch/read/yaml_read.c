@@ -1,4 +1,4 @@
-/* yaml_read.c - the leaves of a YAML file, for the part of YAML that training configs use */
+/* yaml_read.c - reads the leaves of a YAML file, for the part of YAML that training configs use */
 #include "launch/read/yaml_read.h"
 
 #include <ctype.h>
@@ -10,10 +10,13 @@
 
 enum { YAML_MAX_DEPTH = 16, YAML_MAX_KEYS = 4096 };
 
-/* An open mapping: its keys have one column, and it belongs to a key of the mapping before. */
+/*
+ * An open mapping. All its keys begin in one column; it belongs to the last key of the mapping that
+ * encloses it.
+ */
 typedef struct yaml_mapping {
     size_t column;
-    const char *path; /* path of its last key */
+    const char *path; /* path of the mapping's last key */
 } yaml_mapping;
 
 typedef struct yaml_reader {
@@ -24,9 +27,9 @@ typedef struct yaml_reader {
     const char **value; /* values of the last leaf */
     int value_capacity;
     int line;
-    bool begun;         /* a key has been read */
-    bool in_text;       /* lines of a block scalar follow */
-    size_t text_column; /* column beyond which they lie */
+    bool begun;         /* true after the first key */
+    bool in_text;       /* true while lines of a block scalar follow */
+    size_t text_column; /* column to the right of which the lines of the block scalar begin */
     int depth;
     yaml_mapping open[YAML_MAX_DEPTH];
     const char **seen; /* paths of all keys */
@@ -44,7 +47,10 @@ static plait_status fail_expected(const yaml_reader *in, const char *expected, c
                       found);
 }
 
-/* The end of a string in quotes; NULL if it does not end. '' is a quote inside single quotes. */
+/*
+ * Return the end of a string in quotes, or NULL if the string is not closed. In single quotes, ''
+ * is a quote.
+ */
 static const char *behind_string(const char *at)
 {
     const char quote = *at++;
@@ -94,7 +100,7 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
     const bool quoted = text[0] == '"' || text[0] == '\'';
     const char *const behind = quoted ? behind_string(text) : NULL;
     value = NULL;
-    // the beginnings of YAML that configs do not need are refused
+    // reject the first characters of YAML syntax that configs do not need
     if ((text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL) ||
         (quoted && (behind == NULL || *behind != '\0')))
         return fail_expected(in, "a complete value on one line", text, err);
@@ -112,7 +118,7 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
     return PLAIT_OK;
 }
 
-/* The end of an element of a list: its comma, or the bracket that closes the list. */
+/* Return the end of a list's element: its comma, or the bracket that closes the list. */
 static const char *element_end(const char *at)
 {
     int depth = 0;
@@ -181,7 +187,7 @@ static bool above_is_empty(const yaml_reader *in)
            text_equal(leaf->path, in->open[in->depth - 1].path);
 }
 
-/* "key: value"; the value may be missing. */
+/* Read "key: value" or "key:". */
 static plait_status read_key(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
     size_t width = 0;
@@ -193,7 +199,8 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     colon = skip_blanks(line + width);
     if (width == 0 || colon[0] != ':' || (colon[1] != '\0' && colon[1] != ' '))
         return fail_expected(in, "KEY: VALUE", line, err);
-    // go to the mapping whose keys have a column; a new one belongs to the key above
+    // find the open mapping whose keys begin in this column; otherwise open one, which belongs to
+    // the key above
     while (in->depth > 0 && column < in->open[in->depth - 1].column)
         in->depth--;
     if (in->depth <= 0 || column != in->open[in->depth - 1].column) {
@@ -223,7 +230,8 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     in->open[in->depth - 1].path = path;
     in->begun = true;
     const char *const value = skip_blanks(colon + 1);
-    // `|` and `>`, with a sign for the last newline: text of several lines, which is not kept
+    // `|` and `>`, with an optional sign for the last newline, begin text of several lines, which
+    // is skipped
     in->in_text =
         (value[0] == '|' || value[0] == '>') && value[1 + strspn(value + 1, "+-")] == '\0';
     in->text_column = column;
@@ -232,7 +240,10 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     return *value == '[' ? read_brackets(in, value, err) : add_value(in, value, err);
 }
 
-/* "- value", at the column of the key above or deeper; that key has no value of its own. */
+/*
+ * Read "- value", which begins at the column of the key above or further right; that key has no
+ * other value.
+ */
 static plait_status read_item(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
     yaml_leaf *const leaf = in->begun ? &in->leaf[in->file->count - 1] : NULL;
@@ -253,7 +264,7 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
     if (in->in_text && (column > in->text_column || line[column] == '\0'))
         return PLAIT_OK;
     in->in_text = false;
-    // a comment begins at a # after a blank, outside quotes; blanks before it are removed
+    // remove a comment, which begins at a # after a blank outside quotes, and the blanks before it
     char *at = line;
     while (*at != '\0' && (*at != '#' || (at > line && at[-1] != ' ' && at[-1] != '\t'))) {
         const bool opens =
@@ -315,7 +326,7 @@ plait_status yaml_expected(const yaml_file *file, const yaml_leaf *leaf, const c
 {
     char where[256];
 
-    if (leaf == NULL) // a default that contradicts the values given
+    if (leaf == NULL) // the key is not given: its default contradicts other values
         return plait_fail(err, PLAIT_ERROR_RANGE, file->name, "expected %s, found nothing",
                           expected);
     snprintf(where, sizeof where, "%.120s:%d: %.80s", file->name, leaf->line, leaf->key);

@@ -54,7 +54,7 @@ static const char *plain_name(const plait_model *model, plait_arena *arena)
     return name;
 }
 
-/* Requirements on the checkpoint that no flag can satisfy. */
+/* Returns a comment with a requirement on the checkpoint that no flag can satisfy. */
 static const char *checkpoint_note(plait_weight_format format)
 {
     switch (format) {
@@ -90,7 +90,7 @@ const char *serving_head(const serving_role *role, const char *what)
         checkpoint_note(plan->weights));
 }
 
-/* Appends a text with indented lines, for a block in YAML. */
+/* Appends a text with all lines indented, for a block in YAML. */
 static void append_block(text_builder *out, const char *text, int indent)
 {
     while (text != NULL && *text != '\0') {

@@ -12,8 +12,8 @@ typedef struct serving_role {
     const char *name; /* "server", "prefill", "decode" */
     int workers;      /* workers of all replicas */
     plait_worker worker;
-    int nodes, gpus_per_node; /* nodes of one worker, and its GPUs on each */
-    int port;                 /* port of the first worker; the others count up */
+    int nodes, gpus_per_node; /* nodes of one worker, and the worker's GPUs on each node */
+    int port;                 /* port of the first worker; the ports of the other workers follow */
     plait_arena *arena;
 } serving_role;
 
@@ -26,13 +26,13 @@ typedef struct serving_engine {
     /** Shell lines before the command of a worker that spans several nodes; NULL: none. */
     const char *prelude;
     /**
-     * Appends all arguments after the model. A script sets $PORT, $here, and for several nodes
-     * $NODE_RANK and $HEAD.
+     * Appends all arguments after the model. The script that runs them sets $PORT and $here, and
+     * for several nodes $NODE_RANK and $HEAD.
      */
     void (*args)(const serving_role *role, launch_args *out);
     /**
-     * Returns the content of NAME.yaml, NAME being the role's name, to which `args` refers; NULL:
-     * the engine has no such file.
+     * Returns the content of NAME.yaml, where NAME is the role's name and which `args` refers to;
+     * NULL: the engine has no such file.
      */
     const char *(*config)(const serving_role *role);
     /** Appends the arguments of a role under Dynamo. */
@@ -44,8 +44,8 @@ typedef struct serving_engine {
 extern const serving_engine serving_vllm, serving_sglang, serving_trtllm;
 
 /**
- * Limits of sequences and of tokens per step for one scheduler. A worker has one scheduler, or one
- * per attention rank.
+ * Return the limits of sequences and of tokens per step for one scheduler. A worker has one
+ * scheduler, or one per attention rank.
  */
 int serving_batch(const serving_role *role);
 int serving_chunk(const serving_role *role);

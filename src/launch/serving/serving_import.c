@@ -11,7 +11,9 @@
 
 const char *const serving_import_name[] = {"vllm", "sglang", NULL};
 
-/* A flag and what it sets; "unpriced" if the price depends on it and plait has no term for it. */
+/*
+ * A flag and the value that it sets; "unpriced" if the flag changes the price and plait ignores it.
+ */
 typedef struct known_flag {
     const char *name;
     const char *what;
@@ -107,7 +109,7 @@ static int format_of(const char *word)
 
 /*
  * Returns the draft tokens of '{"method":"mtp","num_speculative_tokens":2}' or of a plain number;
- * 0: not valid.
+ * 0: invalid.
  */
 static int drafts_of(const char *word)
 {

@@ -1,11 +1,11 @@
-/* sglang.c - a worker as arguments of sglang.launch_server */
+/* sglang.c - writes a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
 
 static void add_all(const serving_role *role, launch_args *out)
 {
     const plait_worker w = role->worker;
     args_group(out, "degrees");
-    // GPUs of a stage, including the attention ranks: the value of --tp-size
+    // --tp-size is the number of GPUs of a stage, which includes the attention ranks
     args_int(out, "--tp-size", role->worker.tp * role->worker.dp_attention);
     if (w.pp > 1)
         args_int(out, "--pp-size", w.pp);

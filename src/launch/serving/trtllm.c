@@ -1,14 +1,14 @@
-/* trtllm.c - a worker as the YAML file of trtllm-serve */
+/* trtllm.c - writes a worker as the YAML file of trtllm-serve */
 #include "base/numbers.h"
 #include "launch/serving/serving.h"
 
-/* GPUs of a stage, including the attention ranks. */
+/* Returns the GPUs of a stage, which include the attention ranks. */
 static int ranks_of(const serving_role *role)
 {
     return role->worker.tp * role->worker.dp_attention;
 }
 
-/* Fraction of the memory left by weights that the cache may take (C.363). */
+/* Returns the fraction of the memory left after the weights that the KV cache may use (C.363). */
 static double cache_share(const serving_role *role)
 {
     const plait_serve_launch *launch = role->launch;

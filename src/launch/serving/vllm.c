@@ -1,4 +1,4 @@
-/* vllm.c - a worker as arguments of `vllm serve` */
+/* vllm.c - writes a worker as arguments of `vllm serve` */
 #include "launch/serving/serving.h"
 
 #include <string.h>
@@ -7,12 +7,12 @@
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
-    const char *family;    /* prefix of a model's name, before a hyphen or the end */
+    const char *family;    /* prefix of a model's name, up to a hyphen or the end */
     const char *since;     /* first release of vLLM that runs the model */
     const char *tools;     /* word of --tool-call-parser; NULL: none */
     const char *reasoning; /* word of --reasoning-parser; NULL: none */
     const char *more;      /* further arguments with blanks between them; NULL: none */
-    bool experts;          /* recipe includes --enable-expert-parallel */
+    bool experts;          /* true if the recipe includes --enable-expert-parallel */
     const char *source;    /* file in vllm-project/recipes 8959cf6 (2026-08-21), under models/ */
 } vllm_recipe;
 
@@ -71,7 +71,10 @@ static bool is_of(const char *name, const char *family)
     return strncasecmp(name, family, length) == 0 && (name[length] == '\0' || name[length] == '-');
 }
 
-/* Heads of a layer with sparse latent attention (an indexer); 0: the model has none. */
+/*
+ * Returns the heads of a layer with sparse latent attention (an indexer); 0: the model has no such
+ * layer.
+ */
 static int sparse_heads(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -81,8 +84,8 @@ static int sparse_heads(const plait_model *model)
 }
 
 /*
- * FlashMLA's sparse kernels pad the heads of a rank to 64, which makes tp 8 slower. Source:
- * DeepSeek-V3.2.yaml in vllm-project/recipes 8959cf6.
+ * Returns a comment on slow head counts: FlashMLA's sparse kernels pad the heads of a rank to 64,
+ * which makes tp 8 slower. Source: DeepSeek-V3.2.yaml in vllm-project/recipes 8959cf6.
  */
 static const char *heads_note(const serving_role *role)
 {
@@ -126,7 +129,7 @@ static void add_all(const serving_role *role, launch_args *out)
     args_switch(out, "--enable-chunked-prefill");
     args_int(out, "--max-model-len", serving_context(role));
     args_number(out, "--gpu-memory-utilization", plan->engine->memory_fraction);
-    // with sparse attention, `auto` selects an fp8 cache, so bf16 is written out. Source:
+    // with sparse attention `auto` selects an fp8 cache, so write bfloat16 explicitly. Source:
     // DeepSeek-V3.2-Exp.yaml in vllm-project/recipes
     args_text(out, "--kv-cache-dtype",
               role->launch->plan->kv == PLAIT_KV_FP8  ? "fp8"

@@ -27,7 +27,7 @@ const char *const titan_module[TITAN_FAMILIES + 1] = {
     .head_dim = 64, .topk = 4, .expert_width = 2880, .positions = 131072, .theta = 1.5e5,          \
     .rope = PLAIT_ROPE_YARN, .factor = 32.0, .toml = true
 
-// clang-format off: one flavour a stanza
+// clang-format off: keep each flavour in its own lines
 const titan_flavour titan_flavours[] = {
     {LLAMA3(64), .name = "1B", .model = "llama-3.2-1b", .layers = 16, .hidden = 2048, .heads = 32,
      .width = 8192, .tied = true},
@@ -95,7 +95,10 @@ bool titan_layer_has_experts(const plait_model *model, int i)
     return model->kind[model->layer_kind[i]].ffn == PLAIT_FFN_MOE;
 }
 
-/* Layers before the first one with experts; -1 if a later one has none. */
+/*
+ * Return the number of layers before the first one with experts; -1 if a later layer has no
+ * experts.
+ */
 static int leading_dense(const plait_model *model)
 {
     int dense = 0;
@@ -138,8 +141,8 @@ static bool model_is(const plait_model *model, const titan_flavour *flavour)
     for (int k = 0; k < model->kinds; k++)
         if (!mixer_is(&model->kind[k], flavour) || !ffn_is(&model->kind[k], flavour))
             return false;
-    // positions that a model file leaves open are the flavour's
-    // scores of the chosen experts alone equal a normalised softmax over all of them
+    // positions that a model file leaves open match any flavour; a softmax over the scores of the
+    // chosen experts alone equals a normalised softmax over all scores
     return titan_family_of(model) == flavour->family && model->layers == flavour->layers &&
            model->hidden == flavour->hidden && model->vocab == flavour->vocab &&
            model->tied == flavour->tied && leading_dense(model) == flavour->dense &&

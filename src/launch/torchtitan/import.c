@@ -1,8 +1,8 @@
 /*
- * import.c - a plan out of a config of torchtitan: arguments, TOML or a recipe
+ * import.c - reads a plan from a config of torchtitan: arguments, TOML or a recipe
  *
- * Keys that are given are read; torchtitan's defaults are assumed only if another key makes them
- * certain. Notes fill keys that the config does not give (plan_reader.h).
+ * The reader uses the keys that the config gives, and torchtitan's defaults only if another key
+ * makes them certain. Notes fill keys that the config does not give (plan_reader.h).
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -41,7 +41,7 @@ int64_t titan_number_of(titan_reading *in, const char *key, int64_t max)
     if (value == NULL || in->status != PLAIT_OK)
         return 0;
     for (const char *at = value;; at++) {
-        // one factor of 8 * 2_048; its digits may be in groups
+        // one factor of a product such as 8 * 2_048, whose digits may be grouped by underscores
         char digits[24] = "";
         size_t count = 0;
 
@@ -61,7 +61,7 @@ int64_t titan_number_of(titan_reading *in, const char *key, int64_t max)
     }
 }
 
-/* True or false; -1: not given. */
+/* Return the value of a switch, 0 or 1; -1: not given. */
 static int titan_switch_of(const titan_reading *in, const char *key)
 {
     const char *const value = titan_find(in, key);
@@ -98,7 +98,7 @@ bool titan_is_known(const titan_reading *in, const char *key)
 
 /* ---- the batch ---- */
 
-/* A batch in tokens consists of whole sequences of the longest context. */
+/* Read a batch in tokens, which consists of whole sequences of the maximum context length. */
 static void take_tokens(titan_reading *in)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -165,7 +165,9 @@ static const titan_flavour *flavour_named(const titan_reading *in)
     return NULL;
 }
 
-/* Set the model that the caller, a note or the config names; NULL: plait has none such. */
+/*
+ * Set the model that the caller, a note or the config names; NULL: plait does not have the model.
+ */
 static plait_status titan_take_model(titan_reading *in, plait_error *err)
 {
     const titan_flavour *const flavour = flavour_named(in);
@@ -240,7 +242,7 @@ static void take_degree(titan_reading *in, const char *from, const char *key)
         titan_set_number(in, key, value > 0 ? value : 1);
 }
 
-/* The ranks that the launcher starts, else the product of all degrees. */
+/* Set the GPUs: the ranks that the launcher starts, else the product of all degrees. */
 static void take_world(titan_reading *in, int64_t replicate, int64_t shard)
 {
     const plait_degrees *const d = &in->out->degrees;
@@ -263,7 +265,7 @@ static void take_world(titan_reading *in, int64_t replicate, int64_t shard)
 
 /* ---- memory ---- */
 
-/* "full" for `full`, FullAC.Config() and mode = "full". */
+/* Return the kind of recomputation: "full" for `full`, FullAC.Config() and mode = "full". */
 static const char *checkpoint_of(const titan_reading *in)
 {
     const char *const mode =
@@ -305,8 +307,8 @@ static void take_recompute(titan_reading *in)
 }
 
 /*
- * Set the keys that all configs share: FSDP reduces in buckets, its mesh has one order, tokens are
- * dispatched by NCCL.
+ * Set the keys that are equal in all configs: FSDP reduces in buckets, its mesh has one order of
+ * axes, and NCCL dispatches tokens.
  */
 static void take_fixed(titan_reading *in)
 {
@@ -359,7 +361,8 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     if (policy == NULL && in->complete)
         policy = "default";
     if (policy != NULL && (strcmp(policy, "default") != 0 || titan_is_known(in, "pp"))) {
-        if (strcmp(policy, "default") == 0) // a pipeline would gather once per microbatch
+        if (strcmp(policy, "default") ==
+            0) // with a pipeline, "always" would gather once per microbatch
             policy = in->out->degrees.pp > 1 ? "never" : "always";
         titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3");
     }
@@ -374,7 +377,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     else
         take_tokens(in);
     take_precision(in, flavour);
-    // torch.compile tells the two profiles apart; a user's own profile is named only by a note
+    // torch.compile distinguishes the two profiles; only a note can name a user's own profile
     const char *const noted = in->notes.runtime;
     int compiled = titan_switch_of(in, "compile.enable");
     compiled = compiled < 0 && in->complete ? 0 : compiled;
@@ -389,7 +392,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
 }
 
 /*
- * True if a key is a section whose own keys are listed, such as `parallelism =
+ * True if a key is a section whose own keys are in the list, such as `parallelism =
  * ParallelismConfig(...)`.
  */
 static bool is_section(const titan_pairs *pairs, const char *key)
@@ -414,7 +417,10 @@ static plait_status check_any(const titan_reading *in, plait_error *err)
 typedef plait_status titan_reader(const char *text, size_t length, const char *name,
                                   titan_pairs *out, plait_error *err);
 
-/* The first line that is no comment decides: [section], import or def, anything else. */
+/*
+ * Choose the reader by the first line that is not a comment: [section] is TOML, a line such as
+ * import or def is Python, anything else a command line.
+ */
 static titan_reader *reader_of(const char *text)
 {
     static const char *const python[] = {"from ", "import ", "def ", "\"\"\"", "@", NULL};

@@ -1,4 +1,4 @@
-/* import_pipeline.c - schedule, chunks and split out of a config of torchtitan */
+/* import_pipeline.c - reads schedule, chunks and split from a config of torchtitan */
 #include <string.h>
 #include <strings.h>
 
@@ -6,7 +6,10 @@
 
 #include "launch/torchtitan/torchtitan.h"
 
-/* Layers of each part, from [8, 9] or [["tok_embeddings", "layers.0"], ["layers.1", ...]]. */
+/*
+ * Numbers of layers of each part of the model, from [8, 9] or [["tok_embeddings", "layers.0"],
+ * ["layers.1", ...]].
+ */
 typedef struct titan_parts {
     int parts; /* number of parts; 0: not given */
     int layers;
@@ -49,7 +52,8 @@ static void read_counts(const char *at, titan_parts *out)
 /* ---- chunks ---- */
 
 /*
- * The schedule of a word; -1: plait has none. torchtitan accepts some words in small letters too.
+ * Return the schedule with a name, -1 if plait does not have it. The case is ignored, since
+ * torchtitan accepts some names in lower case.
  */
 static int schedule_named(const char *word)
 {
@@ -66,7 +70,9 @@ static bool has_chunks(const char *word)
     return schedule < 0 || !plait_schedule_takes((plait_schedule)schedule, 1);
 }
 
-/* A key that is not given counts one layer; one that is 0 counts none. */
+/*
+ * Return the number of layers that the embedding or the head counts as: 1 if the key is not given.
+ */
 static int weight_of(titan_reading *in, const char *key)
 {
     const char *const value = titan_find(in, key);
@@ -104,7 +110,10 @@ static bool split_gives_parts(const char *word, int layers, const plait_degrees 
     return memcmp(counts, parts->count, (size_t)parts->parts * sizeof *counts) == 0;
 }
 
-/* The split of the plan's note, if it gives the config's layers; else a word that does. */
+/*
+ * Set the split: the one of the plan's note if it gives the config's layers, else a named split
+ * that does.
+ */
 static plait_status take_split(titan_reading *in, const titan_parts *parts, plait_error *err)
 {
     static const char *const words[] = {"even", "both", "spread", "embedding", "loss", NULL};
@@ -158,7 +167,8 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
     // a user's own configuration function may name the parts, which no flag does
     const char *const module = titan_word_of(in, "module");
     if (!in->complete && (module == NULL || text_index(module, titan_module) < 0)) {
-        // arguments cannot give stages that no word of a split gives: recipe.py beside them does
+        // arguments cannot express stages that no named split gives; only the recipe.py in the same
+        // folder does
         if (!(in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT)) ||
             in->notes.degrees.split.kind != PLAIT_SPLIT_LAYOUT)
             return PLAIT_OK;
@@ -186,7 +196,7 @@ plait_status titan_take_pipeline(titan_reading *in, plait_error *err)
         return PLAIT_OK;
     titan_set_number(in, "vpp", stages / pp);
     PLAIT_TRY(in->status);
-    // parts that torchtitan's own split gives; none if the number of layers is not known
+    // compute the parts of torchtitan's own split, if the number of layers is known
     const int layers = in->out->model != NULL ? in->out->model->layers : 0;
     if (parts.parts <= 0 && layers != 0 && stages <= layers + 2 && stages <= PLAIT_MAX_LAYERS &&
         titan_divide_layers(layers, stages, weights, parts.count)) {

@@ -1,11 +1,11 @@
 /*
- * log.c - the config of a run out of torchtitan's log, as TOML
+ * log.c - converts the config of a run in torchtitan's log to TOML
  *
  * With job.print_config the log of v0.2.1 and later has the whole job config as JSON. Every log has
- * lines on the model, the device mesh, the batch and what is applied to the model, which give what
- * the job config does not.
- * Source: train.py, trainer.py, config/job_config.py, distributed/parallel_dims.py of
- * pytorch/torchtitan v0.1.0, v0.2.0, v0.2.2 and b5bcd76.
+ * lines on the model, the device mesh, the batch and the features that are applied to the model,
+ * which give the values that the job config lacks. Source: train.py, trainer.py,
+ * config/job_config.py, distributed/parallel_dims.py of pytorch/torchtitan v0.1.0, v0.2.0, v0.2.2
+ * and b5bcd76.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,10 +14,13 @@
 #include "launch/torchtitan/torchtitan.h"
 #include "launch/write/training.h"
 
-/* Append the sections that a plan depends on; the JSON has one setting or item of a list a line. */
+/*
+ * Append the sections of the JSON that a plan depends on. The JSON has one setting, or one item of
+ * a list, per line.
+ */
 static void append_job_config(char *object, text_builder *out)
 {
-    // recipes (2026) have the name of the model in model_spec
+    // recipes (since 2026) have the name of the model in model_spec
     static const char *const sections[] = {
         "model",   "model_spec", "training",     "parallelism", "activation_checkpoint",
         "compile", "float8",     "experimental", NULL};
@@ -41,7 +44,7 @@ static void append_job_config(char *object, text_builder *out)
             if (wanted)
                 text_append_printf(out, "[%s]\n", text_equal(key, "model_spec") ? "model" : key);
         } else if (wanted && blanks == outer + 2 && member) {
-            // inner sections, and texts whose escapes TOML may read differently, are left out
+            // skip inner sections, and texts whose escapes TOML may read differently
             given = text_index(value, none) < 0 && value[0] != '{' && strchr(value, '\\') == NULL;
             if (given)
                 text_append_printf(out, "%s = %s\n", key, value);
@@ -53,7 +56,10 @@ static void append_job_config(char *object, text_builder *out)
 
 enum { LINE = 512 };
 
-/* Copy what follows the last occurrence of a text in its line; "" and false if it is missing. */
+/*
+ * Copy the rest of the line after the last occurrence of a text; store "" and return false if the
+ * text is missing.
+ */
 static bool rest_of_line(char *log, const char *text, char line[LINE])
 {
     const char *const found = log_last(log, text);
@@ -64,9 +70,9 @@ static bool rest_of_line(char *log, const char *text, char line[LINE])
 }
 
 /*
- * Append the GPUs, and with `all` the degrees, of "parallelism: pp=1, dp_replicate=1, dp_shard=8,
- * cp=1, tp=1, ep=1", or up to v0.2.1 of "['dp_shard', 'tp'], [4, 2]", where axes of one rank are
- * left out and experts cut the axis of shards in two.
+ * Append the GPUs, and with `all` the degrees, from a line such as "parallelism: pp=1,
+ * dp_replicate=1, dp_shard=8, cp=1, tp=1, ep=1". Up to v0.2.1 the line is "['dp_shard', 'tp'], [4,
+ * 2]": it omits axes of one rank, and with experts the axis of shards has two parts.
  */
 static void append_mesh(const char *line, bool all, text_builder *out)
 {
@@ -96,7 +102,7 @@ static void append_mesh(const char *line, bool all, text_builder *out)
     if (!(gpus >= 1.0 && gpus <= PLAIT_MAX_GPUS))
         return;
     ranks[SHARD] = (int)shards;
-    if (ranks[SHARD_IN_EP] > 1) // with expert_tensor_parallel_degree 1, the default
+    if (ranks[SHARD_IN_EP] > 1) // valid for expert_tensor_parallel_degree 1, the default
         ranks[EP] = ranks[SHARD_IN_EP] * ranks[CP] * ranks[TP];
     text_append_printf(out, NOTES_MARK "gpus %.0f\n", gpus);
     if (all)
@@ -109,7 +115,10 @@ static void append_mesh(const char *line, bool all, text_builder *out)
             ranks[PP], ranks[REPLICATE], ranks[SHARD], ranks[CP], ranks[TP], ranks[EP], ranks[ETP]);
 }
 
-/* In sequences, or since 2026 in tokens; a pipeline cuts the batch of a rank into microbatches. */
+/*
+ * Append the batch in sequences; the log has it in sequences, or since 2026 in tokens. A pipeline
+ * divides the batch of a rank into microbatches.
+ */
 static void append_batch(char *log, text_builder *out)
 {
     long long local, global, seq, microbatches;
@@ -141,7 +150,9 @@ static void append_batch(char *log, text_builder *out)
                            schedule, local / microbatches);
 }
 
-/* "Building llama3 8B with TransformerModelArgs(...)" */
+/*
+ * Append the model of "Building llama3 8B with TransformerModelArgs(...)", float8 and the compiler.
+ */
 static void append_model(char *log, text_builder *out)
 {
     char line[LINE], mark[40], flavour[40];
@@ -174,7 +185,7 @@ plait_status titan_read_log(char *log, const char *name, plait_arena *arena, cha
         append_job_config(object, &out);
         const char *const given = text_builder_finish(&out, NULL);
         PLAIT_TRY(plait_check_allocated(given, err));
-        // recipes (2026) have neither the mode of recomputation nor the batch in sequences
+        // recipes (since 2026) have neither the mode of recomputation nor the batch in sequences
         has_mode = strstr(given, "\nmode = ") != NULL;
         has_batch = strstr(given, "\nlocal_batch_size = ") != NULL;
     }

@@ -1,8 +1,9 @@
 /*
- * model.c - the function `model` of recipe.py: a flavour, or a model built of the family's parts
+ * model.c - writes the function `model` of recipe.py: a flavour, or a model built of the family's
+ * parts
  *
- * A flavour is requested by its name. Any other model is built of the configuration classes of its
- * family, layer by layer.
+ * The function requests a flavour by its name, and builds any other model from the configuration
+ * classes of the model's family, layer by layer.
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -146,7 +147,7 @@ static const char feed_forward[] =
     "        dim=DIM, hidden_dim=width, w1_param_init=LINEAR, w2w3_param_init=LINEAR\n"
     "    )\n";
 
-/* Append functions for the parts of a model that is no flavour. */
+/* Append functions for the parts of a model that is not a flavour. */
 static void titan_append_parts(const plait_launch *launch, text_builder *out)
 {
     const plait_model *const model = launch->problem->model;
@@ -209,7 +210,7 @@ static void titan_append_config(const plait_launch *launch, text_builder *out)
     const plait_model *const model = launch->problem->model;
 
     text_append(out, "    moe_layers = ");
-    // layers with experts, as [False] * 3 + [True] * 58
+    // write the list of layers with experts, such as [False] * 3 + [True] * 58
     for (int first = 0, last; first < model->layers; first = last) {
         const bool has = titan_layer_has_experts(model, first);
 
@@ -272,7 +273,7 @@ static void append_quantization_imports(const plait_launch *launch, text_builder
     text_append_printf(out, "%sLinearConverter\n", name);
 }
 
-/* The linear layers of the blocks are converted, without router and head. */
+/* Append the converters of the blocks' linear layers; the router and the head are not converted. */
 static void append_converters(const plait_launch *launch, const char *indent, text_builder *out)
 {
     const bool experts = model_has_experts(launch->problem->model);

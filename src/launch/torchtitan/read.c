@@ -1,5 +1,6 @@
 /*
- * read.c - keys and values of a config of torchtitan: a command line, TOML or a recipe in Python
+ * read.c - reads keys and values from a config of torchtitan: a command line, TOML or a recipe in
+ * Python
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -11,8 +12,8 @@
 #include "launch/read/flags.h"
 
 /*
- * The present name of a key of 2024 or early 2025, before there were sections for parallelism and
- * the compiler. Source: torchtitan/config_manager.py at 0011fb9.
+ * Return the current name of a key of 2024 or early 2025, when there were no sections for
+ * parallelism and the compiler. Source: torchtitan/config_manager.py at 0011fb9.
  */
 static const char *name_of_today(const char *key)
 {
@@ -70,7 +71,7 @@ static bool is_value(const char *word)
     return word[0] != '-' || isdigit((unsigned char)word[1]);
 }
 
-/* activation-checkpoint:full */
+/* True for the choice of a class, such as activation-checkpoint:full. */
 static bool is_choice(const char *word)
 {
     return text_starts_with(word, "activation-checkpoint:") ||
@@ -87,7 +88,10 @@ static char *key_of(const char *flag, plait_arena *arena)
     return key;
 }
 
-/* MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh: the shell's reader drops assignments. */
+/*
+ * Add a variable such as those in MODULE=llama3 CONFIG=llama3_8b NGPU=8 ./run_train.sh, since the
+ * shell's reader drops assignments.
+ */
 static plait_status add_variable(const char *text, const char *variable, const char *key,
                                  titan_pairs *out, plait_error *err)
 {
@@ -197,7 +201,7 @@ static bool skip_string(toml_reader *in)
     return true;
 }
 
-/* A value runs to the end of its line, or to the end of the brackets that it opens. */
+/* Read a value, which ends with its line, or with the brackets that it opens. */
 static plait_status read_value(toml_reader *in, titan_pairs *out, const char **value,
                                plait_error *err)
 {
@@ -300,8 +304,8 @@ static const char *skip_one(const char *at, const char *end)
 }
 
 /*
- * The end of the value that begins here: a comma, a closing bracket, or outside of brackets the
- * line's end.
+ * Return the end of the value at `at`: a comma, a closing bracket, or outside brackets the end of
+ * the line.
  */
 static const char *value_end(const char *at, const char *end, bool in_call)
 {
@@ -319,7 +323,10 @@ static const char *value_end(const char *at, const char *end, bool in_call)
     return end;
 }
 
-/* "parallelism" for ParallelismConfig; NULL: the keys of the class are not read. */
+/*
+ * Return the prefix of a class's keys, "parallelism." for ParallelismConfig; NULL: the keys of the
+ * class are not read.
+ */
 static const char *section_of(const char *callee)
 {
     static const char *const sections[][2] = {
@@ -370,7 +377,7 @@ static plait_status take_word(python_reader *in, plait_error *err)
         if (in->depth > 0 && section != NULL)
             return add_setting(in, section, word, width, next + 1, err);
         if (in->depth == 0) {
-            // config.training.steps = 10: the name of the object is dropped
+            // config.training.steps = 10: drop the name of the object
             const char *const dot = memchr(word, '.', width);
             if (dot == NULL)
                 return PLAIT_OK;
@@ -398,7 +405,7 @@ plait_status titan_read_python(const char *text, size_t length, const char *name
             in.at = skip_one(in.at, in.end);
         }
     }
-    // number formats by the converters that are called, and whether there are several
+    // find number formats by the converters that the recipe calls, and check for several
     // configurations
     static const char *const converters[][2] = {
         {"Float8LinearConverter.Config(", "fp8"},

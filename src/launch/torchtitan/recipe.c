@@ -1,8 +1,8 @@
 /*
- * recipe.c - recipe.py: a function that returns the Trainer.Config of a plan
+ * recipe.c - writes recipe.py, a function that returns the Trainer.Config of a plan
  *
- * Values that no plan decides are those with which the model was trained, as far as these are
- * published, else placeholders with which a run starts: torchtitan's test data and tokenizer, a
+ * Values that no plan decides are those with which the model was trained, if these are published.
+ * Otherwise they are placeholders that let a run start: torchtitan's test data and tokenizer, and a
  * hundred steps.
  */
 #include <stdlib.h>
@@ -36,7 +36,7 @@ static void append_real(const char *key, double number, const char *behind, text
     text_append(out, behind);
 }
 
-/* parallelism=ParallelismConfig(key=value, ...): the keys of one section */
+/* Append the keys of one section as parallelism=ParallelismConfig(key=value, ...). */
 static void append_section(const titan_settings *settings, const char *section, const char *type,
                            text_builder *out)
 {
@@ -64,7 +64,7 @@ static void append_schedule(const launch_training *t, text_builder *out)
     append_real("min_lr_factor", titan_end(t), ",\n        ),\n", out);
 }
 
-/* The loss is computed in chunks, which takes less memory than the plan counts. */
+/* This loss works in chunks, which takes less memory than the plan counts. */
 static const char chunked_loss[] =
     "        loss=ChunkedLossWrapper.Config(\n"
     "            loss_fn=CrossEntropyLoss.Config(global_vocab_size=spec.model.vocab_size),\n"
@@ -116,7 +116,7 @@ static void append_plan(const plait_launch *launch, text_builder *out)
     const launch_training t = training_of(launch->problem);
     const char *const folder = training_checkpoints(launch->problem->model, out->arena);
 
-    // default_adamw has no parameters but those of its kwargs
+    // default_adamw has no other parameters than these
     append_real("        optimizer=default_adamw(\n            lr", t.lr, ", betas=(", out);
     text_append_number(out, t.beta1);
     text_append(out, ", ");
@@ -150,7 +150,7 @@ const char *titan_recipe(const plait_launch *launch, plait_arena *arena)
     text_append(&out, titan_flavour_of(launch->problem->model) != NULL
                           ? "\n"
                           : "\nfrom functools import partial\n\nimport torch.nn as nn\n\n");
-    // one import a line, in the order that Python's linters require
+    // write one import per line, in the order that Python's linters require
     text_builder lines;
     char *text, **line;
     size_t count;

@@ -1,8 +1,8 @@
 /*
- * settings.c - degrees, batch, memory and precision as torchtitan's keys and values
+ * settings.c - writes degrees, batch, memory and precision as torchtitan's keys and values
  *
- * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c refuses
- * plans that torchtitan would.
+ * Keys are those of pytorch/torchtitan b5bcd76 (2026-08-21). src/rules/rules_torchtitan.c rejects
+ * the plans that torchtitan would reject.
  */
 #include "launch/torchtitan/torchtitan.h"
 
@@ -36,10 +36,10 @@ static bool model_gives(const plait_model *model, const plait_degrees *d, const 
     if (!titan_divide_layers(model->layers, stages, *weights, counts) ||
         memcmp(counts, wanted, (size_t)stages * sizeof *counts) != 0)
         return false;
-    // stages that torchtitan takes by default: one per rank, two with chunked schedules
+    // torchtitan's default is one stage per rank, or two with schedules of several chunks
     if (stages == d->pp * (d->vpp > 1 ? 2 : 1))
         return true;
-    // layers per stage that give torchtitan this number of stages; 0: none
+    // find the layers per stage that give torchtitan this number of stages; 0: none
     const int units = model->layers + weights->first + weights->last;
     const int each = (units + stages - 1) / stages;
 
@@ -98,7 +98,10 @@ const char *const titan_schedule_name[PLAIT_SCHEDULES] = {
 
 /* ---- settings of both versions ---- */
 
-/* plait's shard group includes the context ranks, torchtitan's degree is multiplied by them. */
+/*
+ * Add the degrees of data parallelism. plait's shard group includes the context ranks; torchtitan
+ * multiplies its shard degree by them.
+ */
 static void add_data_ranks(const plait_degrees *d, titan_settings *out)
 {
     set_number(out, "parallelism", "data_parallel_replicate_degree",
@@ -117,7 +120,7 @@ static void add_pipeline(const plait_degrees *d, titan_settings *out)
                  titan_schedule_name[d->schedule]);
 }
 
-/* FSDP2's CPUOffloadPolicy: parameters, gradients and the optimizer. */
+/* Add FSDP2's CPUOffloadPolicy, which moves parameters, gradients and the optimizer to the host. */
 static void add_offload(const plait_degrees *d, titan_settings *out)
 {
     if (d->offload == PLAIT_OFFLOAD_PARAMS)
@@ -164,7 +167,7 @@ const char *titan_attention(const plait_launch *launch)
     return packed && launch->plan->degrees.cp == 1 ? "varlen" : "flex";
 }
 
-/* ---- settings of the present version ---- */
+/* ---- settings of the newest version ---- */
 
 void titan_settings_of(const plait_launch *launch, titan_settings *out)
 {
@@ -184,7 +187,7 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
                (int64_t)d->mbs * job->seq);
     set_number(out, "training", "num_tokens_per_train_step", (int64_t)job->gbs * job->seq);
     set_number(out, "training", "max_context_length", job->seq);
-    on_off(out, "training", "disable_cuda_graphs", true); // the price assumes none
+    on_off(out, "training", "disable_cuda_graphs", true); // the price assumes no CUDA graphs
     add_numbers(out);
     add_offload(d, out);
     add_compile(launch, out);
@@ -198,8 +201,8 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
     const plait_degrees *const d = &launch->plan->degrees;
 
     *out = (titan_settings){0};
-    // all microbatches of a pipeline are one local batch there; without a pipeline they are
-    // accumulated
+    // in these versions, all microbatches of a pipeline are one local batch; without a pipeline
+    // they are accumulated
     const plait_job *const job = &launch->problem->job;
     const int microbatches = d->pp > 1 ? plait_degrees_microbatches(d, job->gbs) : 1;
 

@@ -1,11 +1,11 @@
 /*
- * torchtitan.c - torchtitan: recipe.py, the same as arguments and as TOML, and the scripts that
- * start it
+ * torchtitan.c - writes recipe.py, the same plan as arguments and as TOML, and the scripts that
+ * start torchtitan
  *
  * Keys, types and choices are those of pytorch/torchtitan b5bcd76 (2026-08-21); those of TOML of
  * 238fa99 (2026-02), the last version that read it.
  *
- * Versions that read TOML have flavours and no other models, pipelines for two families, and no
+ * Versions that read TOML support only flavours as models, pipelines for two families, and no
  * NVFP4.
  */
 #include "launch/torchtitan/torchtitan.h"
@@ -28,8 +28,8 @@ static bool titan_has_toml(const plait_launch *launch)
         return false;
     if (d->pp > 1 && flavour->family != TITAN_LLAMA3 && flavour->family != TITAN_DEEPSEEK_V3)
         return false;
-    // in these versions FlexAttention, which the other flavours have built in, supports no context
-    // parallelism
+    // in these versions FlexAttention, which is built into the other flavours, does not support
+    // context parallelism
     return d->cp == 1 || (flavour->family == TITAN_LLAMA3 || flavour->family == TITAN_QWEN3);
 }
 
@@ -98,7 +98,10 @@ static void append_toml_training(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || folder == NULL;
 }
 
-/* Also NULL if these versions cannot express the plan: see titan_has_toml. */
+/*
+ * Return config.toml; NULL if the versions that read TOML cannot express the plan (titan_has_toml),
+ * or memory is exhausted.
+ */
 static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
@@ -140,10 +143,10 @@ static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
         text_append_printf(&out, "%s = ", s->key);
         titan_append_value(s, "true", "false", &out);
         text_append_char(&out, '\n');
-        if (i == 2) // after the batch
+        if (i == 2) // the length follows the batch
             append_length(launch, &out);
     }
-    // both converters leave the head as it is; experts have a converter of their own
+    // both converters skip the head; experts have their own converter
     const bool fp8 = launch->problem->job.precision == PLAIT_FP8;
     if (launch->problem->job.precision != PLAIT_BF16) {
         text_append_printf(&out, "\n[quantize.linear.%s]\n%sfilter_fqns = [\"output\"%s]\n",
@@ -157,9 +160,7 @@ static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
     return text_builder_finish(&out, NULL);
 }
 
-/*
- * The configuration function of torchtitan that makes this model in this number format; NULL: none.
- */
+/* Return torchtitan's configuration function for the plan's model and number format; NULL: none. */
 static const char *own_config(const plait_launch *launch)
 {
     const plait_problem *const problem = launch->problem;
@@ -171,7 +172,8 @@ static const char *own_config(const plait_launch *launch)
         (launch->plan->degrees.pp > 1 && !titan_weights_of(launch, &weights)))
         return NULL;
     const bool varlen = strcmp(titan_attention(launch), "varlen") == 0;
-    if (varlen != (flavour->family == TITAN_GPT_OSS)) // the attention that these functions choose
+    if (varlen !=
+        (flavour->family == TITAN_GPT_OSS)) // the functions choose the attention of their family
         return NULL;
     if (problem->job.precision == PLAIT_BF16)
         return flavour->config;
@@ -254,7 +256,7 @@ static const char *titan_args(const plait_launch *launch, plait_arena *arena)
     args_group(&args, "to edit: tokenizer, length, schedule, checkpoints");
     args_text(&args, "--hf_assets_path", "./tests/assets/tokenizer");
     append_training(launch, &args);
-    // the choice of a class is a word without dashes, and ends the list
+    // the choice of a class is a word without dashes and must end the list
     args_group(&args, "recomputation of activations");
     args_switch(&args, plait_arena_printf(args.arena, "activation-checkpoint:%s",
                                           titan_checkpoint(launch)));

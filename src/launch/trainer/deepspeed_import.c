@@ -1,13 +1,14 @@
 /*
- * deepspeed_import.c - a plan out of DeepSpeed's JSON, or of a script that starts training with it
+ * deepspeed_import.c - reads a plan from DeepSpeed's JSON, or from a script that starts training
+ * with it
  *
- * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. All
- * three numbers of the batch together give the data-parallel ranks, and so the GPUs; from two of
- * them and the GPUs follows the third. Model, sequence length and the attention kernel stay open.
+ * The JSON gives batch, ZeRO, shards, number format and, by number_checkpoints, recomputation. The
+ * three numbers of the batch together give the data-parallel ranks, and therefore the GPUs; two of
+ * them and the GPUs give the third. Model, sequence length and the attention kernel stay open.
  *
  * Flags of a script are those of Hugging Face's Trainer and of DeepSpeed-Chat, which train a model
- * of the hub. The JSON that --deepspeed or --deepspeed_config names is read if the script makes it
- * or has it beside itself.
+ * of the hub. The JSON that --deepspeed or --deepspeed_config names is read if the script writes it
+ * or is in the same folder.
  */
 #include <stdio.h>
 #include <string.h>
@@ -43,15 +44,18 @@ static int offloaded_tenths(const deepspeed_file *file)
     return file->offload_optimizer ? (int)(10.0 * file->offload_ratio + 1e-9) : 0;
 }
 
-/* offload_param belongs to stage 3, and has a price only beside an optimizer on the host. */
+/*
+ * True if parameters are on the host: offload_param requires stage 3, and has a price only if the
+ * optimizer is on the host too.
+ */
 static bool offloads_params(const deepspeed_file *file)
 {
     return file->offload_params && file->zero == 3 && offloaded_tenths(file) > 0;
 }
 
 /*
- * Shards, and under stage 3 the traffic of gathered parameters and gradients and the states on the
- * host.
+ * Set the ZeRO stage and shards and, for stage 3, the traffic of gathered parameters and gradients,
+ * and the states on the host.
  */
 static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
 {
@@ -121,7 +125,7 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
                           "/zero_optimization/%s/device: expected none or cpu, found nvme: plait "
                           "prices no offload to NVMe",
                           file->nvme);
-    // train = micro * steps * dp, exactly; DEEPSPEED_OPEN if one of them is open
+    // train = micro * steps * dp exactly; dp stays DEEPSPEED_OPEN if one of the three is open
     int64_t ranks_batch;
     dp = DEEPSPEED_OPEN;
     if (file->train != DEEPSPEED_OPEN && file->micro != DEEPSPEED_OPEN &&
@@ -164,7 +168,10 @@ static plait_status deepspeed_take_file(const deepspeed_file *file, const char *
 
 /* ---- flags ---- */
 
-/* The known value of the first of several names, with blanks between them; NULL: none. */
+/*
+ * Return the known value of the first given flag of `names`, which has blanks between the names;
+ * NULL: none.
+ */
 static const char *value_of(const launch_flags *flags, const char *names)
 {
     char name[40];
@@ -194,8 +201,8 @@ static bool is_on(const launch_flags *flags, const char *names)
 /* ---- the plan ---- */
 
 /*
- * ms-swift has configs of its own by name: zero0 to zero3, zero2_offload and zero3_offload (the
- * folder ds_config of modelscope/ms-swift v3.8.0 and v4.5.2).
+ * Take ms-swift's own configs by name: zero0 to zero3, zero2_offload and zero3_offload (the folder
+ * ds_config of modelscope/ms-swift v3.8.0 and v4.5.2).
  */
 static bool take_built_in(const char *name, deepspeed_file *file)
 {
@@ -246,7 +253,7 @@ static void take_job(plan_reader *in, const deepspeed_file *file)
         out->gbs = (int)(steps * file->micro * out->gpus);
 }
 
-/* Flags of Hugging Face's Trainer that change the price and that plait has no term for. */
+/* Warn of flags of Hugging Face's Trainer that change the price and that plait does not price. */
 static void warn_of_unpriced(plan_reader *in)
 {
     static const char *const unpriced[] = {"torch_compile", "use_liger_kernel", "fsdp",
@@ -258,7 +265,7 @@ static void warn_of_unpriced(plan_reader *in)
             import_list_add(&list, *name);
 }
 
-/* A script of which no flag was read starts no training with DeepSpeed. */
+/* Fail if no flag of the script was read, since such a script starts no training with DeepSpeed. */
 static plait_status check_read(const launch_flags *flags, plait_error *err)
 {
     for (int i = 0; i < flags->count; i++)
@@ -306,7 +313,8 @@ static plait_status script_import(const char *text, size_t length, const char *n
     if (file.checkpoints < 0)
         file.checkpoints = is_on(
             &flags, "gradient_checkpointing activation_checkpointing actor_gradient_checkpointing");
-    // both sections are on the CPU: DeepSpeedExamples' dschat/utils/ds_utils.py
+    // --offload moves parameters and optimizer to the CPU: DeepSpeedExamples'
+    // dschat/utils/ds_utils.py
     if (is_on(&flags, "offload"))
         file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
@@ -345,7 +353,8 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
     if (first < length && text[first] != '{' && text[first] != '[')
         return script_import(text, length, name, call, arena, out, warnings, err);
     PLAIT_TRY(deepspeed_file_parse(text, length, name, arena, &file, err));
-    // compute the batch of all GPUs, if the file gives that of one GPU and its accumulation steps
+    // compute the batch of all GPUs if the file gives the batch of one GPU and the accumulation
+    // steps
     const int gpus = call != NULL ? call->gpus : 0;
     const int sizes[] = {file.micro, file.steps, file.tp, file.pp, file.cp};
     bool known = file.train == DEEPSPEED_OPEN && gpus > 0;
@@ -368,7 +377,7 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
 
 /* ---- the log of the engine ---- */
 
-/* The JSON, with the batch that the engine computes from it if the JSON does not give it. */
+/* Store the JSON in *config, with the batch that the engine computed if the JSON lacks it. */
 plait_status deepspeed_read_log(char *log, const char *name, plait_arena *arena, char **config,
                                 plait_error *err)
 {

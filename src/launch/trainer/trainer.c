@@ -1,15 +1,15 @@
 /*
- * trainer.c - training scripts of the user under DeepSpeed (ZeRO) and under accelerate (FSDP2)
+ * trainer.c - starts a user's training script with DeepSpeed (ZeRO) or with accelerate (FSDP2)
  *
- * Both wrap a model that the user's own code builds, so no key of their configs says model,
+ * Both wrap a model that the user's own code builds, so their configs have no keys for model,
  * sequence length, attention or recomputation: run.sh lists these as work of the training script.
  *
- * Keys of accelerate are those of huggingface/accelerate 16cb6eb (2026-07-24): a key at the top
- * that ClusterConfig has no field for is refused; the others become the arguments of `accelerate
- * launch`, and those of parallelism_config are spelled out in full, since only fsdp_, fp8_ and
- * dynamo_ are put in front where they are missing. With fsdp_version 2 the strategies of version 1
- * have no meaning: ZeRO-3 is fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid shards are
- * a mesh of two axes.
+ * Keys of accelerate are those of huggingface/accelerate 16cb6eb (2026-07-24). Accelerate rejects a
+ * key at the top that is not a field of ClusterConfig; the others become the arguments of
+ * `accelerate launch`. Keys of parallelism_config are written with their full prefix, since
+ * accelerate adds only the prefixes fsdp_, fp8_ and dynamo_. With fsdp_version 2 the strategies of
+ * version 1 have no meaning: ZeRO-3 is fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid
+ * shards are a mesh of two axes.
  */
 #include <stdio.h>
 
@@ -20,7 +20,10 @@
 #include "launch/write/scripts.h"
 #include "plan/model_queries.h"
 
-/* Comment lines for the head of run.sh, with `# plait: KEY VALUE` lines; `more` may be NULL. */
+/*
+ * Return comment lines for the head of run.sh, including `# plait: KEY VALUE` notes; `more` may be
+ * NULL.
+ */
 static const char *script_notes(const plait_launch *launch, const training_places *places,
                                 const char *more, plait_arena *arena)
 {
@@ -61,7 +64,7 @@ static const char *script_notes(const plait_launch *launch, const training_place
     return text_builder_finish(&out, NULL);
 }
 
-/* The part of a plan that only the rules of Megatron or torchtitan have words for, or NULL. */
+/* Return the part of a plan that only Megatron and torchtitan can express, or NULL. */
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const d = &plan->degrees;
@@ -148,7 +151,7 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
     text_builder_init(&out, arena);
     scripts_append_head(launch, "# accelerate.yaml - config of accelerate launch; run.sh starts it",
                         NULL, &out);
-    // torchao, the backend that FSDP2 gathers in FP8 with, takes no weights from rank 0
+    // torchao, the backend with which FSDP2 gathers in FP8, cannot load weights from rank 0
     text_append_printf(&out,
                        "compute_environment: LOCAL_MACHINE\n"
                        "distributed_type: FSDP\n"
@@ -189,8 +192,8 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
 }
 
 /*
- * Gradients of each microbatch are reduced: with no_sync they would be summed whole until the last
- * microbatch, for which no plan has the memory.
+ * True if the gradients of each microbatch are reduced. With no_sync they would be summed unsharded
+ * until the last microbatch, for which no plan has the memory.
  */
 static bool reduces_each_microbatch(const plait_launch *launch)
 {
@@ -247,7 +250,7 @@ static plait_status render_accelerate(const plait_launch *launch, plait_arena *a
 
     PLAIT_TRY(plait_check_allocated(program.notes && program.start, err));
     PLAIT_TRY(folder_add(out, "accelerate.yaml", accelerate_config(launch, arena), false, err));
-    // no key of accelerate.yaml says it, a Trainer's accelerator_config does
+    // accelerate.yaml has no key for this; a Trainer's accelerator_config has
     if (reduces_each_microbatch(launch))
         PLAIT_TRY(folder_add(out, "accelerator_config.json",
                              plait_arena_printf(arena,

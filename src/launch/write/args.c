@@ -1,4 +1,4 @@
-/* args.c - a list of arguments in groups, as text */
+/* args.c - a list of arguments in groups, and its text */
 #include "launch/write/args.h"
 
 #include <stdarg.h>

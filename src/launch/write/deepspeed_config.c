@@ -1,15 +1,16 @@
 /*
- * deepspeed_config.c - DeepSpeed's ds_config.json, for its ZeRO engine and for its pipeline engine
+ * deepspeed_config.c - writes DeepSpeed's ds_config.json, for its ZeRO engine and for its pipeline
+ * engine
  *
- * Keys and their meaning are those of deepspeedai/DeepSpeed edaa722 (0.19.6, 2026-08-22). Sections
- * refuse unknown keys; at the top unknown ones are dropped in silence, so that nothing of plait's
- * own can stand there. Model, sequence length and attention stay with the training script.
+ * Keys and their meaning are those of deepspeedai/DeepSpeed edaa722 (0.19.6, 2026-08-22). DeepSpeed
+ * rejects unknown keys in sections and drops them silently at the top, so the file has no keys of
+ * plait's own. The training script sets model, sequence length and attention.
  *
- * Shards over fewer ranks than there are replicas: MiCS divides weights, gradients and optimizer
- * states over mics_shard_size neighbouring ranks and reduces gradients between the groups
- * (zero/mics_utils.py), which is what `shard_group` means. zero_hpz_partition_size only keeps a
+ * Two keys divide states over fewer ranks than there are replicas. MiCS divides weights, gradients
+ * and optimizer states over mics_shard_size neighbouring ranks and reduces gradients between the
+ * groups (zero/mics_utils.py); this is plait's `shard_group`. zero_hpz_partition_size only keeps a
  * second copy of the weights in such groups, while gradients and states stay divided over all
- * ranks: that is `reshard` node, with the GPUs of a node as the group.
+ * ranks; this is plait's `reshard` node, with the GPUs of a node as the group.
  */
 #include "launch/write/deepspeed_config.h"
 
@@ -24,7 +25,10 @@ static int64_t elements_of(double bytes, double bytes_each)
     return (int64_t)fmin(ceil(bytes / bytes_each), 9e15);
 }
 
-/* Buckets count elements; a profile without a size for them reduces all gradients at once. */
+/*
+ * Return the size of a bucket in elements; a profile without a bucket size reduces all gradients at
+ * once.
+ */
 static int64_t bucket_elements(const plait_problem *problem, const plait_degrees *d,
                                double bytes_each)
 {
@@ -39,11 +43,14 @@ static int64_t bucket_elements(const plait_problem *problem, const plait_degrees
 
 /* ---- the config ---- */
 
-/* As many layers are gathered at a time as the price counts in memory. */
+/*
+ * Write the keys of ZeRO-3, so that it gathers as many layers at a time as the price counts in
+ * memory.
+ */
 static void write_stage3(const plait_problem *problem, const plait_degrees *d, json_writer *json)
 {
-    // parameters of the largest layer: ZeRO-3 gathers these for one layer, and prefetches them for
-    // the next
+    // compute the parameters of the largest layer, which ZeRO-3 gathers for one layer and
+    // prefetches for the next
     const plait_shard whole = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .runtime = problem->runtime};
     const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
     double widest = 0.0;
@@ -118,7 +125,7 @@ static void write_zero(const plait_problem *problem, const plait_degrees *d, jso
     json_end_object(json);
 }
 
-/* ---- optimizer and schedule, which a script may bring itself ---- */
+/* ---- optimizer and schedule, which a script may also set ---- */
 
 static void begin_typed(json_writer *json, const char *key, const char *type)
 {
@@ -133,7 +140,7 @@ static void end_typed(json_writer *json)
     json_end_object(json);
 }
 
-/* None of the schedules has a plateau: decay begins after the warm-up. */
+/* Write the schedule. DeepSpeed's schedules have no plateau: the decay begins after the warm-up. */
 static void write_schedule(const launch_training *t, json_writer *json)
 {
     static const char *const types[PLAIT_LR_DECAYS] = {
@@ -178,8 +185,7 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
     json_member_string(&json, "communication_data_type",
                        state.gradient_reduce > 2.0 ? "fp32" : half);
     write_zero(problem, d, &json);
-    // the section switches nothing on: it gives the number of checkpoints that the training script
-    // makes
+    // the section only gives the number of checkpoints; the training script makes them
     const bool full = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
     json_member_object(&json, "activation_checkpointing");
     json_member_bool(&json, "partition_activations", false);
@@ -187,16 +193,16 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
     json_member_int64(&json, "number_checkpoints", full ? problem->model->layers : 0);
     json_end_object(&json);
     if (engine == DEEPSPEED_PIPELINE) {
-        // every transformer layer is a checkpoint, whatever interval the script gave its
-        // PipelineModule
+        // every transformer layer is a checkpoint, regardless of the interval that the script gave
+        // its PipelineModule
         json_member_object(&json, "pipeline");
         json_member_int64(&json, "stages", d->pp);
         json_member_int64(&json, "activation_checkpoint_interval",
                           d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
         json_end_object(&json);
     }
-    // under the pipeline engine a schedule here would override the one that Megatron's arguments
-    // make
+    // with the pipeline engine, a schedule in this file would override the one of Megatron's
+    // arguments
     const launch_training t = training_of(problem);
     if (engine == DEEPSPEED_ZERO) {
         begin_typed(&json, "optimizer", "AdamW");

@@ -1,4 +1,6 @@
-/* scripts.c - run.sh, submit.sbatch and pytorchjob.yaml, which start a program on every node */
+/*
+ * scripts.c - writes run.sh, submit.sbatch and pytorchjob.yaml, which start a program on every node
+ */
 #include "launch/write/scripts.h"
 
 #include <math.h>
@@ -9,12 +11,13 @@
 
 /* ---- heads of files ---- */
 
-/* "plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, pp 16, ..." */
+/* Return the title of a plan: "plan of deepseek-v3 on 2048 x h800-80gb-sxm: tp 1, pp 16, ..." */
 static const char *title_of(const plait_launch *launch, plait_arena *arena)
 {
     const plait_degrees *const d = &launch->plan->degrees;
     const plait_problem *const problem = launch->problem;
-    // "16 x h100-80gb-sxm", or of several kinds of nodes "16 x h100-80gb-sxm + 8 x a100-80gb-sxm"
+    // the GPUs: "16 x h100-80gb-sxm", or for several kinds of nodes "16 x h100-80gb-sxm + 8 x
+    // a100-80gb-sxm"
     const plait_cluster *const cluster = launch->problem->cluster;
     text_builder out;
     text_builder_init(&out, arena);
@@ -107,7 +110,8 @@ static const char *run_script(const plait_launch *launch, const launch_program *
                       "# Further arguments are appended to those of the plan.\n");
     if (program->notes != NULL)
         text_append_printf(&out, "#\n%s", program->notes);
-    text_append(&out, "set -efuo pipefail\n"); // -f: a bracket in an argument is no pattern
+    text_append(&out,
+                "set -efuo pipefail\n"); // -f, since a bracket in an argument must not be expanded
     text_append(&out, "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n");
     text_append_printf(&out, "nodes=%d\ngpus_per_node=%d\n", nodes, gpus_per_node);
     text_append(&out, "node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}\n"
@@ -146,7 +150,7 @@ const char *scripts_plain_name(const plait_model *model, char name[SCRIPTS_NAME_
     return name;
 }
 
-/* A name that begins with a letter and has at most 40 characters. */
+/* Return a job name that begins with a letter and has at most 40 characters. */
 static const char *job_name(const plait_launch *launch, plait_arena *arena)
 {
     char name[SCRIPTS_NAME_SIZE];
@@ -158,7 +162,7 @@ static const char *job_name(const plait_launch *launch, plait_arena *arena)
     return job;
 }
 
-/* Nodes of a scale-up domain, if a job has to be divided into whole ones; else 0. */
+/* Return the nodes of a scale-up domain if the job must use whole domains, else 0. */
 static int nodes_of_domain(const plait_problem *problem)
 {
     int gpus_per_node;
@@ -171,8 +175,8 @@ static int nodes_of_domain(const plait_problem *problem)
 }
 
 /*
- * The name of an image with this character after its registry, "nvcr.io#nvidia/pytorch:26.06-py3":
- * enroot needs '#', all others '/'. The path of a file is left as it is.
+ * Return the name of an image with the character `between` after its registry: enroot needs '#',
+ * "nvcr.io#nvidia/pytorch:26.06-py3", and all other programs '/'. A file's path is not changed.
  */
 static const char *image_with(char between, const char *image, plait_arena *arena)
 {
@@ -207,7 +211,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
                        gpus_per_node);
     if (domain > 0)
         text_append_printf(&out, "#SBATCH --segment=%d\n", domain);
-    // 1.5 times the steps of a trial and half an hour to start, in whole hours
+    // the time limit is 1.5 times the trial's steps plus half an hour to start, in whole hours
     const double trial_s = 1.5 * TRAINING_TRY_STEPS * launch->cost->step_s;
     text_append_printf(&out,
                        "# To edit: time limit, account and partition of the run.\n"
@@ -228,7 +232,7 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     text_append(&out, "set -euo pipefail\n"
                       "hosts=$(scontrol show hostnames \"$SLURM_JOB_NODELIST\")\n"
                       "export HEAD=${hosts%%$'\\n'*}\n");
-    // pyxis starts containers, and mounts only the folders that it is given
+    // pyxis starts containers and mounts only the folders in --container-mounts
     if (launch->container == NULL) {
         text_append(&out,
                     "# No container is set: the nodes need the software; `plait launch --container "
@@ -254,7 +258,10 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
 
 /* ---- Kubernetes ---- */
 
-/* An image without the software would fail in the middle of a start: write none instead. */
+/*
+ * Write the image. An image without the software would fail during the start, so if none is known
+ * write a placeholder.
+ */
 static void append_image(const plait_launch *launch, const launch_program *program,
                          text_builder *out)
 {
@@ -303,7 +310,7 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
                        "                  %s: %d\n",
                        device_of(program)->kubernetes, gpus_per_node);
     if (nodes > 1) {
-        // sites choose the names of their network's device plugins; pinned memory needs IPC_LOCK
+        // each site chooses the names of its network's device plugins; pinned memory needs IPC_LOCK
         text_append(
             out, "                  # To edit: the network devices; without them traffic uses TCP\n"
                  "                  # rdma/hca_shared_devices_a: 1\n"

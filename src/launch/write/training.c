@@ -1,4 +1,7 @@
-/* training.c - values that no plan decides, the list of values to edit, and notes of the plan */
+/*
+ * training.c - writes values that no plan decides, the list of values to edit, and notes of the
+ * plan
+ */
 #include "launch/write/training.h"
 
 #include <limits.h>
@@ -44,7 +47,7 @@ void notes_append_keys(const plait_launch *launch, const plait_key_id *keys, siz
                          out);
 }
 
-/* Values of most published models, for models without published ones. */
+/* Common values of published models, for models without published values. */
 static const launch_training placeholders = {
     .lr = 1e-4,
     .decay = PLAIT_LR_COSINE,
@@ -56,7 +59,7 @@ static const launch_training placeholders = {
     .clip = 1.0,
 };
 
-/* Final learning rate as a fraction of the first, in most schedules. */
+/* Final learning rate as a fraction of the initial one, in most schedules. */
 static const double default_end = 0.1;
 
 static int steps_of(const plait_problem *problem, double tokens)
@@ -77,7 +80,7 @@ launch_training training_of(const plait_problem *problem)
     out.clip = known_or(published->clip, placeholders.clip);
     if (published->source != NULL && !isnan(published->weight_decay))
         out.weight_decay = published->weight_decay;
-    // without a published length the schedule is as long as the trial, or a few warm-ups
+    // without a published length the schedule is as long as the trial, or ten warm-ups
     const int warmup = published->warmup_tokens > 0.0
                            ? steps_of(problem, published->warmup_tokens)
                            : (int)known_or(published->warmup_steps, placeholders.warmup_steps);
@@ -119,7 +122,7 @@ void training_append_edits(const plait_problem *problem, const training_places *
         text_append(out, "#                published: ");
         text_append_plain(out, published->source != NULL ? published->source : "no values");
         text_append(out, "\n#                placeholders: ");
-        // values that the source leaves open
+        // list the values that the source does not give
         const struct {
             const char *name;
             bool known;

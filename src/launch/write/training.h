@@ -1,18 +1,18 @@
 /*
- * training.h - values that no plan decides, the list of values to edit, and notes of the plan
+ * training.h - writes values that no plan decides, the list of values to edit, and notes of the
+ * plan
  *
- * Where a model says with what it was trained, learning rates and schedule are those, else
- * placeholders with which a run starts; the list at the head of a file says which.
+ * If a model file has the values with which the model was trained, the learning rates and the
+ * schedule are these values, otherwise placeholders with which a run starts. The list at the head
+ * of a file shows which values are placeholders.
  *
- * Notes hold what a config has no words for, and plait reads them back:
+ * Notes contain values that a config cannot express; plait reads them back:
  *
  *     # plait: gpus 64
- *     # plait: runtime torchtitan
- *     # plait: attention flash2
- *     # plait: model llama-3.1-70b
+ * # plait: runtime torchtitan # plait: attention flash2 # plait: model llama-3.1-70b
  *
- * Any key of a plan may stand there too, and seq, gbs and precision. The config itself counts
- * before the notes.
+ * Notes may also have any key of a plan, seq, gbs and precision. The config takes precedence over
+ * its notes.
  */
 #pragma once
 
@@ -36,7 +36,7 @@ typedef struct launch_training {
     double clip;
 } launch_training;
 
-/** A number of a model file, in which 0 is unknown. */
+/** Returns a number of a model file, or `otherwise` if the number is 0, which means unknown. */
 static inline double known_or(double number, double otherwise)
 {
     return number > 0.0 ? number : otherwise;
@@ -45,22 +45,24 @@ static inline double known_or(double number, double otherwise)
 launch_training training_of(const plait_problem *problem);
 
 /**
- * The folder of checkpoints: "checkpoints/llama-3-1-8b", in the folder in which the program runs.
+ * Returns the folder of checkpoints, "checkpoints/llama-3-1-8b", relative to the folder in which
+ * the program runs.
  */
 const char *training_checkpoints(const plait_model *model, plait_arena *arena);
 
 /**
- * The places in a target's files of values to edit; NULL: there is none, and the line is left out.
+ * Places of the values to edit in a target's files; NULL: there is no such value, and the list
+ * omits it.
  */
 typedef struct training_places {
     const char *data;        /* data and tokenizer: "--mock-data, --tokenizer-type" */
     const char *length;      /* length of the run: "--train-iters" */
     const char *values;      /* rates and schedule: "--lr to --clip-grad" */
     const char *checkpoints; /* checkpoints: "--save, --load" */
-    bool cluster;            /* submit.sbatch and pytorchjob.yaml are there */
+    bool cluster;            /* true if the launch includes submit.sbatch and pytorchjob.yaml */
 } training_places;
 
-/** Append the list, `# ` before each line. */
+/** Append the list of values to edit; each line begins with `# `. */
 void training_append_edits(const plait_problem *problem, const training_places *places,
                            text_builder *out);
 
@@ -74,5 +76,5 @@ void notes_append(const plait_launch *launch, text_builder *out);
 void notes_append_keys(const plait_launch *launch, const plait_key_id *keys, size_t count,
                        text_builder *out);
 
-/** Append one note more; the value has no line breaks. */
+/** Append one more note; the value has no line breaks. */
 void notes_append_one(const char *key, const char *value, text_builder *out);
