@@ -241,9 +241,8 @@ static bool is_not_read(const char *names, config_line flag)
     return false;
 }
 
-enum {
-    MOST_FLAGS = 300
-}; /* most flags of a script that are tried, since each may need another import */
+/* Most flags of a script that are tried, since each may need another import. */
+enum { MOST_FLAGS = 300 };
 
 /* The edits, and the config after them; `applied` is NULL if a line has no place in the config. */
 typedef struct edit_list {
@@ -430,9 +429,8 @@ plait_status launch_edits_make(const launch_config *config, const plait_launch_f
 {
     const char *const file = config->text;
     edit_list out = {.applied = plait_arena_text(arena, file)};
-    int chosen = 0,
-        most =
-            0; // index of the file that shares most keys with the user's, and the number of these keys
+    // index of the file that shares most keys with the config, and the number of these keys
+    int chosen = 0, most = 0;
     config_line line;
 
     for (int f = 0; f < now->files; f++) {

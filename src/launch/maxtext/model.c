@@ -140,8 +140,7 @@ enum { WIDTH = 1 << 20, HEADS = 1 << 14 };
  * get_individual_scales).
  */
 typedef struct scales {
-    int heads, width,
-        layers; /* factors of these sizes; an MLP's width has the factor of the heads */
+    int heads, width, layers; /* factors of these sizes; an MLP's width has that of the heads */
 } scales;
 
 static plait_status read_attention(const yaml_file *yaml, int by, plait_attention *out,

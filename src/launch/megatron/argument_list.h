@@ -170,7 +170,7 @@ SWITCH(overlap_grad_reduce, 4, .group = "overlap and kernels")
 SWITCH(overlap_param_gather, 4)
 SWITCH(tp_comm_overlap, 4)
 SWITCH(cross_entropy_loss_fusion, 8, .optional = true)
-SWITCH(grad_reduce_in_bf16, 12) // only with bf16; fp16 runs reduce in fp16 unless accumulate_allreduce_grads_in_fp32 is set
+SWITCH(grad_reduce_in_bf16, 12) // only with bf16; fp16 reduces in fp16 unless the next is set
 SWITCH(accumulate_allreduce_grads_in_fp32, 4)
 SWITCH(moe_grouped_gemm, 5, .optional = true)
 SWITCH(moe_permute_fusion, 11, .optional = true)

@@ -55,9 +55,8 @@ int megatron_core_of(const plait_runtime *runtime)
         return MEGATRON_NEWEST;
     for (const plait_release *r = runtime->at; minor == 0 && r >= runtime->release; r--)
         minor = minor_of(r, "core-v0.");
-    return minor > 0
-               ? minor
-               : MEGATRON_NEWEST; // a profile whose releases have other names does not limit the flags
+    // a profile whose releases have other names does not limit the flags
+    return minor > 0 ? minor : MEGATRON_NEWEST;
 }
 
 int megatron_bridge_of(const plait_runtime *runtime)

@@ -3,12 +3,12 @@
  * Export converts a model and a plan to arguments, and the arguments to flags.
  *
  *     PLAIT_TRY(megatron_args_of(problem, plan, arena, &args, err));
- * megatron_args_append(&args, &list);
+ *     megatron_args_append(&args, &list);
  *
  * Import converts the flags of a script to arguments, and these to a plan and a model (megatron.h).
  *
  *     megatron_args_init(&args);
- * PLAIT_TRY(megatron_args_parse(&flags, &args, err));
+ *     PLAIT_TRY(megatron_args_parse(&flags, &args, err));
  *
  * Only argument_list.h has the names, kinds and defaults of arguments. It omits arguments that
  * neither export nor import uses.
@@ -83,7 +83,7 @@ typedef enum argument_kind {
     ARGUMENT_WHOLE,  /* a double that the parser accepts without point and exponent only */
     ARGUMENT_WORD,   /* a text: the first of several words */
     ARGUMENT_WORDS,  /* a text: words with blanks between them */
-    ARGUMENT_LIST /* a text: "2" for every second layer, or one number per layer, "([0]*3+[1]*58)" */
+    ARGUMENT_LIST    /* a text: "2" for every second layer, or one number each, "([0]*3+[1]*58)" */
 } argument_kind;
 
 typedef struct argument_row {

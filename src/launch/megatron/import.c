@@ -207,8 +207,7 @@ static const char *changed_part(const megatron_args *args, const launch_flags *f
     const bool latent = named->kinds > 0 && named->kind[0].mixer == PLAIT_MIXER_MLA;
     const struct {
         size_t field;
-        int given,
-            of_model; /* values of the flag and of the named model; of_model -1: any value is a change */
+        int given, of_model; /* values of the flag and of the named model; of_model -1: any */
     } parts[] = {
         {MEGATRON_FIELD(num_layers), args->num_layers, named->layers},
         {MEGATRON_FIELD(hidden_size), args->hidden_size, named->hidden},
@@ -330,8 +329,7 @@ plait_status megatron_import_flags(launch_flags *flags, const char *text, size_t
     if (call != NULL && call->gpus > 0)
         PLAIT_TRY(flags_add(flags, "world_size", plait_arena_printf(arena, "%d", call->gpus), err));
     PLAIT_TRY(notes_find(text, length, "model", arena, &model, err));
-    const bool own =
-        model != NULL; // plait wrote the file, and its plans are priced without padding
+    const bool own = model != NULL; // plait wrote the file, and priced it without padding
     if (model == NULL) {
         // name the model after the file: pretrain_13b for scripts/pretrain_13b.sh
         const char *const path = flags->file;

@@ -122,8 +122,7 @@ static plait_status megatron_translate_primus(launch_flags *flags, const char *c
 
 typedef struct yaml_arguments {
     const yaml_file *yaml;
-    const char
-        *section; /* beginning of the arguments' paths: "MODEL_ARGS."; "" if they are at the top */
+    const char *section; /* beginning of the arguments' paths: "MODEL_ARGS."; "": none */
     launch_flags *out;
     text_builder *warnings;
     import_list open; /* warning of values that are set outside the file */

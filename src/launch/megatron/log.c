@@ -3,7 +3,7 @@
  *
  *     ------------------------ arguments ------------------------
  *       adam_beta1 ...................................... 0.9
- * -------------------- end of arguments ---------------------
+ *     -------------------- end of arguments ---------------------
  *
  * The block lists every argument, defaults included. Source: _print_args of
  * megatron/training/arguments.py; from 2019 to core 0.19 only the number of dashes differs.
@@ -98,9 +98,7 @@ plait_status megatron_read_log(char *log, const char *name, plait_arena *arena, 
                     text_append_char(&out, ' ');
                     shell_append_word(&out, word_of(row, *word));
                 }
-                text_append(
-                    &out,
-                    " \\\n"); // one command for all flags, so that no value is taken for a launch command
+                text_append(&out, " \\\n"); // one command, so that no value looks like a launch
             }
         }
     }

@@ -191,8 +191,8 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
         if (model->numerics.rope.fraction > 0.0)
             out->rotary_percent =
                 model->numerics.rope.fraction < 1.0 ? model->numerics.rope.fraction : 1.0;
-        out->rotary_interleaved = model->numerics.rope.interleaved &&
-                                  facts->mla == NULL; // MLA orders the rotary pairs itself
+        out->rotary_interleaved =
+            model->numerics.rope.interleaved && facts->mla == NULL; // MLA orders the pairs itself
         if (facts->mla != NULL) {
             if (!yarn ||
                 out->core >= 14) // before 0.14, yarn was the only type of MLA and had no argument

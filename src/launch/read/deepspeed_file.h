@@ -17,17 +17,15 @@ typedef struct deepspeed_file {
     int fp16, bf16;
     int checkpoints, spread_checkpoints;
     int tp, pp, cp, ep;
-    int weights,
-        gradients; /* values of zero_quantized_weights and zero_quantized_gradients (ZeRO++) */
-    int lives_on;  /* true if gathered parameters stay in memory until backward */
+    int weights, gradients; /* zero_quantized_weights and zero_quantized_gradients */
+    int lives_on;           /* true if gathered parameters stay in memory until backward */
     bool offload_params;    /* true if parameters are in host memory */
     bool offload_optimizer; /* true if the optimizer and reduced gradients are in host memory */
     const char *nvme;       /* section with device nvme; NULL: none */
     int super_offload;
     bool zenflow;
     double offload_ratio; /* fraction of the optimizer on the host, 0 to 1 */
-    const char
-        *not_read; /* ignored keys of the root, of ZeRO and of its offload sections: "a, b" */
+    const char *not_read; /* ignored keys of the root, ZeRO and its offload: "a, b" */
 } deepspeed_file;
 
 /** Read the keys that affect a plan. */

@@ -18,8 +18,10 @@ char *log_last(char *log, const char *text)
  * The first line with an indented key gives the prefix of all lines and the smallest indentation:
  *
  *     [titan] - root - INFO - Running with configs: {
- * [rank0]: "model": { prefix "[rank0]:", indentation 2 [rank0]: "name": "llama3" [rank0]: }
- * [rank0]:} a brace with less indentation ends the object
+ *     [rank0]:  "model": {            prefix "[rank0]:", indentation 2
+ *     [rank0]:    "name": "llama3"
+ *     [rank0]:  }
+ *     [rank0]:}                       a brace with less indentation ends the object
  */
 plait_status log_object(const char *at, const char *what, const char *name, plait_arena *arena,
                         char **out, plait_error *err)

@@ -1,7 +1,8 @@
 /* pattern.h - reads lists with one number per layer in Megatron-LM's notation
  *
  *     ([0]*3+[1]*58)     three 0, then 58 times 1
- * ([1]*3+[0])*12 48 entries [0,1,0,1] as it stands
+ *     ([1]*3+[0])*12     48 entries
+ *     [0,1,0,1]          as it stands
  */
 #pragma once
 

@@ -361,8 +361,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     if (policy == NULL && in->complete)
         policy = "default";
     if (policy != NULL && (strcmp(policy, "default") != 0 || titan_is_known(in, "pp"))) {
-        if (strcmp(policy, "default") ==
-            0) // with a pipeline, "always" would gather once per microbatch
+        if (strcmp(policy, "default") == 0) // "always" would gather once per microbatch
             policy = in->out->degrees.pp > 1 ? "never" : "always";
         titan_set(in, "zero", strcmp(policy, "never") == 0 ? "2" : "3");
     }

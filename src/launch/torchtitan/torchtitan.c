@@ -98,10 +98,7 @@ static void append_toml_training(const plait_launch *launch, text_builder *out)
     out->failed = out->failed || folder == NULL;
 }
 
-/*
- * Return config.toml; NULL if the versions that read TOML cannot express the plan (titan_has_toml),
- * or memory is exhausted.
- */
+/* Return config.toml for a plan that passes titan_has_toml; NULL: out of memory. */
 static const char *titan_toml(const plait_launch *launch, plait_arena *arena)
 {
     static const training_places places = {
@@ -172,8 +169,7 @@ static const char *own_config(const plait_launch *launch)
         (launch->plan->degrees.pp > 1 && !titan_weights_of(launch, &weights)))
         return NULL;
     const bool varlen = strcmp(titan_attention(launch), "varlen") == 0;
-    if (varlen !=
-        (flavour->family == TITAN_GPT_OSS)) // the functions choose the attention of their family
+    if (varlen != (flavour->family == TITAN_GPT_OSS)) // the functions choose the attention
         return NULL;
     if (problem->job.precision == PLAIT_BF16)
         return flavour->config;

@@ -171,8 +171,7 @@ typedef struct titan_reading {
     plait_status status; /* status of the first failure, which fills *err; later calls do nothing */
     plait_error *err;
     bool toml;
-    bool
-        complete; /* true if keys that are not given have torchtitan's defaults, rather than values of a function */
+    bool complete; /* true if torchtitan's defaults apply to keys that are not given */
 } titan_reading;
 
 /** Return the text of a key, and the text without quotes; NULL: not given. */

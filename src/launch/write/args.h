@@ -2,13 +2,16 @@
  * args.h - a list of arguments in groups, and its text: --name value, in a fixed order
  *
  *     args_init(&args, arena);
- * args_group(&args, "model"); args_int(&args, "--num-layers", 32); args_switch(&args, "--swiglu");
- * args_append_shell(&args, &out);
+ *     args_group(&args, "model");
+ *     args_int(&args, "--num-layers", 32);
+ *     args_switch(&args, "--swiglu");
+ *     args_append_shell(&args, &out);
  *
  * gives
  *
  *     # model
- * --num-layers 32 --swiglu
+ *     --num-layers 32
+ *     --swiglu
  *
  * With `between` set to '=', lines are NAME=VALUE. If memory runs out, the failure is stored in
  * `out`.

@@ -7,8 +7,8 @@
 #define DEEPSPEED_NO_BOUND 1e15
 
 typedef enum deepspeed_engine {
-    DEEPSPEED_ZERO, /* ZeRO engine, wraps a model of the script; the file has optimizer and schedule */
-    DEEPSPEED_PIPELINE /* pipeline engine, wraps a PipelineModule; the program has optimizer and schedule */
+    DEEPSPEED_ZERO,    /* wraps a model of the script; the file has optimizer and schedule */
+    DEEPSPEED_PIPELINE /* wraps a PipelineModule; the program has optimizer and schedule */
 } deepspeed_engine;
 
 /** Write a plan as the JSON that deepspeed.initialize reads. *text lives in `arena`. */

@@ -110,8 +110,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
                       "# Further arguments are appended to those of the plan.\n");
     if (program->notes != NULL)
         text_append_printf(&out, "#\n%s", program->notes);
-    text_append(&out,
-                "set -efuo pipefail\n"); // -f, since a bracket in an argument must not be expanded
+    text_append(&out, "set -efuo pipefail\n"); // -f, so that brackets are not expanded
     text_append(&out, "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n");
     text_append_printf(&out, "nodes=%d\ngpus_per_node=%d\n", nodes, gpus_per_node);
     text_append(&out, "node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}\n"

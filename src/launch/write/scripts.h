@@ -20,10 +20,9 @@ typedef struct launch_program {
     const char *what;     /* name of the software in comments: "Megatron-LM" */
     const char *checkout; /* variable with the folder in which it runs; NULL: the current folder */
     const char *script;   /* variable with the user's own program; NULL: none */
-    const char
-        *args; /* file of the launch folder with the program's arguments, "args.sh"; NULL: none */
-    const char *notes;           /* comment lines for the head of run.sh; NULL: none */
-    const char *image;           /* container with all software; NULL: none is known */
+    const char *args;     /* file of the launch with the arguments, "args.sh"; NULL: none */
+    const char *notes;    /* comment lines for the head of run.sh; NULL: none */
+    const char *image;    /* container with all software; NULL: none is known */
     const launch_device *device; /* devices; NULL: GPUs of NVIDIA */
     const char *start;           /* shell lines that start the program, see SCRIPTS_TORCHRUN */
 } launch_program;

@@ -9,7 +9,9 @@
  * Notes contain values that a config cannot express; plait reads them back:
  *
  *     # plait: gpus 64
- * # plait: runtime torchtitan # plait: attention flash2 # plait: model llama-3.1-70b
+ *     # plait: runtime torchtitan
+ *     # plait: attention flash2
+ *     # plait: model llama-3.1-70b
  *
  * Notes may also have any key of a plan, seq, gbs and precision. The config takes precedence over
  * its notes.
