@@ -49,12 +49,12 @@ PLAIT_MUST_CHECK plait_status launch_import(plait_launch_target target, const ch
                                             plait_error *err);
 
 /**
- * Check that a launch config, in whatever format, trains all weights of one model.
+ * Check that a launch config of any format trains all weights of one model.
  *
  * Fails (RANGE) on a flag or a key of a fine-tuning method (LoRA, DPO, distillation, frozen
  * weights), and (SCHEMA) on a file of software for such jobs. The message contains the flag and its
- * value, or the software. A file that none of the readers can read passes: its own reader reports
- * the fault.
+ * value, or the software. A file that cannot be read passes, since the reader of its format reports
+ * the error.
  */
 PLAIT_MUST_CHECK plait_status other_jobs_refuse(const char *text, size_t length, const char *name,
                                                 const launch_call *call, plait_arena *arena,

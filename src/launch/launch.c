@@ -18,7 +18,7 @@
 
 typedef struct nearest_found {
     plait_degrees degrees;
-    char layout[PLAIT_VALUE_SIZE]; /* layout of the degrees, if they have one */
+    char layout[PLAIT_VALUE_SIZE]; /* text of the layout to which `degrees` points, if any */
     double step_s;                 /* step time of the plan; 0: none found yet */
 } nearest_found;
 
@@ -172,7 +172,10 @@ plait_launch_target plait_launch_target_of(const plait_runtime *runtime)
 
 /* ---- checks of a plan ---- */
 
-/* A runtime without the plan's attention kernel uses its default kernel. */
+/*
+ * Replace the plan's attention kernel by the target runtime's default if that runtime lacks the
+ * kernel.
+ */
 static plait_status choose_kernel(const plait_problem *target_problem, const plait_launch *launch,
                                   plait_arena *arena, plait_plan *out, plait_error *err)
 {

@@ -149,7 +149,7 @@ static void append_environment(const plait_launch *launch, text_builder *out)
 
 /* ---- nodes ---- */
 
-/* Nodes of a group that the plan uses, and the GPUs of each. */
+/* Return the nodes of a group that the plan uses, and the GPUs of each node. */
 static int nodes_of_group(const plait_launch *launch, int g, int *gpus_per_node)
 {
     const int shape = launch->problem->cluster->group[g].gpus_per_node;

@@ -30,10 +30,10 @@ void flagscale_meshes(const plait_problem *problem, const plait_plan *plan, mega
 
 bool flagscale_has_meshes(const plait_plan *plan);
 
-/** The device type of a stage's nodes. */
+/** Returns the device type of a stage's nodes. */
 const char *flagscale_device(const plait_problem *problem, const plait_stage *stage);
 
-/** The first part of a plan that meshes cannot express; NULL: none. */
+/** Returns the first part of a plan that meshes cannot express; NULL: none. */
 const char *flagscale_meshes_unsupported(const plait_problem *problem, const plait_plan *plan);
 
 /** Append a list of arguments as the blocks system, model and data, indented by `indent` blanks. */

@@ -11,8 +11,8 @@
  *
  * recompute_num_layers_per_stage_micro_batch has a row for each run of equal chunks: [chunks,
  * microbatches, layers]. transformer_block.py reads it by chunk and microbatch, and 0 turns
- * recomputation off; the lists of granularity and method, which could express more, are read by
- * stage alone, or not at all with several chunks per rank.
+ * recomputation off; the lists of granularity and method could express more, but FlagScale reads
+ * them by stage only, and not at all with several chunks per rank.
  */
 #include "launch/flagscale/flagscale.h"
 
@@ -265,7 +265,7 @@ plait_status flagscale_stages(const plait_problem *problem, const plait_plan *pl
     args->recompute_method = "block";
     args->recompute_num_layers = most;
     args->recompute_modules = NULL;
-    // [[1,32,4],[3,32,0]]
+    // write rows such as [[1,32,4],[3,32,0]]
     const int chunks = d->pp * d->vpp;
     text_builder out;
     text_builder_init(&out, own->arena);

@@ -15,13 +15,16 @@
 #include "launch/write/scripts.h"
 #include "launch/write/training.h"
 
-/* A model has dense layers, or experts in every layer: Galvatron has a training script for each. */
+/*
+ * True for a model of dense layers; other models have experts in every layer and another training
+ * script.
+ */
 static bool is_dense(const plait_model *model)
 {
     return model->kind[0].ffn == PLAIT_FFN_MLP;
 }
 
-/* "8,8,8": one number for each layer of the model. */
+/* Write a member such as "8,8,8", with the same number for each layer of the model. */
 static void member_same(json_writer *json, const char *key, int layers, int value)
 {
     text_builder list;
@@ -233,7 +236,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     json_member_int64(&json, "world_size", problem->job.gpus);
     json_member_int64(&json, "pp_deg", plan->degrees.pp);
     json_member_string(&json, "default_dp_type", types[plan->degrees.zero]);
-    // galvatron has one size for tensor parallelism and Ulysses, and a switch between them
+    // Galvatron has one size for tensor parallelism and Ulysses, and a switch between the two
     const plait_degrees *const d = &plan->degrees;
     const bool ulysses = d->cp > 1 && d->cp_comm == PLAIT_CP_A2A;
     if (ulysses)

@@ -1,4 +1,4 @@
-/* maxtext.c - MaxText's YAML of a run, and the script that starts it */
+/* maxtext.c - writes MaxText's YAML of a run, and the script that starts it */
 #include "launch/maxtext/maxtext.h"
 
 #include <stdio.h>

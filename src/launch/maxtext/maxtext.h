@@ -31,7 +31,7 @@ typedef struct maxtext_mesh {
     maxtext_axes ici, dcn;
 } maxtext_mesh;
 
-/** The mesh of a plan that follows the rules (src/rules/rules_maxtext.c). */
+/** Returns the mesh of a plan that follows the rules in src/rules/rules_maxtext.c. */
 maxtext_mesh maxtext_mesh_of(const plait_problem *problem, const plait_degrees *degrees);
 
 int maxtext_axes_product(const maxtext_axes *axes);

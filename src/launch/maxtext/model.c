@@ -1,4 +1,7 @@
-/* model.c - models as MaxText's decoder blocks llama2, mixtral, qwen3 and qwen3_moe, and back */
+/*
+ * model.c - writes models as MaxText's decoder blocks llama2, mixtral, qwen3 and qwen3_moe, and
+ * reads them
+ */
 #include <stdio.h>
 #include <string.h>
 

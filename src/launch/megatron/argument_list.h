@@ -33,7 +33,7 @@ INT(kv_lora_rank, "32", 10, .most = 1 << 20, WITH(multi_latent_attention))
 INT(qk_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
 INT(qk_pos_emb_head_dim, "64", 10, .most = DIM, WITH(multi_latent_attention))
 INT(v_head_dim, "128", 10, .most = DIM, WITH(multi_latent_attention))
-INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // width of a head; 0: hidden_size / num_attention_heads
+INT(kv_channels, NULL, 4, .least = 1, .most = DIM) // 0: hidden_size / num_attention_heads
 SWITCH(group_query_attention, 4)
 // only with group_query_attention
 INT(num_query_groups, "1", 4, .least = 1, .most = HEADS, WITH(group_query_attention))
@@ -141,7 +141,7 @@ SWITCH(recompute_activations, 4, .group = "memory") // older name of the selecti
 WORD(recompute_granularity, NULL, 4)
 WORDS(recompute_modules, NULL, 12) // words with blanks between them
 WORD(recompute_method, NULL, 4)
-INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // layers of a chunk
+INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // layers per chunk
 WORDS(recompute_layer_ids, NULL, 0) // only in Primus
 SWITCH(fine_grained_activation_offloading, 16)
 WORDS(offload_modules, NULL, 16)
@@ -177,7 +177,7 @@ SWITCH(moe_permute_fusion, 11, .optional = true)
 SWITCH(moe_router_fusion, 14, .optional = true) // also needs Transformer Engine 2.7
 WORD(moe_token_dispatcher_type, "allgather", 6)
 WORD(moe_flex_dispatcher_backend, "deepep", 16, WITH(moe_token_dispatcher_type), .optional = true)
-SWITCH(moe_enable_deepep, 12) // in releases before moe_flex_dispatcher_backend
+SWITCH(moe_enable_deepep, 12) // only in releases before moe_flex_dispatcher_backend
 SWITCH(overlap_moe_expert_parallel_comm, 14)
 SWITCH(delay_wgrad_compute, 14)
 WORD(attention_backend, "auto", 11, .optional = true)
@@ -192,7 +192,7 @@ WORD(fp8_recipe, "delayed", 12)
 WORD(fp4, NULL, 15, .flag = "fp4_format")
 WORD(fp4_recipe, "nvfp4", 15, WITH(fp4))
 SWITCH(moe_router_padding_for_quantization, 16, .optional = true)
-SWITCH(moe_router_padding_for_fp8, 13, .optional = true) // older name of the line above
+SWITCH(moe_router_padding_for_fp8, 13, .optional = true) // older name of ..._for_quantization
 SWITCH(fp4_param_gather, 15)
 SWITCH(fp8_param_gather, 9)
 SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)

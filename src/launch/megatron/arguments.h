@@ -37,7 +37,7 @@ typedef struct megatron_args {
 #define ON_UNLESS(its_flag, of, ...) bool of;
 #include "launch/megatron/argument_list.h"
 #undef FIELD
-    int core; /* N of Megatron Core 0.N, whose arguments are written; INT_MAX: the newest */
+    int core; /* N of the release Megatron Core 0.N to write for; INT_MAX: the newest */
 } megatron_args;
 
 /** The offset of a field, for functions that take any field. */
@@ -96,10 +96,10 @@ typedef struct argument_row {
     int since;          /* N of Megatron Core 0.N.0, the first release with the flag; 0: none */
     int least, most;    /* bounds of an int that is read */
     size_t with;        /* field that makes this one written even at its default; 0: none */
-    bool placeholder;   /* no plan depends on it, so any value of a script is accepted */
-    bool optional;      /* releases before `since` can do without it */
-    bool unpriced;      /* it changes the cost of a step, and plait has no term for it */
-    const char *group;  /* title of the group of arguments that begins here */
+    bool placeholder;   /* true if no plan depends on the argument, so that any value is accepted */
+    bool optional;      /* true if releases before `since` do not need the argument */
+    bool unpriced; /* true if the argument changes the cost of a step and plait does not price it */
+    const char *group; /* title of the group of arguments that begins here */
 } argument_row;
 
 /** A value of argument_row.with: the argument is always written. */

@@ -50,7 +50,7 @@ static void append_positions(const plait_model *model, const plait_attention *at
     const plait_rope *const rope = &model->numerics.rope;
 
     if (model->learned_positions > 0)
-        return; // the default
+        return; // learned positions are the default
     if (!attention->rotary) {
         args_switch(out, "--no-position-embedding");
         return;

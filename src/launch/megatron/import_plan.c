@@ -84,7 +84,7 @@ plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in, p
         out->degrees.mbs = args->micro_batch_size;
         if (out->gbs == 0 && out->degrees.dp > 0 &&
             args->micro_batch_size <= PLAIT_MAX_GBS / out->degrees.dp)
-            out->gbs = args->micro_batch_size * out->degrees.dp; // one microbatch per step
+            out->gbs = args->micro_batch_size * out->degrees.dp; // assume one microbatch per step
         import_mark_known(in, "mbs");
     }
     return PLAIT_OK;

@@ -278,8 +278,8 @@ static void read_attention(const megatron_args *args, plan_reader *in)
 
 /*
  * True if the profile that a note names is used. It is more exact than the arguments, unless they
- * shard more than the profile can. Profiles of earlier versions are derived from their arguments
- * instead. A user's own profile may support anything.
+ * shard more than the profile can. The name of a profile of earlier versions is ignored, since the
+ * arguments determine the profile. A user's own profile may support anything.
  */
 static bool note_counts(const char *noted, bool sharded)
 {

@@ -1,4 +1,4 @@
-/* megatron.c - Megatron-LM's pretrain_gpt.py: args.sh, and the scripts that start it */
+/* megatron.c - Megatron-LM's pretrain_gpt.py: writes args.sh, and the scripts that start it */
 #include "launch/megatron/megatron.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
     if (launch->problem->runtime->overlap.tp_comm &&
         user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
-    if (launch->plan->degrees.offload_acts > 0) // replaces Transformer Engine's own offload
+    if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own stays off
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
     // PyTorch 2.8 has only the older name, PYTORCH_CUDA_ALLOC_CONF, and 2.9 ignores the new one
     // (pytorch/pytorch issue 183387); 2.12, which has both, comes with Megatron Core 0.18 (NeMo

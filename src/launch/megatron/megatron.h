@@ -60,7 +60,7 @@ typedef struct model_facts {
     const plait_mlp *mlp;
     const plait_moe *moe;
     int window; /* tokens of the window; 0: none */
-    bool bias;  /* all linear layers have a bias */
+    bool bias;  /* true if all linear layers have a bias */
 } model_facts;
 
 model_facts model_facts_of(const plait_model *model);
@@ -71,7 +71,7 @@ model_facts model_facts_of(const plait_model *model);
  */
 double model_number(double number);
 
-/** True if a layer has the part that the test is for. */
+/** A test that is true if a layer has a certain part. */
 typedef bool layer_test(const plait_layer *layer);
 
 bool layer_has_experts(const plait_layer *layer);

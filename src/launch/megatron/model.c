@@ -1,5 +1,5 @@
 /*
- * model.c - a model's architecture as Megatron-LM's arguments
+ * model.c - writes a model's architecture as Megatron-LM's arguments
  *
  * src/rules/rules_megatron.c decides which models the arguments can express.
  */

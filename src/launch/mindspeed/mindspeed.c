@@ -103,7 +103,7 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     args->cp_comm_type = NULL;
     args->masked_softmax_fusion = false;
     args->create_attention_mask_in_dataloader =
-        true; // an argument only if true, as MindSpeed-LLM makes no masks by default
+        true; // only `true` is written, since MindSpeed-LLM makes no masks by default
     args_switch(own, "--use-flash-attn");
     if (d->cp > 1)
         args_text(own, "--context-parallel-algo", algorithms[d->cp_comm]);

@@ -2,10 +2,10 @@
  * pipelining.c - PyTorch's torch.distributed.pipelining: writes schedule.csv and a script that runs
  * it
  *
- * schedule.csv is read by _PipelineScheduleRuntime._load_csv as "compute_only" (PyTorch 00722e6):
- * one row per pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and microbatch, in
- * the order of the rank; PyTorch inserts sends, receives and reductions. Stages are numbered as in
- * plait, from the embedding to the loss.
+ * _PipelineScheduleRuntime._load_csv reads schedule.csv as "compute_only" (PyTorch 00722e6). The
+ * file has one row per pipeline rank, cells such as 0F0, 0B0, 0I0, 0W0 of stage, action and
+ * microbatch, in the order of the rank; PyTorch inserts sends, receives and reductions. Stages are
+ * numbered as in plait, from the embedding to the loss.
  */
 #include <string.h>
 
@@ -68,7 +68,7 @@ static void append_constants(const plait_launch *launch, text_builder *out)
                            size[plan->order[a]], a > 0 ? ", " : "}\n");
     text_append(out, "STAGES = [\n");
     for (int s = 0; s < d->pp * d->vpp; s++) {
-        // ["tok_embeddings", "layers.0", ...] of one chunk
+        // write the modules of one chunk: ["tok_embeddings", "layers.0", ...]
         const plait_chunk *const chunk = plait_plan_chunk(plan, s);
         const char *between = "";
         text_append(out, "    [");

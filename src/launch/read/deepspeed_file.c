@@ -176,7 +176,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(
         json_number_optional(zero, "stage3_max_reuse_distance", JSON_NON_NEGATIVE, &distance, err));
     file->lives_on = alive >= DEEPSPEED_NO_BOUND && distance >= DEEPSPEED_NO_BOUND;
-    if (file->overlap == DEEPSPEED_OPEN) // the engine's default
+    if (file->overlap == DEEPSPEED_OPEN) // set the engine's default
         file->overlap = file->zero == 3;
     return PLAIT_OK;
 }

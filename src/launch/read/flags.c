@@ -112,7 +112,7 @@ static bool is_program(const char *word)
     return text_ends_with(word, ".py") || text_index(file_base_name(word), words) >= 0;
 }
 
-/* `megatron sft` and `swift sft` of ms-swift start torchrun by themselves. */
+/* True for ms-swift's `megatron sft` and `swift sft`, which start torchrun by themselves. */
 static bool starts_swift(const char *program, const char *const *word, int count)
 {
     static const char *const routes[] = {"sft", "pt", "rlhf", NULL};
@@ -452,7 +452,7 @@ static int nodes_of_job(const launch_flags *flags)
     int nodes = by_option(flags, "nnodes num_nodes nodes");
 
     if (nodes == 0 && each > 0 && all % each == 0)
-        nodes = all / each; // 32 tasks, 8 on a node
+        nodes = all / each; // 32 tasks with 8 per node are 4 nodes
     return nodes > 0 ? nodes
                      : by_variable(flags,
                                    "NNODES NUM_NODES SLURM_NNODES NODES N_NODES NNODE NUM_WORKERS");

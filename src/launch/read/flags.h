@@ -53,7 +53,10 @@ bool flags_runs(const shell_words *words, int command);
 /** True if the launch is ms-swift's `megatron sft`. */
 bool flags_are_of_swift(const launch_flags *flags);
 
-/** The destination of "--num-layers" and of "--num-layers=32": num_layers. NULL: out of memory. */
+/**
+ * Returns the destination num_layers for "--num-layers" and for "--num-layers=32". NULL: out of
+ * memory.
+ */
 const char *flags_destination(const char *word, plait_arena *arena);
 
 /** Returns the index of the launch among the commands of a script; -1: none. */

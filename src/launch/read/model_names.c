@@ -80,10 +80,10 @@ static const tokenizer_row by_name[] = {
     {"llama65b", 32000, 0},
     {"mixtral", 32000, 0},
     {"mistral", 32000, 0},
-    {"qwen2", 151665, 151643},     // 151643 and 22 added ones; Qwen 2.5 alike
+    {"qwen2", 151665, 151643},     // 151643 and 22 added ones, also in Qwen 2.5
     {"qwen3", 151669, 151643},     // 151643 and 26 added ones
     {"qwen", 151851, 151643},      // the first Qwen: 151643 and 208 special ones
-    {"deepseekv2tokenizer", 0, 0}, // the name of V3's tokenizer in Pai-Megatron-Patch, too
+    {"deepseekv2tokenizer", 0, 0}, // Pai-Megatron-Patch has V3 under this name, too
     {"deepseekv3", 128815, 0},
     {"deepseekr1", 128815, 0},
     {"deepseekv2", 100002, 0},

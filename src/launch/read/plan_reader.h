@@ -5,7 +5,7 @@
 #include "io/plans/plans.h"
 #include "launch/read/flags.h"
 
-/** A plan that is being imported. */
+/** The state of an import: the flags that are read, the plan, and the warnings. */
 typedef struct plan_reader {
     const launch_flags *flags;
     plans_entry *out;

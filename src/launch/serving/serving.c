@@ -334,7 +334,7 @@ static plait_status add_graph(const serving_role *role, int roles, const serving
                        "        mainContainer:\n          image: %s\n",
                        model, engine->dynamo, image_of(role, engine->dynamo_image));
     for (int r = 0; r < roles; r++) {
-        serving_role alone = role[r]; // Dynamo joins the nodes of a worker by itself
+        serving_role alone = role[r]; // Dynamo joins a worker's nodes itself
         launch_args args;
         alone.nodes = 1;
         args_init(&args, role[r].arena);

@@ -320,7 +320,7 @@ static void take_fixed(titan_reading *in)
     titan_set(in, "fusion", "none");
     titan_set(in, "dispatcher", "alltoall");
     titan_set(in, "ep_overlap", "none");
-    titan_set(in, "reshard", "always"); // `never` is read as zero 2
+    titan_set(in, "reshard", "always"); // `never` was read as ZeRO-2 above
     titan_set(in, "scatter", "microbatch");
     titan_set(in, "offload_acts", "none");
     titan_set(in, "offload",

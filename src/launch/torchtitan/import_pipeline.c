@@ -122,7 +122,7 @@ static plait_status take_split(titan_reading *in, const titan_parts *parts, plai
 
     plait_degrees_get(&in->notes.degrees, PLAIT_KEY_SPLIT, word_noted, sizeof word_noted);
     const char *const noted =
-        plait_arena_text(in->pairs->arena, word_noted); // a layout keeps the pointer
+        plait_arena_text(in->pairs->arena, word_noted); // a layout keeps a pointer to the text
     PLAIT_TRY(plait_check_allocated(noted, err));
     if (in->notes.given & PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) &&
         split_gives_parts(noted, parts->layers, d, parts)) {

@@ -163,7 +163,8 @@ static void append_model(char *log, text_builder *out)
         if (sscanf(line, "%39[A-Za-z0-9._-]", flavour) == 1)
             text_append_printf(out, "[model]\nname = \"%s\"\nflavor = \"%s\"\n", *module, flavour);
     }
-    // "Float8 training active with recipe rowwise", "Float8 tensorwise scaled training active"
+    // find lines such as "Float8 training active with recipe rowwise" or "Float8 tensorwise scaled
+    // training active"
     if (strstr(log, "Float8 t") != NULL)
         text_append(out, "[model]\nconverters = [\"float8\"]\n");
     if (strstr(log, "Block with torch.compile") != NULL)
@@ -196,8 +197,8 @@ plait_status titan_read_log(char *log, const char *name, plait_arena *arena, cha
     if (found == NULL)
         append_model(log, &out);
     if (!has_mode) {
-        // "Applied selective activation checkpointing to the model", or since 2026 "Applied
-        // SelectiveAC"
+        // find a line such as "Applied selective activation checkpointing to the model", or since
+        // 2026 "Applied SelectiveAC"
         const char *kind = log_last(log, " activation checkpointing to the model");
         while (kind != NULL && kind > log && text_is_alphanumeric(kind[-1]))
             kind--;

@@ -161,7 +161,7 @@ PLAIT_MUST_CHECK plait_status titan_read_toml(const char *text, size_t length, c
 PLAIT_MUST_CHECK plait_status titan_read_python(const char *text, size_t length, const char *name,
                                                 titan_pairs *out, plait_error *err);
 
-/** A config that is being imported. */
+/** The state of an import of torchtitan's config. */
 typedef struct titan_reading {
     const titan_pairs *pairs;
     const char *name;

@@ -400,7 +400,7 @@ plait_status deepspeed_read_log(char *log, const char *name, plait_arena *arena,
     text_builder_init(&out, arena);
     text_append(&out, "{");
     for (size_t b = 0; b < sizeof batch / sizeof *batch; b++) {
-        // "  train_batch_size ............. 64"
+        // find a line such as "train_batch_size ............. 64"
         const char *const at = strstr(settings, batch[b]);
         const char *const member = plait_arena_printf(arena, "\"%s\"", batch[b]);
         int number;

@@ -35,7 +35,7 @@ static const char *title_of(const plait_launch *launch, plait_arena *arena)
         arena, "plan of %s on %s: tp %d, cp %d, pp %d, vpp %d, dp %d, ep %d, etp %d, ZeRO-%d",
         problem->model->name, on, d->tp, d->cp, d->pp, d->vpp, d->dp, d->ep, d->etp, d->zero);
     return text != NULL ? text_plain(arena, text)
-                        : NULL; // one line, so that it stays inside its comment
+                        : NULL; // one line, since the title is inside a comment
 }
 
 static const char *expectation_of(const plait_launch *launch, plait_arena *arena)

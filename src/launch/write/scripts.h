@@ -33,7 +33,10 @@ typedef struct launch_program {
  */
 #define SCRIPTS_PYTORCH_IMAGE "nvcr.io/nvidia/pytorch:26.06-py3"
 
-/** Start of a command line. $here is the folder, "${args[@]}" are the arguments. */
+/**
+ * Start of a command line, in which $here is the folder of run.sh and "${args[@]}" are the
+ * arguments.
+ */
 #define SCRIPTS_TORCHRUN                                                                           \
     "exec torchrun --nnodes \"$nodes\" --nproc_per_node \"$gpus_per_node\" \\\n"                   \
     "    --node_rank \"$node_rank\" --master_addr \"$head\" --master_port \"$port\" \\\n"
