@@ -1,7 +1,4 @@
-/*
- * flags.c - reads options, and the GPUs of the job, from a script or from a JSON of parsed
- * arguments
- */
+/* flags.c - reads options and the job's GPUs from a script or a JSON of parsed arguments */
 #include "launch/read/flags.h"
 
 #include <ctype.h>
@@ -34,10 +31,7 @@ plait_status flags_put(launch_flags *flags, launch_flag flag, plait_error *err)
 
 /* ---- a script ---- */
 
-/*
- * Return the destination of an option, which is num_layers for "--num-layers" and
- * "--num-layers=32", and the text after '='.
- */
+/* Return num_layers for "--num-layers" and "--num-layers=32", and the text after '='. */
 static char *flag_destination(const char *word, const char **value, plait_arena *arena)
 {
     char *const name = plait_arena_text(arena, word + strspn(word, "-"));
@@ -167,9 +161,8 @@ bool flags_starts(const shell_words *words, int command)
 }
 
 /*
- * Choose the command with the most options as the launch, and the last of several equal ones.
- * Prefer commands that certainly run to those under an unknown condition, and these to commands
- * after `exit`.
+ * Choose the command with most options as the launch, the last of equal ones. Prefer commands that
+ * certainly run to doubtful ones, and these to commands after `exit`.
  */
 int flags_launch(const shell_words *words)
 {
@@ -381,10 +374,7 @@ plait_status flags_fail(const launch_flags *flags, const char *name, plait_error
 
 enum { MAX_NODES = 1 << 20, NAME_SIZE = 24 };
 
-/*
- * Return the value of the first given option; in these functions `names` is a list with blanks
- * between.
- */
+/* Return the value of the first given option; `names` here is a list with blanks between. */
 
 static int by_option(const launch_flags *flags, const char *names)
 {
@@ -399,10 +389,7 @@ static int by_option(const launch_flags *flags, const char *names)
     return 0;
 }
 
-/*
- * Return the value of a variable; one that is set only for the launch command takes precedence over
- * one of the script.
- */
+/* Return a variable's value; one set for the launch alone precedes one of the script. */
 static int by_variable(const launch_flags *flags, const char *names)
 {
     const shell_words *const script = &flags->script;
