@@ -13,7 +13,9 @@
 const char *const plait_objective_name[PLAIT_OBJECTIVES + 1] = {"time", "memory", "cost", "energy",
                                                                 NULL};
 
-/* On a given number of GPUs, dollars are proportional to time. */
+/*
+ * The step time also ranks plans by cost, which is proportional to it for a given number of GPUs.
+ */
 double objective_of(const search_run *run, plait_price price)
 {
     switch (run->options->objective) {

@@ -1,25 +1,25 @@
 /*
- * exhaustive.c - every point of the space, with bounds
+ * exhaustive.c - searches every point of the space and prunes by lower bounds
  *
- * Guarantee: the ranking and the front are those of pricing every point. A group of points G is
- * skipped when lower bounds (t, b) of its time and memory satisfy
+ * Guarantee: the ranking and the front are those of pricing every point. With lower bounds t and b
+ * of the time and memory of a set of points, and k plans requested, the set is skipped if
  *
- *     no room:   b > capacity, or                                                  (S.1)
- *     outranked: objective(t, b) > the k-th best known plan's, and                 (S.2)
- *                some known plan is as fast and as small as (t, b), better in one  (S.3)
+ *     out of memory   b > capacity, or                                                       (S.1)
+ *     outranked       objective(t, b) > objective of the k-th best known plan, and           (S.2)
+ *     dominated       some known plan is as fast as t and as small as b, better in one       (S.3)
  *
- * A price that is only a lower bound, since its schedule has no closed form, is used in the same way: a plan
- * that it does not exclude is simulated before it is ranked, so the ranking is that of simulating all. (S.4)
- * Without a requested front, S.3 counts as satisfied. When searching for the closest infeasible plan, S.2 also
- * prunes plans that need nearly as much memory as the best known one. (S.13)
- * A group that does not fit is searched only for the best tight plan, if that can be better than every plan
- * that fits. (S.5)
+ * The price of a schedule without a closed form is only a lower bound. A plan that this price does
+ * not exclude is simulated before it is ranked, so the ranking is that of simulating all plans.
+ * (S.4) Without a requested front, S.3 counts as satisfied. When searching for the closest
+ * infeasible plan, S.2 also prunes plans that need nearly as much memory as the best known one.
+ * (S.13) A set that does not fit is searched only for the best tight plan, and only if that can be
+ * better than every plan that fits. (S.5)
  *
- * Known plans are those of a coarse pass over a small part of the space, those of earlier waves of tasks
- * (parallel.c), and those that the same task has found. A task does not use plans of another task of its wave,
- * so pruning does not depend on threads. Bounds are computed for rows (memory only), pipelines and groups.
- * Complexity: one row of prices for each set of layer degrees, one bound for each pipeline and group, one price
- * for each remaining point.
+ * Known plans are those of a coarse pass over a small part of the space, those of earlier waves of
+ * tasks (parallel.c), and those that the same task has found. A task does not use plans of another
+ * task of its wave, so pruning does not depend on threads. Bounds are computed for rows (memory
+ * only), pipelines and groups (space.h). Complexity: one row of prices for each set of layer
+ * degrees, one bound for each pipeline and group, one price for each remaining point.
  */
 #include <math.h>
 #include <string.h>
@@ -34,8 +34,9 @@
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Plans with an objective above this are outranked. In a large space the search for the closest plan also
- * excludes plans within PLAIT_CLOSEST_WITHIN of the best known one. (S.13)
+ * Returns the objective above which plans are outranked. In a large space the search for the
+ * closest plan also excludes plans whose excess memory is less than PLAIT_CLOSEST_WITHIN below that
+ * of the best known plan. (S.13)
  */
 static double limit_of(const search_run *run, const plan_top *top)
 {
@@ -77,7 +78,7 @@ static bool tight_outranked(const search_found *found, double objective)
     return false;
 }
 
-/* Returns whether a full ranking of plans known before excludes this objective. */
+/* Returns whether a full ranking that was known before this task excludes the objective. */
 static bool outranked_before(const search_found *found, double objective)
 {
     const search_found *known = found->before;
@@ -95,7 +96,10 @@ static set_use smaller_use(set_use a, set_use b)
     return a < b ? a : b;
 }
 
-/* A set without a plan that fits may contain the best tight one. (S.5) */
+/*
+ * Returns the plans to search for in a set of points with these lower bounds. A set without a plan
+ * that fits may still contain the best tight one. (S.5)
+ */
 static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
 {
     if (run->counts)
@@ -113,7 +117,7 @@ static set_use use_of(const search_run *run, const search_found *found, plait_pr
                : SET_TIGHT;
 }
 
-/* A set that needs more memory is not searched, whatever its time. */
+/* Returns the memory above which a set is skipped, whatever its time. */
 static double most_bytes(const search_run *run, const search_found *found)
 {
     double most = larger(run->capacity_bytes, run->tight_bytes);
@@ -127,7 +131,7 @@ static double most_bytes(const search_run *run, const search_found *found)
 
 // ---- points --------------------------------------------------------------------------------
 
-/* The lists that a plan with this price, or one at least as slow, may enter. */
+/* The lists that a plan may enter: the ranking, the front, and the best tight plan. */
 typedef struct plan_place {
     bool ranks, fronts, tight;
 } plan_place;
@@ -144,7 +148,10 @@ static plan_place place_of(const search_run *run, const search_found *found, con
     };
 }
 
-/* Returns whether the offloaded bytes fit into a node's host memory, if the cluster's file states it. */
+/*
+ * Returns whether the offloaded bytes fit a node's host memory; true if the cluster's file does not
+ * state its size.
+ */
 static bool host_fits(const search_run *run, search_worker *worker, const plait_degrees *degrees)
 {
     const double host_bytes = run->problem->cluster->host_memory_bytes;
@@ -152,7 +159,10 @@ static bool host_fits(const search_run *run, search_worker *worker, const plait_
     return host_bytes == 0.0 || plait_degrees_host_bytes(worker->table, degrees) <= host_bytes;
 }
 
-/* The number of choices of a split; the coarse pass and pairs of microbatches exclude full:N. */
+/*
+ * Returns the number of choices of recomputation to try with a split. The coarse pass and pairs of
+ * microbatches exclude full:N.
+ */
 static int choices_of(const search_run *run, const space_split *split, bool paired)
 {
     const int plain = run->space->recompute.count;
@@ -163,8 +173,8 @@ static int choices_of(const search_run *run, const space_split *split, bool pair
 }
 
 /*
- * Counts a priced plan. Host memory is checked for offloaded state; for activations only when a plan enters a
- * list.
+ * Counts a priced plan. Host memory is checked here only for offloaded state. For offloaded
+ * activations it is checked when a plan enters a list.
  */
 static void count_plan(const search_run *run, search_worker *worker, const plait_degrees *degrees,
                        plait_price price, search_found *found)
@@ -177,7 +187,7 @@ static void count_plan(const search_run *run, search_worker *worker, const plait
     found->tight += holds && !fits && price.peak_bytes <= run->tight_bytes;
 }
 
-/* Sizes below which bounds take longer than they save. */
+/* Numbers of shards and choices below which a bound takes longer to compute than it saves. */
 enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
 
 /* Sets worker->use of each choice by its bound over all shards. (C.93) */
@@ -196,15 +206,18 @@ static void use_choices(const search_run *run, search_worker *worker, plait_degr
     }
 }
 
-/* The search for the closest plan starts at the end of lists, where plans need least memory. */
+/*
+ * Returns the i-th index in search order. The search for the closest plan starts at the end of each
+ * list, where plans need the least memory.
+ */
 static int search_order(const search_run *run, int i, int count)
 {
     return run->closest ? count - 1 - i : i;
 }
 
 /*
- * Prices one shard with every choice of recomputation. Plans of a set that does not fit are not counted as
- * priced, although the best tight plan is searched among them.
+ * Prices one shard with every choice of recomputation. In a set that does not fit, plans are not
+ * counted as priced, although the best tight plan is searched among them.
  */
 static void price_shard(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int64_t first, set_use most, search_found *found)
@@ -219,7 +232,7 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
         if (use == SET_ALL)
             count_plan(run, worker, &degrees, price, found);
         // A plan that may enter a list by its lower bound is simulated, then placed by its exact
-        // price. (S.4) The coarse pass simulates at its end instead.
+        // price. (S.4) The coarse pass instead simulates its remaining plans at its end.
         if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
             continue;
         plan_point plan = {degrees, price, objective_of(run, price), first + c};
@@ -266,7 +279,7 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     }
 }
 
-/* Searches all groups of one schedule and order; returns their number of points. */
+/* Searches all groups of one schedule and order. Returns the number of their points. */
 static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                             const space_kind *kind, int64_t first, set_use most,
                             search_found *found)
@@ -294,7 +307,10 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
     return points;
 }
 
-/* Points are counted if the result reports their number, and in the coarse pass for S.14. */
+/*
+ * Returns whether this pass counts points: they are counted if the result reports their number, and
+ * in the coarse pass for S.14.
+ */
 static bool counts_points(const search_run *run)
 {
     return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
@@ -311,12 +327,15 @@ static bool count_points(search_worker *worker, int i, space_pipeline *p, search
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* Rows hardly differ in the memory of their leanest plan: the coarse pass tries every 16th. */
+/*
+ * In a search for the closest plan the coarse pass tries every 16th row, since the memory of the
+ * smallest plan hardly differs between rows.
+ */
 enum { CLOSEST_STRIDE = 16 };
 
 /*
- * The coarse pass tries a small cp and the smallest microbatch. When variants are counted, only rows that may
- * contain some are searched.
+ * Returns whether this pass searches a row. The coarse pass searches rows with a small cp and the
+ * smallest microbatch. A pass that counts variants searches rows that may contain one.
  */
 static bool row_wanted(const search_run *run, const plait_degrees *row)
 {
@@ -324,8 +343,8 @@ static bool row_wanted(const search_run *run, const plait_degrees *row)
         return variants_in_row(run, row);
     if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
         return false;
-    // The cp that the coarse pass tries. Models with experts have many rows, and cp 1 suffices.
-    // Chosen by time.
+    // The coarse pass tries cp up to 4. For models with experts, which have many rows, it tries
+    // only cp 1. Both limits were chosen by measured search times.
     return !run->coarse ||
            (row->cp <= (model_has_experts(run->problem->model) ? 1 : 4) && row->mbs == 1);
 }
@@ -360,17 +379,19 @@ static void explore_row(const search_run *run, search_worker *worker, int64_t ro
         if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
             !space_ranks_at(&worker->cursor, row, i, &pipeline))
             continue;
-        if (!bounded) { // a row whose leanest plan does not fit is counted, or searched for tight plans
+        // if not even the smallest plan of a row fits, the row is only counted or searched for
+        // tight plans
+        if (!bounded) {
             const double least = search_row_floor(run, worker, &run->space->row[row]);
             use = use_of(run, found, (plait_price){.peak_bytes = least});
         }
         bounded = true;
         if (use == SET_NOTHING && !counts_points(run))
             return;
-        // Search the pipeline of the i-th divisor. Unless points are counted, its shards are listed
-        // only if needed.
+        // Search the pipeline whose pp is the i-th divisor. If points are not counted, its shards
+        // are listed only when bounds do not exclude it.
         set_use most = use;
-        // Indices of a task follow those of all tasks before it.
+        // Indices of the points of a task are larger than those of all tasks before it.
         int64_t first = (batch << 40) + found->points;
         const bool counted = counts_points(run);
 
@@ -417,8 +438,8 @@ static plait_status make_exact(const search_run *run, search_worker *worker, pla
 }
 
 /*
- * The coarse pass ranks some plans by lower bounds. The second pass compares with exact prices, so these plans
- * are simulated and ranked again.
+ * The coarse pass ranks some plans by lower bounds. The second pass compares with exact prices, so
+ * those plans are simulated and ranked again.
  */
 static plait_status make_all_exact(const search_run *run, search_found *known, plait_error *err)
 {
@@ -444,7 +465,10 @@ static plait_status make_all_exact(const search_run *run, search_found *known, p
     return PLAIT_OK;
 }
 
-/* With more points in the coarse pass, or many rows, that pass alone decides whether a plan fits. (S.14) */
+/*
+ * With fits_only, a plan that the coarse pass finds to fit is the result if the space is large or
+ * the pass had more points than this. (S.14)
+ */
 enum { POINTS_WORTH_A_PROOF = 1 << 20 };
 
 static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,

@@ -49,7 +49,8 @@ void top_add(plan_top *top, const plan_point *plan)
     const int alike = top_find(top, &plan->degrees);
     if (alike >= 0 && !ranks_before(plan, &top->plan[alike]))
         return;
-    // A plan takes the place of its variant, a new place, or that of the last.
+    // The plan replaces the ranked plan that equals it on `distinct`; without one, it takes a free
+    // place or that of the last plan.
     if (alike < 0 && top->count < top->room)
         top->count++;
     for (at = alike >= 0 ? alike : top->count - 1; at > 0; at--) {
@@ -67,7 +68,7 @@ double top_limit(const plan_top *top)
 
 // ---- the front -----------------------------------------------------------------------------
 
-/* Number of plans that take at most `step_s`; memory falls along the front. */
+/* Returns the number of plans of the front that take at most `step_s`. */
 static int faster_or_equal(const plan_front *front, double step_s)
 {
     int low = 0;
@@ -83,7 +84,10 @@ static int faster_or_equal(const plan_front *front, double step_s)
     return low;
 }
 
-/* The slowest of the plans that are at least as fast needs least memory. */
+/*
+ * Memory falls along the front, so the slowest plan that is at least as fast as the price needs the
+ * least memory.
+ */
 bool front_dominates(const plan_front *front, plait_price price)
 {
     const int at = faster_or_equal(front, price.step_s);
@@ -110,8 +114,8 @@ static bool grow_front(plan_front *front)
 }
 
 /*
- * Inserts a plan at the place of its time, and removes the plans that it dominates. Of two equal plans the
- * one with the lower index stays, in whichever order they are found.
+ * Inserts a plan at the position of its time and removes the plans that it dominates. Of two plans
+ * with equal prices the one with the lower index stays, whichever is found first.
  */
 bool front_add(plan_front *front, const plan_point *plan)
 {
@@ -127,7 +131,8 @@ bool front_add(plan_front *front, const plan_point *plan)
             *known = *plan;
         return true;
     }
-    // Dominated: equally fast and larger plans before it, slower and larger plans after it.
+    // The plan dominates plans [start, end): equally fast and larger plans before `at`, and slower
+    // plans from `at` on that are at least as large.
     while (start > 0 && front->plan[start - 1].price.step_s == plan->price.step_s)
         start--;
     while (end < front->count && front->plan[end].price.peak_bytes >= plan->price.peak_bytes)

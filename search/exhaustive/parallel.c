@@ -1,14 +1,14 @@
 /*
  * parallel.c - the space as tasks on several threads, with results merged in order
  *
- * Tasks are fixed runs of rows, in waves:
+ * Each task is a fixed range of rows. Tasks run in waves:
  *
- *     0   64   128 ...    every 64th, from all over the space
+ *     0   64   128 ...    every 64th task, from all over the space
  *     16   32   48 ...    every 16th of the others, then every 4th, then the rest
  *
- * A task uses the plans that were known before the pass and those of earlier waves, never those of another
- * task of its wave, and results are merged in the order of rows. The answer is therefore independent of the
- * number and the timing of threads.
+ * A task uses the plans that were known before the pass and those of earlier waves, never those of
+ * another task of its wave. Results are merged in the order of rows. The result is therefore
+ * independent of the number and the timing of threads.
  */
 #include <math.h>
 #include <omp.h>
@@ -59,7 +59,10 @@ void search_workers_end(search_run *run)
     run->workers = NULL;
 }
 
-/* The worker of the i-th thread, made on first use. NULL: out of memory, also on later calls. */
+/*
+ * Returns the worker of the i-th thread, which the first call creates; NULL: out of memory, in the
+ * first and in all later calls.
+ */
 static search_worker *worker_of(const search_run *run, int i)
 {
     search_worker *const worker = &run->workers[i];
@@ -78,7 +81,7 @@ search_worker *search_first_worker(const search_run *run)
     return worker_of(run, 0);
 }
 
-/* Prepares a worker for a pass, whose space may differ from that of the pass before. */
+/* Prepares a worker for a pass, whose space may differ from that of the previous pass. */
 static search_worker *worker_enter(const search_run *run, int i)
 {
     search_worker *const worker = worker_of(run, i);
@@ -140,7 +143,10 @@ static bool merge_found(const search_run *run, const search_found *part, search_
     return !part->failed;
 }
 
-/* Distance between the tasks of each wave, of those not in an earlier wave. Chosen by time. */
+/*
+ * A wave has every task whose index is a multiple of its stride and that is in no earlier wave. The
+ * strides were chosen by measured search times.
+ */
 static const int64_t wave_stride[] = {64, 16, 4, 1};
 
 enum { WAVES = sizeof wave_stride / sizeof *wave_stride };
@@ -159,7 +165,7 @@ typedef struct task_list {
     int64_t count, done;
     search_found *found; /* [count] */
     plait_arena **arena; /* [count] */
-    search_found waves;  /* results of finished waves, in the arena of the run */
+    search_found waves;  /* merged results of finished waves, in the arena of the run */
     bool failed;
 } task_list;
 

@@ -42,6 +42,7 @@ void variants_count(const search_run *run, search_worker *worker, search_found *
     found->variant[at].worst = fmax(found->variant[at].worst, plan->objective);
 }
 
+/* Keys with the same value in all plans of a row. */
 static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
     PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
@@ -49,7 +50,9 @@ static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
     PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
 
-/* Returns whether a plan of the ranking equals these degrees in those of `keys` that make plans distinct. */
+/*
+ * Returns whether some ranked plan equals these degrees on those of `keys` that are in `distinct`.
+ */
 static bool may_be_variant(const search_run *run, const plait_degrees *d, plait_key_set keys)
 {
     const plan_top *top = &run->known->top;
