@@ -16,10 +16,10 @@
  *     label           7 -> 5      6                                      9           11 -> 8
  *                                                            before:     5            6    7
  *
- * `stage` and `state` are valid while the caller lists options, which fill `next`; it becomes `now`
- * after the last state. A list has at most most_labels labels, and none that another label of the
- * list dominates. A dropped label stays in the array unless the label that replaced it reuses its
- * slot. `failed` is set when memory runs out, and stops the search.
+ * `stage` and `state` are valid while the caller lists options. These options fill the lists of
+ * `next`, which become `now` after the last state. A list has at most most_labels labels, and none
+ * that another label of the list dominates. A dropped label stays in the array unless the label
+ * that replaced it reuses its slot. `failed` is set when memory runs out, and stops the search.
  */
 struct pipeline_engine {
     const pipeline_problem *problem;
@@ -36,9 +36,10 @@ struct pipeline_engine {
 
 /*
  * Returns the largest sum of the work x_s of stages 0 to p when the chains of each stage limit its
- * work, for a pipeline of one second in which all stages together do work W: m x_s + P_s <= 1, and
- * 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m, else W + (m - 1) x_s / 2 <= 1, with P_s the
- * work before stage s. The sum never falls when the work before a stage grows. (S.62)
+ * work, for a pipeline of one second with m microbatches in which all stages together do work W: m
+ * x_s + P_s <= 1, and 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m, else W + (m - 1) x_s / 2
+ * <= 1, with P_s the work before stage s. The sum never falls when the work before a stage grows.
+ * (S.62)
  */
 static double reachable_work(int p, int m, double work_s)
 {
@@ -91,9 +92,10 @@ static double step_s(const pipeline_problem *problem, double pipeline_s,
 }
 
 /*
- * Returns a lower bound of every completion of a label (S.65). It covers two more chains than S.61:
- * the work of the stages so far followed by all microbatches of the slowest remaining stage, and
- * the label's chains that have already turned back, extended to the last stage and back.
+ * Returns a lower bound of the objective of every completion of a label (S.65). The bound covers
+ * two more chains than S.61: the work of the stages so far followed by all microbatches of the
+ * slowest remaining stage; and the chains of the label that have already gone from forward to
+ * backward, extended to the last stage and back.
  */
 static double lower_bound(const pipeline_problem *problem, const pipeline_label *label,
                           const pipeline_rest *rest)
@@ -116,7 +118,7 @@ static double lower_bound(const pipeline_problem *problem, const pipeline_label 
 // ---- labels --------------------------------------------------------------------------------
 
 /*
- * Returns whether label a dominates b: it is no larger in any of ten numbers. A step, and the
+ * Returns whether label a dominates b: none of ten numbers is larger for a. The step, and these
  * numbers after further stages, grow with each of them. (S.64)
  */
 static bool dominates(const pipeline_label *a, const pipeline_label *b)
@@ -133,8 +135,8 @@ static bool dominates(const pipeline_label *a, const pipeline_label *b)
 }
 
 /*
- * Removes the labels that `label` dominates from a list. Returns the number of labels left, or -1
- * if one of them dominates `label`.
+ * Removes the labels that `label` dominates from the list at `head`. Returns the number of labels
+ * left, or -1 if one of them dominates `label`.
  */
 static int remove_dominated(pipeline_engine *e, const pipeline_label *label, int *head)
 {
@@ -294,7 +296,7 @@ void pipeline_path(const pipeline_result *result, int answer, int stages,
 
 // ---- ranges of layers ----------------------------------------------------------------------
 
-/* Number of layers of each kind before a layer. */
+/* Number of layers of each kind before a given layer. */
 typedef struct kind_counts {
     short of[PLAIT_MAX_LAYER_KINDS];
 } kind_counts;

@@ -4,22 +4,27 @@
  *
  * Stages are filled from the first to the last. A state (s, i) means that the first s stages are
  * filled and have led to i, which the caller defines: a number of items or layers, or the tp of the
- * last layer. The caller lists the options of a stage in a state; each has times and leads to a
- * state of the next stage.
+ * last layer. The caller lists the options of a stage in a state; each option has times and leads
+ * to a state of the next stage. A label is one way to fill the first s stages, an answer one way to
+ * fill all p stages. L(s, i) are the labels of state (s, i):
  *
  *     L(0, 0)     = { no stage }
- *     L(s + 1, j) = the undominated of { label + option : label in L(s, i), option of stage s from i to j }
+ *     L(s + 1, j) = the undominated labels of
+ *                   { label + option : label in L(s, i), option of stage s from i to j }
  *     minimise over L(p, goal)    weight * step(chains of C.73, tails)
  *
- * Layouts, choices by stage, choices by layer and node groups of several kinds differ in their
- * options and in the lower bound of what the stages to come take. All share one label, one
- * dominance (S.64), one bound (S.61, S.65) and one limit of labels.
+ * f and b are the forward and backward time of a microbatch on a stage. The tail of a step is the
+ * exposed work after its pipeline: gradient reductions, gathers and optimizer.
+ *
+ * The searches for layouts, choices per stage, choices per layer and plans over several node groups
+ * use this engine. They differ in their options and in the lower bounds of the remaining stages;
+ * label, dominance (S.64), bounds (S.61, S.65) and limit of labels are the same for all.
  */
 #pragma once
 
 #include "costmodel/api.h"
 
-/** A pipeline's size, for the bounds of S.61 and S.62. */
+/** Size of a pipeline, for the bounds of S.61 and S.62. */
 typedef struct pipeline_shape {
     int stages;
     int microbatches;
@@ -31,7 +36,10 @@ typedef struct pipeline_shape {
  */
 double pipeline_max_work(int stages, int microbatches);
 
-/** Returns a lower bound, in seconds, from f + b of the slowest stage and of all stages. (S.61) */
+/**
+ * Returns a lower bound of a pipeline's time, in seconds, from f + b of its slowest stage and f + b
+ * of all its stages together. (S.61)
+ */
 double pipeline_lower_bound_s(const pipeline_shape *shape, double slowest_s, double work_s);
 
 /** One way to fill the next stage. */
@@ -43,24 +51,27 @@ typedef struct pipeline_option {
 } pipeline_option;
 
 /**
- * Lower bounds of the remaining stages. An infinite slowest_s means that they cannot hold the rest.
+ * Lower bounds of the remaining stages. An infinite slowest_s means that the remaining stages
+ * cannot hold the remaining layers.
  */
 typedef struct pipeline_rest {
     double slowest_s; /* f + b of the slowest stage */
     double work_s;    /* f + b of all stages */
-    double tail_s;    /* longest tail */
+    double tail_s;    /* parts of the tail together */
 } pipeline_rest;
 
 typedef struct pipeline_engine pipeline_engine;
 
 typedef struct pipeline_problem {
     pipeline_shape shape;
-    int states;          /* number of states of each stage */
-    int goal;            /* state after the last stage that an answer must have */
-    bool reductions_add; /* true with grad_sync bulk: reductions add up; else the longest counts */
-    double weight;       /* objective of one second */
-    double limit;        /* labels whose bound reaches this objective are dropped */
-    int most_labels;     /* of one state; above it the label with the largest bound is dropped */
+    int states; /* number of states of each stage */
+    int goal;   /* state after the last stage that every answer has */
+    /* true (grad_sync bulk): reductions of stages add up; false: the longest counts */
+    bool reductions_add;
+    double weight; /* objective of one second */
+    double limit;  /* labels whose bound reaches this objective are dropped */
+    /* most labels of one state; beyond it the one with the largest bound is dropped */
+    int most_labels;
     void *context;
     /** Calls pipeline_extend with every option of a stage in a state that has a label. */
     plait_status (*list)(pipeline_engine *engine, void *context, int stage, int state,
@@ -71,16 +82,17 @@ typedef struct pipeline_problem {
     double (*step_s)(const void *context, double pipeline_s, const plait_stage_tail *tail);
 } pipeline_problem;
 
-/** One way to fill the first stages. A step grows with each of its fields up to slowest_s. */
+/** One way to fill the first stages. The step grows with each of the fields up to slowest_s. */
 typedef struct pipeline_label {
-    plait_chain chain;     /* C.73 of these stages */
-    plait_stage_tail tail; /* longest of these stages, or the sum (reductions_add) */
-    double slowest_s;      /* f + b of the slowest of these stages */
-    double bound;          /* lower bound of every completion, in the objective (S.65) */
-    int state;             /* state after these stages */
-    const void *choice;    /* choice of the last of these stages */
-    int before;            /* index of the label without the last stage; -1: none */
-    int next;              /* index of the next label of the same state; -1: none */
+    plait_chain chain; /* C.73 of these stages */
+    /* longest times of these stages; reduce_s is a sum with reductions_add */
+    plait_stage_tail tail;
+    double slowest_s;   /* f + b of the slowest of these stages */
+    double bound;       /* lower bound of every completion, in the objective (S.65) */
+    int state;          /* state after these stages */
+    const void *choice; /* choice of the last of these stages */
+    int before;         /* index of the label without the last stage; -1: none */
+    int next;           /* index of the next label of the same state; -1: none */
 } pipeline_label;
 
 typedef struct pipeline_result {
@@ -88,16 +100,19 @@ typedef struct pipeline_result {
     int labels;                  /* number of stored labels, without the empty one */
     bool complete;               /* true if most_labels dropped no label: `best` is optimal */
     const pipeline_label *label; /* all stored labels, in the arena */
-    int first;                   /* first answer, linked by `next`; -1: none below the limit */
-    int best;                    /* answer with the least value; -1: none */
-    double value;                /* objective of `best`; infinite: none */
+    int first;    /* index of the first answer, linked by `next`; -1: none below the limit */
+    int best;     /* index of the answer with the least objective; -1: none */
+    double value; /* objective of `best`; infinite: none */
 } pipeline_result;
 
-/** Extends a label by one stage. Does not set the fields that link the lists of the engine. */
+/**
+ * Extends a label by one stage. Does not set `before`, `next` and `bound`, which belong to the
+ * lists of the engine.
+ */
 void pipeline_pass(const pipeline_problem *problem, const pipeline_option *option,
                    pipeline_label *label);
 
-/** Adds an option of the stage and state that `list` was called for. */
+/** Extends all labels of the stage and state that `list` was called for by one option. */
 void pipeline_extend(pipeline_engine *engine, const pipeline_option *option);
 
 /** Solves a pipeline problem. All results live in `arena`. */
@@ -105,17 +120,18 @@ PLAIT_MUST_CHECK plait_status pipeline_solve(const pipeline_problem *problem, pl
                                              pipeline_result *out, plait_error *err);
 
 /**
- * Fills path[s] with the label of an answer that has the choice of stage s and the state after it.
+ * Fills path[s], for each stage s, with the label of the answer that has the choice of stage s and
+ * the state after it.
  */
 void pipeline_path(const pipeline_result *result, int answer, int stages,
                    const pipeline_label **path);
 
 /**
- * Numbers the ranges of layers [first, last). Ranges with equal numbers of layers of each kind have
- * the same number.
+ * Assigns an identifier to each range of layers [first, last). Ranges with equal numbers of layers
+ * of each kind have the same identifier.
  *
- * @param count  receives the count of different numbers
- * @return       [(layers + 1) * first + last]; NULL when out of memory
+ * @param count  receives the number of different identifiers, which are 0 to *count - 1
+ * @return       identifiers at [(layers + 1) * first + last]; NULL when out of memory
  */
 const int *pipeline_ranges(const plait_model *model, plait_arena *arena, int *count);
 

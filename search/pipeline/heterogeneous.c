@@ -94,7 +94,10 @@ static plait_status rank(const hetero_problem *q, const plait_plan *plan, int in
     return PLAIT_OK;
 }
 
-/* Ranks the plans by full prices, whose last digits may differ from the labels'. */
+/*
+ * Prices the kept plans in full and sorts them again, since the last digits of full prices may
+ * differ from those of the labels.
+ */
 static plait_status take_plans(const hetero_problem *q, plait_search_result *result,
                                plait_error *err)
 {
@@ -116,8 +119,8 @@ static plait_status take_plans(const hetero_problem *q, plait_search_result *res
 // ---- each group alone ----------------------------------------------------------------------
 //
 // Each group alone is searched with the full plan space, including schedules and numbers of chunks
-// that plans over several groups do not support. So the result is never worse than with one group.
-// (S.67)
+// that plans over several groups do not support. The result is therefore never worse than that of
+// one group. (S.67)
 
 /* Sets the group of a plan's stages. */
 static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_error *err)
@@ -133,7 +136,10 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* Adds the best plans of one group alone and its closest plan, or the reason why it has none. */
+/*
+ * Searches one group alone. Keeps its best plans and its closest plan, or the reason why it has
+ * none.
+ */
 static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum, plait_error *err)
 {
     plait_search_options options = *q->options;
@@ -179,9 +185,9 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
 // ---- recomputation -------------------------------------------------------------------------
 
 /*
- * Makes q->space for the n-th list of kinds of recomputation: the first list has all kinds that may
- * differ between stages, each further list one of the other kinds (rule P40). *any is false after
- * the last list.
+ * Makes q->space for the n-th list of kinds of recomputation. List 0 has all kinds that may differ
+ * between stages; each further list has one of the kinds that all stages must share (rule P40).
+ * *any is false after the last list.
  */
 static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error *err)
 {
@@ -207,8 +213,8 @@ static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error 
 // ---- nothing fits --------------------------------------------------------------------------
 
 /*
- * Fails with the reasons why no plan is legal even without memory limits: of the first group alone,
- * and of several groups.
+ * Fails with the reasons why no plan is legal even without memory limits: why the first group alone
+ * has none, and why several groups together have none.
  */
 static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
 {
@@ -225,7 +231,7 @@ static plait_status fail_illegal(const hetero_problem *q, plait_error *err)
                       "same dp x mbs (rule P33)");
 }
 
-/* Finds the closest plan of several groups, or of one alone. */
+/* Finds the closest plan over several groups or of one group alone. */
 static plait_status find_closest(const hetero_problem *q, plait_search_result *result,
                                  plait_error *err)
 {
@@ -254,11 +260,15 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS, /* lists of make_space after the first */
-    UNEVEN_OPTIONS = 1 << 25 /* options to try with two runs in a group */
+    /* most lists of make_space after list 0 */
+    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS,
+    UNEVEN_OPTIONS = 1 << 25 /* most options with two runs in a group to try */
 };
 
-/* Searches choices where one group has two runs, against the best plans with one. */
+/*
+ * Searches choices in which one group has two runs, for plans better than the best with one run per
+ * group.
+ */
 static plait_status search_uneven(hetero_problem *q, const hetero_space *space, int spaces,
                                   plait_refinement *out, plait_error *err)
 {

@@ -2,21 +2,28 @@
  * heterogeneous.h - plans over node groups with different accelerators: assigns stages to groups
  * and layers to stages
  *
- * A group choice takes some of the groups, and for each of them one run of stages, or two runs of
- * different degrees. A group order puts its runs in a row; the pipeline goes through them.
+ * A run is a sequence of consecutive stages on one group with equal degrees. A group choice takes
+ * some of the groups, and for each of them one run, or two runs of different degrees. A group order
+ * arranges the runs of a choice along the pipeline.
  *
- *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)            (S.60)
- *     over       group choices and their orders, layers l_1 .. l_p >= 1 that sum to L, and the recomputation of each
- *                stage
- *     such that  dp mbs, cp and the ZeRO stage are the same for all runs, the sum of n tp cp dp over
- *                the runs of a group that is used is G_g, the second run begins as rule P48 demands,
+ *     minimise   w (T(f, b) + sends + max reduce_s + max gather_s + max optimizer_s)         (S.60)
+ *     over       group choices and their orders, layers l_1 .. l_p >= 1 that sum to L, and the
+ *                recomputation of each stage
+ *     such that  dp mbs, cp and the ZeRO stage are the same for all runs,
+ *                the sum of n tp cp dp over the runs of a used group g is G_g,
+ *                the second run of a group begins as rule P48 demands,
  *                state_s + min(p - s, m) flight_s <= capacity of the nodes of stage s
  *
- * T is the exact time of a 1F1B pipeline (C.73); w is 1, or the price per hour of the groups in
- * use. The files, in the order in which they are used:
+ * T is the exact time of a 1F1B pipeline (C.73) with p stages and m microbatches, f and b the
+ * forward and backward times of a microbatch on each stage. n is the number of stages of a run, G_g
+ * the number of GPUs of group g, and flight_s the bytes of a microbatch in flight. w is 1, or for
+ * the objective cost the price per second of the groups in use. Work is counted in units: a layer
+ * has as many units as it takes seconds, f + b, with the degrees that are listed first.
+ *
+ * The files, in the order in which they are used:
  *
  *     heterogeneous_degrees.c   legal degrees of each group
- *     heterogeneous_stages.c    options of a stage and their least times, by layers and microbatches in flight
+ *     heterogeneous_stages.c    options of a stage and their least times
  *     heterogeneous_bound.c     lower bounds of a group choice in any order (S.61, S.62, S.68)
  *     heterogeneous_choices.c   group choices whose bound is below the limit (S.66, S.70)
  *     heterogeneous_dp.c        the best layers of one order, by the engine (S.63 to S.65)
@@ -39,24 +46,24 @@ typedef enum hetero_place { HETERO_MIDDLE, HETERO_FIRST, HETERO_LAST, HETERO_PLA
 typedef struct stage_option {
     plait_chunk_time time;
     plait_stage_tail tail;
-    int max_in_flight; /* microbatches that fit the memory of its nodes */
+    int max_in_flight; /* most microbatches in flight that fit the memory of its nodes */
     int recompute;     /* index into hetero_space.recompute */
 } stage_option;
 
 /** The undominated options of a stage. */
 typedef struct stage_options {
-    bool valid;
+    bool valid; /* true: the options have been computed */
     int count;
     stage_option *option; /* [count] */
 } stage_options;
 
 /**
- * Lower bounds of a stage, over its options that fit with a number of microbatches in flight;
- * infinite if none does, or if no plan that uses the stage is below the limit.
+ * Lower bounds of a stage over its options that fit with a given number of microbatches in flight.
+ * They are infinite if no option fits, or if no plan that uses the stage is below the limit.
  */
 typedef struct stage_bound {
     double stage_s; /* f + b */
-    double tail_s;  /* gradients, gathers and optimizer together */
+    double tail_s;  /* tail: gradients, gathers and optimizer together */
 } stage_bound;
 
 /** Bytes of one stage with one kind of recomputation. */
@@ -68,11 +75,13 @@ typedef struct stage_run stage_run;
 
 /**
  * Degrees of stages on one group, with cached prices. `options`, `bounds` and `bytes` are NULL
- * until they are first used. They are indexed by place; options and bounds also by the group at the
- * other end of the pipeline, with which tied embeddings are reduced.
+ * until they are first used. They are indexed by place (hetero_place); options and bounds also by
+ * the group at the other end of the pipeline, with which the gradients of tied embeddings are
+ * reduced.
  */
 typedef struct group_degrees {
-    plait_degrees degrees; /* pp: number of stages that the GPUs of the group suffice for */
+    /* its pp is the number of stages that the GPUs of the group suffice for */
+    plait_degrees degrees;
     int group;
     int gpus;         /* GPUs of one stage */
     int max_stages;   /* most stages that the GPUs of the group suffice for */
@@ -82,28 +91,29 @@ typedef struct group_degrees {
     plait_stage_pricer *pricer;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* f + b of a layer that recomputes nothing */
-    double first_s, last_s; /* f + b that the embedding, or modules and loss, add to a stage */
-    double unit_s;          /* least f + b of a unit of work */
-    double least_s;         /* least f + b of a layer, thus of a stage */
+    /* f + b that the embedding adds to the first, modules and loss to the last stage */
+    double first_s, last_s;
+    double unit_s;                 /* least f + b of a unit of work */
+    double least_s;                /* least f + b of a layer, thus of a stage */
     plait_between_stages boundary; /* sends between two of its stages */
-    const double
-        *tail_s; /* [layers + 1] lower bound of the tail, by layers of the fullest stage (S.68) */
+    /* [layers + 1] bound of the tail, by layers of the fullest stage (S.68) */
+    const double *tail_s;
     stage_options *options[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [ranges] */
     stage_bound **bounds[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS];   /* [in flight][ranges] */
     stage_bytes **bytes[HETERO_PLACES];                           /* [ranges][recomputes] */
-    stage_run **run;                                              /* [max_stages + 1] */
+    stage_run **run; /* [max_stages + 1] runs by number of stages */
 } group_degrees;
 
 /** Consecutive stages with the same degrees. */
 struct stage_run {
     group_degrees *choice;
     int stages;
-    int fills;
-    const double
-        *fill_s; /* [fills] times at which its stages hold one more layer, ascending (S.62) */
+    int fills; /* number of times in fill_s */
+    /* [fills] stage times from which on its stages hold one more layer, ascending (S.62) */
+    const double *fill_s;
 };
 
-/** Degrees of one group for one size, in descending order of work per second. */
+/** Degrees of one group with one size (hetero_size), in descending order of work per second. */
 typedef struct degrees_list {
     int count;
     group_degrees **choice;
@@ -123,8 +133,8 @@ typedef struct hetero_plan {
 typedef struct hetero_space {
     int recomputes;
     const plait_recompute *recompute; /* [recomputes] */
-    int sizes;                        /* sizes for which some group has degrees */
-    int64_t *size;                    /* [sizes] */
+    int sizes;                        /* number of sizes for which some group has degrees */
+    int64_t *size;                    /* [sizes] results of hetero_size */
     degrees_list *list;               /* [sizes][PLAIT_MAX_NODE_GROUPS] */
 } hetero_space;
 
@@ -136,37 +146,40 @@ typedef struct hetero_problem {
     plait_arena *scratch;                     /* scratch memory for one stage */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS];  /* price of a whole group */
     hetero_space space;                       /* the space of the current pass */
-    int ranges;                               /* count of different numbers in `range` */
+    int ranges;                               /* number of different identifiers in `range` */
     const int *range;                         /* result of pipeline_ranges */
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* work of the model */
-    unsigned must;                            /* groups that a plan must use (bits) */
-    bool min_memory; /* true: only degrees with the fewest sequences per replica, fitting or not */
+    unsigned must;                            /* groups that every plan must use, as bits */
+    /*
+     * true: only degrees with the fewest sequences per replica are listed, even if they do not fit
+     */
+    bool min_memory;
     int top;
     int found_count;
     hetero_plan *found; /* [top], best first */
     int64_t listed;     /* number of group choices listed */
     int64_t solved;     /* number of group choices with a bound below the limit */
-    double
-        missing_bytes; /* bytes by which `closest` exceeds memory; infinite: closest is not valid */
+    /* bytes by which `closest` exceeds memory; infinite: `closest` is not valid */
+    double missing_bytes;
     plait_plan closest; /* closest plan of a single group */
     bool closest_open;  /* true if some group's closest plan is not proven */
-    const char
-        *why[PLAIT_MAX_NODE_GROUPS]; /* reason why it has no legal plan alone; NULL: it has one */
+    /* reason why the group alone has no legal plan; NULL: it has one */
+    const char *why[PLAIT_MAX_NODE_GROUPS];
 } hetero_problem;
 
-enum { HETERO_SIZE_FACTOR = 1 << 22 }; /* above any 4 cp + zero */
+enum { HETERO_SIZE_FACTOR = 1 << 22 }; /* larger than 4 cp + zero of any degrees */
 
 /**
- * Returns the size of degrees: sequences of a microbatch, cp and the ZeRO stage in one number. All
- * runs of a plan have the same size.
+ * Returns the size of degrees: the sequences of a microbatch over all replicas, cp and the ZeRO
+ * stage in one number. All runs of a plan have the same size.
  */
 static inline int64_t hetero_size(const plait_degrees *d)
 {
     return (int64_t)d->dp * d->mbs * HETERO_SIZE_FACTOR + (int64_t)d->cp * 4 + d->zero;
 }
 
-/** Returns the number of microbatches of this size in a step. */
+/** Returns the number of microbatches of a step for degrees of this size. */
 static inline int hetero_microbatches(const hetero_problem *q, int64_t size)
 {
     return (int)(q->problem->job.gbs / (size / HETERO_SIZE_FACTOR));
@@ -178,11 +191,11 @@ static inline int hetero_microbatches(const hetero_problem *q, int64_t size)
 typedef struct group_choice {
     double bound;   /* lower bound of the objective, in any order */
     int64_t listed; /* sequence number, in order of listing */
-    double weight;  /* objective of one second */
+    double weight;  /* objective of one second of a step */
     int runs;
     stage_run *run[HETERO_RUNS];
     pipeline_shape shape;
-    plait_between_stages inside; /* sends that are the same in every order */
+    plait_between_stages inside; /* sends inside the runs, which are the same in every order */
 } group_choice;
 
 typedef struct group_choices {
@@ -213,7 +226,9 @@ static inline int hetero_in_flight(const group_choice *set, int s)
     return to_come < set->shape.microbatches ? to_come : set->shape.microbatches;
 }
 
-/** Returns the group at the other end of the pipeline, for the first and the last stage. */
+/**
+ * Returns the group at the other end of the pipeline from stage s, which is the first or the last.
+ */
 static inline int hetero_other_end(const group_order *order, int s)
 {
     return order->run[s == 0 ? order->set->runs - 1 : 0]->choice->group;
@@ -230,18 +245,18 @@ typedef struct hetero_layout {
 
 // heterogeneous_degrees.c
 PLAIT_MUST_CHECK plait_status hetero_list_degrees(hetero_problem *q, plait_error *err);
-/** Returns the objective of one second of these groups (bits). */
+/** Returns the objective of one second of a step on these groups (bits). */
 double hetero_weight(const hetero_problem *q, unsigned groups);
 
 // heterogeneous_stages.c
-/** Returns the number of the range of layers [first, last). */
+/** Returns the identifier of the range of layers [first, last). */
 static inline int hetero_range(const hetero_problem *q, int first, int last)
 {
     return q->range[first * (q->problem->model->layers + 1) + last];
 }
 /**
- * Returns `other` if the price of a stage depends on the group at the other end, else its own
- * group.
+ * Returns `other`, the group at the other end of the pipeline, if the price of the stage depends on
+ * it; else the group of `choice`.
  */
 static inline int hetero_end(const hetero_problem *q, const group_degrees *choice,
                              hetero_place place, int other)
@@ -265,8 +280,8 @@ const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice,
 /** Returns the run of these stages, shared by all group choices; NULL if out of memory. */
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
 /**
- * Returns whether a run of b may follow a first run of `stages` stages of a, in the same group.
- * (P48)
+ * Returns whether a run with degrees b may follow a first run of `stages` stages with degrees a in
+ * the same group. (P48)
  */
 bool hetero_may_follow(const group_degrees *a, int stages, const group_degrees *b);
 
@@ -288,13 +303,18 @@ typedef struct divisible_pipeline {
 void divisible_add(divisible_pipeline *cut, double stages, double units_per_s, double unit_s);
 /** Returns a lower bound of the pipeline, in seconds. (S.62) */
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units);
-/** Returns the longest f + b of a stage with which the pipeline ends within the limit. (S.70) */
+/**
+ * Returns the longest f + b of a stage for which the bounds of the pipeline stay within the limit.
+ * (S.70)
+ */
 double divisible_max_stage_s(const divisible_pipeline *cut, double units, double limit_s);
-/** Returns a lower bound of a choice's objective in any order, with divisible layers. (S.62) */
+/**
+ * Returns a lower bound of a choice's objective in any order, as if layers were divisible. (S.62)
+ */
 double hetero_divisible_bound(const hetero_problem *q, const group_choice *set);
 /**
- * Returns a closer lower bound, with whole layers of one kind that fit; negative if out of memory.
- * (S.62)
+ * Returns a closer lower bound than hetero_divisible_bound for a model with one kind of layers:
+ * stages hold whole layers, as many as fit. Negative if out of memory. (S.62)
  */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set);
 /** Returns an upper bound of f + b of a stage in a plan of this choice below the limit. (S.68) */
@@ -302,29 +322,31 @@ double hetero_max_stage_s(const hetero_problem *q, const group_choice *set);
 
 // heterogeneous_choices.c
 /**
- * Adds the choices of one size whose bound is below the limit; returns false if out of memory.
+ * Adds the choices of one size whose bound is below the limit. Returns false if out of memory.
  *
  * @param uneven       true: choices with two runs in one group; false: with one run per group
- * @param budget       options to try, reduced by those tried; negative if exhausted
+ * @param budget       number of options to try; receives the number left, negative if exhausted
  * @param lower_bound  receives a lower bound of all of these choices
  */
 bool hetero_list_choices(hetero_problem *q, int size, bool uneven, int64_t *budget,
                          double *lower_bound, group_choices *out);
 
 // heterogeneous_dp.c
-/** Finds the best layers of an order. They live in `arena`. */
+/** Finds the best layers of an order. The result lives in `arena`. */
 hetero_layout hetero_dp(const hetero_problem *q, const group_order *order, double limit,
                         plait_arena *arena);
 
 // heterogeneous_orders.c
-/** Builds the plan of a layout. It lives in the problem's arena. */
+/** Builds the plan of a layout. *plan lives in the problem's arena. */
 PLAIT_MUST_CHECK plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
                                                 const hetero_layout *layout, plait_plan *plan,
                                                 plait_error *err);
 /**
- * Searches all orders of all choices: with one run per group, or with two runs in one group. (S.70)
+ * Searches all orders of all choices: those with one run per group, or those with two runs in one
+ * group. (S.70)
  *
- * @param budget       options to try, reduced by those tried; NULL: one run per group
+ * @param budget       number of options with two runs to try, reduced by those tried; NULL: search
+ *                     choices with one run per group
  * @param lower_bound  lowered to the bound of the choices that the budget left out
  */
 PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, int64_t *budget,
@@ -332,14 +354,16 @@ PLAIT_MUST_CHECK plait_status hetero_search_orders(hetero_problem *q, int64_t *b
 
 // heterogeneous_closest.c
 /**
- * Finds the plan over several groups that exceeds memory least, if by less than q->missing_bytes.
- * Requires q->min_memory.
+ * Finds the plan over several groups that exceeds memory least. Sets *plan and lowers
+ * q->missing_bytes if the plan exceeds memory by less than q->missing_bytes. Requires
+ * q->min_memory.
  */
 PLAIT_MUST_CHECK plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *err);
 
 // heterogeneous.c
 /** Returns the objective that a plan must be below to be kept. */
 double hetero_limit(const hetero_problem *q);
+/** Keeps a plan if it is among the best q->top and differs from all kept plans. */
 void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective);
 /** Implements plait_search for a job whose nodes are in several groups. */
 PLAIT_MUST_CHECK plait_status hetero_search(const plait_problem *problem,

@@ -2,23 +2,24 @@
  * heterogeneous_bound.c - lower bounds of a group choice, for any layers and any order of its
  * groups
  *
- * Let x be the longest f + b of a stage and W the sum over stages. The chains of C.73 that turn at
- * a stage of x give
+ * For p stages and m microbatches, let x be the longest f + b of a stage and W the sum of f + b
+ * over all stages. The chains of C.73 that turn from forward to backward at the slowest stage give
+ * the lower bounds
  *
- *     m x,   W + (m - (p + 1)/2) x,   2 W + (m - 1 - p) x                                       (S.61)
+ *     m x,   W + (m - (p + 1)/2) x,   2 W + (m - 1 - p) x                                    (S.61)
  *
- * as bounds. The first is the stage's own work. The second is the mean of two chains, for m > p.
- * The third is the chain to the last stage and back: no stage that it passes once only takes more
- * than x (m >= 2). Each microbatch passes all stages: W is a bound, too.
+ * The first is the work of the slowest stage. The second is the mean of two chains, for m > p. The
+ * third is the chain to the last stage and back, for m >= 2: each stage that this chain passes only
+ * once takes at most x. W is a bound, too, since each microbatch passes all stages.
  *
  * For a given x, W is least if the groups with the least time for a layer hold as much of the model
- * as x allows: a stage holds layers as long as they take x at most and fit the memory with as many
- * microbatches in flight as if its group were the last of the order. The least over x of the
- * largest bound is S.62. It changes only where one more layer fits somewhere, or, with divisible
- * layers, where one group less holds the whole model.
+ * as x allows. A stage holds layers as long as they take at most x and fit the memory, with as many
+ * microbatches in flight as if its group were the last of the order. S.62 is the least value, over
+ * all x, of the largest of these bounds. The largest bound is computed only where one more layer
+ * fits some stage or, with divisible layers, where one group less holds the model.
  *
- * A group has to hold what the other groups cannot hold within x, and its fullest stage its share
- * of that: this bounds the time of gradients, gathers and optimizer. (S.68)
+ * A group has to hold the layers that the other groups cannot hold within x, and its fullest stage
+ * holds its share of these layers: this bounds the time of gradients, gathers and optimizer. (S.68)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -29,7 +30,10 @@
 
 // ---- divisible work ------------------------------------------------------------------------
 
-/* The chains of S.61 for x and W. Chains that do not apply to this m are 0. */
+/*
+ * The bounds of S.61 for given x and W: m x, W, the mean of two chains, and the chain to the last
+ * stage and back. Bounds that do not apply to this m are 0.
+ */
 typedef struct chain_bounds {
     double alone_s, work_s, mean_s, round_s;
 } chain_bounds;
@@ -46,7 +50,7 @@ static chain_bounds chains_of(const divisible_pipeline *cut, double slowest_s, d
     };
 }
 
-/* Returns a lower bound for all x between those of a and b. */
+/* Returns a lower bound that holds for all x between those of a and b. */
 static double least_between(const chain_bounds *a, const chain_bounds *b)
 {
     const double alone_s = larger(smaller(a->alone_s, b->alone_s), smaller(a->work_s, b->work_s));
@@ -55,8 +59,8 @@ static double least_between(const chain_bounds *a, const chain_bounds *b)
 }
 
 /*
- * Returns a lower bound for every larger x. All work is then in the fastest stages, and only chains
- * that grow with x count.
+ * Returns a lower bound that holds for every x larger than that of a. All work is then in the
+ * fastest stages, and only chains that grow with x count.
  */
 static double least_from(const divisible_pipeline *cut, const chain_bounds *a)
 {
@@ -89,7 +93,7 @@ static double cut_work_s(const divisible_pipeline *cut, double units, double slo
 }
 
 /*
- * Between the values of x at which one part less holds all work, W and the chains are linear.
+ * W and the chains are linear in x between the values of x at which one part less holds all work.
  * (S.62)
  */
 double divisible_lower_bound_s(const divisible_pipeline *cut, double units)
@@ -170,8 +174,8 @@ static int by_time(const void *left, const void *right)
 }
 
 /*
- * Lists the times at which one more layer fits the stages of a run, ascending. The k-th stage from
- * the end has min(k, all) microbatches in flight.
+ * Lists, in ascending order, the values of x from which on one more layer fits some stage of a run.
+ * The k-th stage from the end of the run has min(k, m) microbatches in flight.
  */
 static bool list_fills(hetero_problem *q, stage_run *run)
 {
@@ -201,7 +205,9 @@ static bool list_fills(hetero_problem *q, stage_run *run)
     return true;
 }
 
-/* Lists lower bounds of the tail of a stage in any place, by its least number of layers. (S.68) */
+/*
+ * Lists lower bounds of the tail of a stage in any place, by the least number of its layers. (S.68)
+ */
 static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
@@ -223,13 +229,16 @@ static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
     return true;
 }
 
-/* Numbers of layers that the stages of each run hold within x. */
+/* Numbers of layers that the stages of each run, and all stages, hold within x. */
 typedef struct held_layers {
     int of[HETERO_RUNS];
     int all;
 } held_layers;
 
-/* Advances to the next x at which the runs hold more, and returns it. */
+/*
+ * Advances to the next x at which some run holds more layers, and returns it; infinite after the
+ * last.
+ */
 static double hold_more(const group_choice *set, held_layers *held)
 {
     double next_s = HUGE_VAL;
@@ -252,7 +261,7 @@ static bool can_hold(const hetero_problem *q, const group_choice *set, const hel
     return held->all >= q->problem->model->layers;
 }
 
-/* Returns a lower bound of the tail if no group holds more layers than this. (S.68) */
+/* Returns a lower bound of the tail if no run holds more layers than `held`. (S.68) */
 static double least_tail_s(const hetero_problem *q, const group_choice *set,
                            const held_layers *held)
 {
@@ -269,12 +278,12 @@ static double least_tail_s(const hetero_problem *q, const group_choice *set,
 }
 
 /*
- * Takes the least bound over all x at which one more layer fits. W has one layer in each stage and
- * the others in the fastest runs that can hold them.
+ * Takes the least bound over all x at which one more layer fits. For W, each stage has one layer,
+ * and the fastest runs that can hold them have the other layers.
  */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 {
-    int order[HETERO_RUNS]; // runs by the time of a unit of work, ascending
+    int order[HETERO_RUNS]; // indices of runs in ascending order of the time of a unit of work
     held_layers held = {{0}, 0};
     double least = HUGE_VAL;
 
@@ -309,8 +318,8 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
 }
 
 /*
- * Returns the limit less sends and tail, divided by m. A smaller result raises the bound of the
- * tail, so the computation is repeated.
+ * Returns the limit less sends and the bound of the tail, divided by m. A smaller result raises the
+ * bound of the tail, so the computation is repeated until the result stays the same.
  */
 double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
 {

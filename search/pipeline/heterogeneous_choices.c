@@ -2,9 +2,10 @@
  * heterogeneous_choices.c - lists group choices with one or two runs per group whose bound is below
  * the limit (S.66, S.70)
  *
- * For each size a depth-first walk over the groups takes one option of each group, or none. Options
- * are sorted by the work that they hold, in descending order. The walk stops at the first option
- * that holds too little together with the best of the other groups.
+ * An option of a group is one run on all of its GPUs, or two runs that share them. For each size
+ * (hetero_size) a depth-first walk over the groups takes one option of each group, or none. Options
+ * are sorted by the work that they hold, in descending order. The walk over a group stops at the
+ * first option that, together with the best of the other groups, cannot hold the model.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,20 +17,20 @@
 #include "search/space/space.h"
 
 /*
- * Degrees, and `held`: the most units of work that a stage of them holds in a plan below the limit.
- * (S.70)
+ * Degrees of a group. `held` is the most units of work that one stage with these degrees holds in a
+ * plan below the limit. (S.70)
  */
 typedef struct set_choice {
     group_degrees *choice;
     double held;
 } set_choice;
 
-/* Bounds of the stages of one option of a group, or of the best of several. */
+/* Bounds of the stages of one option of a group, or the best bounds of several options. */
 typedef struct set_reach {
     double held;        /* upper bound of the units of work of all stages */
     double units_per_s; /* upper bound of the rate of all stages */
     double unit_s;      /* lower bound of the time of a unit */
-    int stages;         /* upper bound */
+    int stages;         /* upper bound of the number of stages */
 } set_reach;
 
 /* One option of a group: one run or two. */
@@ -41,7 +42,8 @@ typedef struct set_option {
 } set_option;
 
 /*
- * Degrees and options of one group for plans below the limit, options in descending order of work.
+ * Degrees and options of one group for plans below the limit. Options are in descending order of
+ * the work that they hold.
  */
 typedef struct set_list {
     int gpus; /* GPUs of the group */
@@ -49,7 +51,7 @@ typedef struct set_list {
     set_choice *choice;
     int options, capacity;
     set_option *option;
-    set_reach reach; /* best of all options, or of all degrees until options are listed */
+    set_reach reach; /* best bounds of all options, or of all degrees until options are listed */
 } set_list;
 
 /* State of the walk over the groups for one size, with the runs taken so far. */
@@ -57,10 +59,10 @@ typedef struct choice_search {
     hetero_problem *q;
     group_choices *out;
     int groups;
-    bool uneven;  /* true: one of the groups has two runs; false: each has one */
+    bool uneven;  /* true: one of the groups has two runs; false: each has one run */
     double units; /* work of the model, less a margin for rounding */
     int microbatches;
-    double *max_work; /* [layers + 1] pipeline_max_work by stages; 0: not computed yet */
+    double *max_work; /* [layers + 1] pipeline_max_work by number of stages; 0: not computed yet */
     set_list list[PLAIT_MAX_NODE_GROUPS];
     int runs;
     stage_run *run[HETERO_RUNS];
@@ -68,7 +70,7 @@ typedef struct choice_search {
     bool failed;
 } choice_search;
 
-/* The groups taken so far. */
+/* The groups that the walk has taken so far, and bounds of their stages. */
 typedef struct set_part {
     unsigned groups; /* bits */
     bool uneven;     /* true if a group has two runs */
@@ -108,7 +110,8 @@ static void keep_choice(choice_search *search, const set_part *part)
     set.listed = q->listed++;
     set.bound = hetero_divisible_bound(q, &set);
     if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
-        set.bound = hetero_whole_layer_bound(q, &set); // closer, but slower to compute
+        // closer than the divisible bound, but slower to compute
+        set.bound = hetero_whole_layer_bound(q, &set);
         search->failed = search->failed || set.bound < 0.0;
     }
     if (set.bound >= hetero_limit(q) || search->failed)
@@ -163,7 +166,7 @@ static void walk_groups(choice_search *search, int g, const set_part *part)
 
 // ---- degrees and options -------------------------------------------------------------------
 
-/* Returns the bounds of this number of stages with the same degrees. */
+/* Returns the bounds of a number of stages with the same degrees. */
 static set_reach reach_of(const set_choice *one, double stages)
 {
     const double unit_s = one->choice->unit_s;
@@ -179,7 +182,7 @@ static void widen(set_reach *reach, const set_reach *own)
     reach->stages = own->stages > reach->stages ? own->stages : reach->stages;
 }
 
-/* Sets list->reach to the best of all degrees of the group, each as if it used all GPUs. */
+/* Sets list->reach to the best bounds of all degrees of the group, each as if it used all GPUs. */
 static void reach_choices(set_list *list)
 {
     list->reach = (set_reach){.unit_s = HUGE_VAL};
@@ -191,8 +194,8 @@ static void reach_choices(set_list *list)
 }
 
 /*
- * Returns the divisible pipeline of the best of all groups: each has its most units per second,
- * each unit in the least time, and the most stages of any of its options.
+ * Returns a divisible pipeline that is at least as good as any choice: in each group it has the
+ * most units per second, the least time of a unit, and the most stages of any of its options.
  */
 static divisible_pipeline best_of_all(const choice_search *search)
 {
@@ -236,8 +239,8 @@ static double held_beside(const choice_search *search, int g)
 }
 
 /*
- * Removes degrees of which one stage, together with the best of its group and of all other groups,
- * cannot hold the model. Returns true if none was removed.
+ * Removes the degrees that no plan can use: one stage with them, together with the best of its
+ * group and of all other groups, cannot hold the model. Returns true if none was removed.
  */
 static bool clear_choices(choice_search *search, int g)
 {
@@ -258,7 +261,7 @@ static bool clear_choices(choice_search *search, int g)
     return list->choices == count;
 }
 
-/* Adds an option of one run or two, if it can hold the model together with the other groups. */
+/* Adds an option if it can hold the model together with the other groups. */
 static void add_option(choice_search *search, set_list *list, double others,
                        const set_option *option)
 {
@@ -273,7 +276,7 @@ static void add_option(choice_search *search, set_list *list, double others,
     list->option[list->options++] = *option;
 }
 
-/* Adds options with 1, 2, .. stages of `second`, and `first` on all other GPUs. */
+/* Adds options of two runs: 1, 2, .. stages of `second`, and `first` on all other GPUs. */
 static void add_pairs(choice_search *search, set_list *list, double others, const set_choice *first,
                       const set_choice *second)
 {

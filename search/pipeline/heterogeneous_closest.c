@@ -1,14 +1,16 @@
 /*
- * heterogeneous_closest.c - if no plan fits: the plan over several groups that exceeds memory least
+ * heterogeneous_closest.c - finds the plan over several groups that exceeds memory least, if no
+ * plan fits
  *
- * Let l(s, i, j) be the memory that layers i .. j - 1 lack on the nodes of stage s, with the
- * recomputation that needs least. Then
+ * Let l(s, i, j) be the bytes by which layers i .. j - 1 exceed the memory of the nodes of stage s,
+ * with the recomputation that needs the least memory. Then
  *
- *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                                 (S.69)
+ *     lack(s, i) = min over j of max(l(s, i, j), lack(s + 1, j))                             (S.69)
  *
- * is solved for every order of every group choice with the fewest sequences per replica that limits
- * allow, since more sequences need more memory. A choice is skipped if its layers lack more than
- * the best known plan even when each group is taken as the last of the order.
+ * is the least excess of stages s and later, which hold the layers from i on. It is computed for
+ * every order of every group choice with the fewest sequences per replica that limits allow, since
+ * more sequences need more memory. A choice is skipped if it exceeds memory by more than the best
+ * known plan even when each group is taken as the last of the order.
  */
 #include <math.h>
 
@@ -21,7 +23,8 @@ typedef struct min_memory_search {
     const degrees_list *list; /* [PLAIT_MAX_NODE_GROUPS] degrees of one size */
     group_choice set;
     double best_bytes;
-    group_order order; /* best order, lacking best_bytes; its set is `of` */
+    /* best order, which exceeds memory by best_bytes; its `set` points to `of` */
+    group_order order;
     group_choice of;
     hetero_layout layout;
     bool failed;
@@ -30,8 +33,8 @@ typedef struct min_memory_search {
 // ---- one stage -----------------------------------------------------------------------------
 
 /*
- * Returns the bytes that layers [first, last) lack on their nodes, negative if they fit, and sets
- * *recompute to the recomputation that needs least.
+ * Returns the bytes by which layers [first, last) exceed the memory of their nodes, negative if
+ * they fit, and sets *recompute to the recomputation that needs the least memory.
  */
 static double stage_missing_bytes(min_memory_search *search, group_degrees *choice,
                                   hetero_place place, int in_flight, int first, int last,
@@ -92,7 +95,8 @@ static void fill_missing_bytes(min_memory_search *search, const group_order *ord
                     const double own = stage_missing_bytes(
                         search, order->run[r]->choice, hetero_place_of(order->set, s),
                         hetero_in_flight(order->set, s), i, j, &recompute);
-                    if (own >= search->best_bytes || own >= *least) // more layers lack more
+                    // more layers exceed memory by more
+                    if (own >= search->best_bytes || own >= *least)
                         break;
                     const double all = larger(own, lack[(s + 1) * (layers + 1) + j]);
                     if (all < *least) {
@@ -103,7 +107,7 @@ static void fill_missing_bytes(min_memory_search *search, const group_order *ord
             }
 }
 
-/* Keeps the layers of an order if they lack less than the best known plan. */
+/* Keeps the best layers of an order if they exceed memory by less than the best known plan. */
 static void try_order(min_memory_search *search, const group_order *order)
 {
     hetero_problem *q = search->q;
@@ -138,8 +142,8 @@ static void try_order(min_memory_search *search, const group_order *order)
 // ---- all orders ----------------------------------------------------------------------------
 
 /*
- * Returns whether the stages could hold all layers and lack less than the best known plan, if each
- * group were the last of its order.
+ * Returns whether the stages could hold all layers and exceed memory by less than the best known
+ * plan, if each group were the last of its order.
  */
 static bool may_exceed_less(min_memory_search *search, const group_choice *set)
 {
@@ -197,7 +201,7 @@ static void try_groups(min_memory_search *search, int g)
     }
     for (int c = 0; c < search->list[g].count; c++) {
         group_degrees *const choice =
-            search->list[g].choice[c]; // uses all GPUs of the group, as q->min_memory is set
+            search->list[g].choice[c]; // with q->min_memory every choice uses all GPUs of its group
         stage_run *const run = hetero_run(search->q, choice, choice->max_stages);
         search->failed = search->failed || !run;
         if (!run)

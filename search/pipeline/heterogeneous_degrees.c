@@ -77,8 +77,8 @@ static double one_layer_s(choice_list *list, group_degrees *choice, hetero_place
 }
 
 /*
- * Measures the layers. The unit of work is one second with the first listed degrees: a layer of
- * kind k has as many units as seconds there.
+ * Measures the time of each kind of layer. The unit of work is one second with the degrees that are
+ * listed first: a layer of kind k has as many units as it takes seconds with these degrees.
  */
 static void price_layers(choice_list *list, group_degrees *choice)
 {
@@ -111,7 +111,7 @@ static bool stages_fill(const choice_list *list, int gpus)
 }
 
 /*
- * Adds degrees. Returns false if a layer does not fit; then it does not fit with larger
+ * Adds degrees. Returns false if some layer does not fit, since it then does not fit with larger
  * microbatches either.
  */
 static bool add_choice(choice_list *list, const plait_degrees *d)
@@ -250,7 +250,7 @@ static void add_shape(choice_list *list, int tp, int cp)
     for (int dp = 1; dp <= list->gpus / (tp * cp) && dp <= gbs; dp++) {
         plait_degrees d = plait_degrees_init();
         const int gpus = tp * cp * dp;
-        // true if the stages use all GPUs of the group, or leave some for a second run
+        // true if the stages use all GPUs of the group, or may leave some for a second run
         const bool useful = stages_fill(list, gpus) || (!list->q->min_memory && gpus < list->gpus);
         if (gbs % dp != 0 || !useful)
             continue;
@@ -294,7 +294,8 @@ static int by_rate(const void *left, const void *right)
 
     if (of_a < of_b || of_a > of_b)
         return of_a > of_b ? 1 : -1;
-    for (int key = 0; key < PLAIT_KEYS; key++) { // a total order, whatever the input order
+    // ties are broken by keys, so the order does not depend on that of the input
+    for (int key = 0; key < PLAIT_KEYS; key++) {
         const int x = plait_key_value(&a->degrees, (plait_key_id)key);
         const int y = plait_key_value(&b->degrees, (plait_key_id)key);
         if (x != y)

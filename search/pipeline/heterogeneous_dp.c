@@ -1,15 +1,16 @@
 /*
  * heterogeneous_dp.c - finds the best layers of each stage for one order of groups
  *
- * The states of the engine are numbers of layers. The remaining stages are bounded from the last
- * one backwards, by the least time of any assignment of layers. With x the least f + b of a stage
- * that fits, and a its least tail,
+ * The states of the engine (engine.h) are numbers of layers. The remaining stages are bounded from
+ * the last one backwards, by the least time of any assignment of layers. Let x(s, i, j) be the
+ * least f + b of stage s with layers i to j - 1 if it fits, and a(s, i, j) its least tail. Then the
+ * bounds of stages s and later, which hold the layers from i on, are
  *
- *     slowest(s, i) = min over j of max(x(s, i, j), slowest(s + 1, j))                          (S.63)
+ *     slowest(s, i) = min over j of max(x(s, i, j), slowest(s + 1, j))                       (S.63)
  *     work(s, i)    = min over j of     x(s, i, j) + work(s + 1, j)
  *     tail(s, i)    = min over j of max(a(s, i, j), tail(s + 1, j))
  *
- * Several threads solve orders, so the functions write to nothing but their arena.
+ * Several threads solve orders at the same time, so these functions write only to their own arena.
  */
 #include <math.h>
 
@@ -17,9 +18,10 @@
 #include "search/pipeline/heterogeneous.h"
 
 /*
- * `min` and `max` bound the number of layers before each stage by what the stages on either side
- * can hold. `rest` is computed only between these bounds and infinite elsewhere. `row` and
- * `options` were computed for each stage of the order before.
+ * `min` and `max` bound the number of layers before each stage by the layers that the stages before
+ * and after can hold. `rest` is computed only between these bounds and is infinite elsewhere. `row`
+ * and `options` are taken from the caches of the degrees, which are filled before the search of the
+ * order.
  */
 typedef struct dp_context {
     const hetero_problem *q;
@@ -39,8 +41,9 @@ static double stage_s(const dp_context *d, int s, int first, int last)
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Fills min and max from the most layers that each stage holds in a plan below the limit; with
- * several kinds of layers, all of them. Returns false if the order cannot hold all layers.
+ * Fills min and max from the most layers that each stage holds in a plan below the limit. With
+ * several kinds of layers, each stage counts as able to hold all layers. Returns false if the order
+ * cannot hold the model.
  */
 static bool fill_window(dp_context *d)
 {
@@ -55,7 +58,7 @@ static bool fill_window(dp_context *d)
             return false;
         const int most = d->max[s] + held;
         d->max[s + 1] = most < end ? most : end;
-        d->min[s] = held; // layers that stage s holds, replaced in the next loop
+        d->min[s] = held; // layers that stage s can hold; the next loop replaces them by the bound
     }
     d->min[stages] = d->layers;
     for (int s = stages - 1; s >= 0; s--) {
@@ -65,7 +68,7 @@ static bool fill_window(dp_context *d)
     return d->min[0] == 0 && d->max[stages] == d->layers;
 }
 
-/* Computes S.63 over the stages that a plan below the limit may have. */
+/* Computes S.63 over the ranges of layers that a stage may hold in a plan below the limit. */
 static void fill_rest(dp_context *d)
 {
     const pipeline_rest nothing = {0.0, 0.0, 0.0}, never = {HUGE_VAL, HUGE_VAL, HUGE_VAL};
@@ -80,7 +83,8 @@ static void fill_rest(dp_context *d)
                 for (int j = i + 1; j <= d->max[s + 1]; j++) {
                     const stage_bound *own = &d->row[s][hetero_range(d->q, i, j)];
                     const pipeline_rest *after = &d->rest[(s + 1) * (d->layers + 1) + j];
-                    if (own->stage_s > d->order->max_s) // more layers neither fit nor are faster
+                    // more layers neither fit nor take less time
+                    if (own->stage_s > d->order->max_s)
                         break;
                     rest->slowest_s =
                         smaller(rest->slowest_s, larger(own->stage_s, after->slowest_s));

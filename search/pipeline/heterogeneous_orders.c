@@ -1,10 +1,11 @@
 /*
  * heterogeneous_orders.c - solves all orders of all group choices, in ascending order of bounds
  *
- * Choices are sorted by their bound. Every order of their groups is solved, until the bound of the
- * next choice reaches the worst kept plan; then the kept plans are the best (S.66). Several threads
- * solve a block of choices against the limit before the block, and the plans of the block are kept
- * in order, so the result does not depend on the number of threads.
+ * Choices are sorted by their lower bound. Every order of the runs of each choice is solved, until
+ * the bound of the next choice reaches the objective of the worst kept plan; then the kept plans
+ * are the best (S.66). Several threads solve a block of choices with the limit from before the
+ * block, and the plans of the block are kept in order, so the result does not depend on the number
+ * of threads.
  */
 #include <limits.h>
 #include <stdlib.h>
@@ -14,11 +15,11 @@
 #include "search/exhaustive/exhaustive.h"
 
 enum {
-    FEW = 4,    /* choices of each size that are solved before those of the next size are listed */
-    SHORT = 4,  /* labels per state when the first FEW choices are solved */
+    FEW = 4,    /* number of choices of each size that are solved before the next size is listed */
+    SHORT = 4,  /* labels per state when these FEW choices are solved */
     BLOCK = 64, /* choices that threads solve at a time */
-    SIZE_OPTIONS = 1 << 20,
-    ORDERS = 384 /* orders of PLAIT_MAX_NODE_GROUPS groups with two runs each */
+    SIZE_OPTIONS = 1 << 20, /* most options with two runs to try for each size (S.70) */
+    ORDERS = 384            /* most orders of PLAIT_MAX_NODE_GROUPS groups with two runs each */
 };
 
 /* One choice of a block, with its orders and their best layers. */
@@ -39,8 +40,8 @@ typedef struct order_search {
 // ---- orders --------------------------------------------------------------------------------
 
 /*
- * Adds a complete order with the sends between its stages, and computes its rows of bounds before
- * the threads start, since they share them.
+ * Adds a complete order with the sends between its stages, and computes the bounds of its stages.
+ * This is done before the threads start, since they share these bounds.
  */
 static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot)
 {
@@ -62,7 +63,10 @@ static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot
     return true;
 }
 
-/* Returns whether run r may be at place `at`: the two runs of a group must be adjacent. */
+/*
+ * Returns whether run r may be at position `at` of the order: it is still left, and the two runs of
+ * a group must be adjacent.
+ */
 static bool may_be_next(const group_order *order, int at, unsigned left, int r)
 {
     const group_choice *set = order->set;
@@ -78,7 +82,7 @@ static bool may_be_next(const group_order *order, int at, unsigned left, int r)
     return true;
 }
 
-/* Adds every order of the runs that are left (bits), from place `at` on. */
+/* Adds every order of the runs that are left (bits), from position `at` on. */
 static bool permute(hetero_problem *q, group_order *order, int at, unsigned left, set_slot *slot)
 {
     if (at == order->set->runs)
@@ -171,7 +175,10 @@ static int by_bound(const void *left, const void *right)
     return (a->listed > b->listed) - (a->listed < b->listed);
 }
 
-/* Solves choices from `from` on, at most `most` of them, until the bound reaches the limit. */
+/*
+ * Solves choices from index `from` on, in ascending order of bounds: at most `most` of them, and
+ * only those whose bound is below the limit.
+ */
 static plait_status solve_sets(order_search *search, int from, int most, plait_error *err)
 {
     group_choice *set = search->sets.set;
@@ -194,8 +201,8 @@ static plait_status solve_sets(order_search *search, int from, int most, plait_e
 
 /*
  * Lists the choices of each size and solves the best few of them with short lists of labels, so
- * that good plans are known early; then solves all that may still be better exactly. Each size gets
- * a share of the budget, so that no size exhausts it.
+ * that good plans are found early. Then solves without this restriction all choices that may still
+ * be better. Each size gets a share of the budget, so that no size exhausts it.
  */
 static plait_status search_sizes(order_search *search, int64_t *budget, double *lower_bound,
                                  plait_error *err)

@@ -1,9 +1,9 @@
 /*
  * heterogeneous_stages.c - computes the options of one stage and their lower bounds
  *
- * Options are computed once for all ranges with the same number of layers of each kind, a row of
- * bounds once for each number of microbatches in flight. The limit of the search never rises, so a
- * range that is too slow when its row is computed stays too slow.
+ * Options are computed once for all ranges with the same number of layers of each kind. A row of
+ * bounds, one for each range, is computed once for each number of microbatches in flight. The limit
+ * of the search never rises, so a range that is too slow when its row is computed stays too slow.
  */
 #include <math.h>
 #include <string.h>
@@ -42,7 +42,7 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
     return true;
 }
 
-/* Returns whether a is at least as fast as b and fits wherever b fits. */
+/* Returns whether option a is at least as fast as b and fits wherever b fits. */
 static bool dominates(const stage_option *a, const stage_option *b)
 {
     return a->max_in_flight >= b->max_in_flight && a->time.forward_s <= b->time.forward_s &&
@@ -50,7 +50,7 @@ static bool dominates(const stage_option *a, const stage_option *b)
            a->tail.gather_s <= b->tail.gather_s && a->tail.optimizer_s <= b->tail.optimizer_s;
 }
 
-/* Lists the undominated options of layers [first, last) that fit one microbatch. */
+/* Lists the undominated options of layers [first, last) that fit with one microbatch in flight. */
 static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                          int first, int last, stage_options *out)
 {
@@ -98,8 +98,8 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
 
 /*
  * Computes a row of bounds and the options of its ranges. Each further layer takes more time and
- * memory, so the row ends at the first range that is too slow for a plan below the limit, with any
- * other groups.
+ * memory. So for each first layer the row ends at the first range that is too slow for a plan below
+ * the limit, whichever other groups the plan uses.
  */
 static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                      int in_flight, stage_bound *row)
