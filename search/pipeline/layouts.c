@@ -28,7 +28,7 @@ static void add(layout_sums *sum, const plait_layer_load *load, int count)
     };
 }
 
-/* Adds an item of `count` equal parts. */
+/* Adds an item that consists of `count` equal parts. */
 static void add_item(row_maker *row, const plait_layer_load *leading, const plait_layer_load *rest,
                      int count)
 {
@@ -40,8 +40,8 @@ static void add_item(row_maker *row, const plait_layer_load *leading, const plai
 }
 
 /*
- * Lists the rank of each chunk and its microbatches in flight. With equal chunks several moments
- * have the peak; the schedule selects one.
+ * Fills in the rank of each chunk and its microbatches in flight. With equal chunks the peak occurs
+ * at several moments; the schedule determines which of them counts.
  */
 static bool list_chunks(const plait_degrees *d, int microbatches, plait_arena *arena,
                         layout_items *row)

@@ -1,16 +1,20 @@
 /*
  * layouts_bound.c - lower bounds of every layout of a point
  *
- *     T >= W / p,   W the work of all items for a microbatch                             (S.6)
+ * T is the work of the slowest rank for one microbatch, in seconds, and W the work of all items. A
+ * step takes at least m (T - g) and the time after its pipeline, with p ranks, m microbatches and g
+ * the most time per microbatch that fusing passes saves a rank. Then
+ *
+ *     T >= W / p                                                                         (S.6)
  *     T >= (W - p g) / (m (1 - (1 - 1/m)^p)) + g,  if each rank waits for all before it  (S.12)
- *     T >= the least with which the ranks can hold all layers of one kind, each of w seconds:     (S.7)
+ *     T >= the least T with which the ranks can hold all layers of one kind:             (S.7)
  *          sum over ranks r of min((T - before_r / m) / w, layers that fit) >= layers of the kind
  *
- * in whole layers, with the loss on one rank. A step takes at least m T and the time after it. A
- * rank first waits for a forward of the chunks before its own, which hold at least q - 1 layers
- * each; if backwards are not split, it also waits for a backward of them. The layers of a rank's
- * middle chunks count with the microbatches in flight of these chunks, all others with those of the
- * rank's chunk that has fewest.
+ * S.7 counts whole layers, of w seconds each, with the loss on one rank. before_r is the time that
+ * rank r waits at the start: for one forward of the chunks before its own, which hold at least q -
+ * 1 layers each (layouts.h), and if backwards are not split, for one backward of these chunks. In
+ * the memory of a rank, q - 1 layers of each middle chunk count with the microbatches in flight of
+ * that chunk, and all other layers with those of the chunk of the rank that has fewest.
  */
 #include <math.h>
 #include <string.h>
@@ -64,21 +68,21 @@ void layout_shape_init(layout_shape *out, const plait_model *model, const plait_
 
 // ---- layers of one kind (S.7) --------------------------------------------------------------
 
-/* Input of the bounds. The last four fields are set for the kind of layers being bounded. */
+/* Input of the bounds. The last four fields are set for each kind of layers in turn. */
 typedef struct bound_input {
     const layout_shape *shape;
     const plait_rank_loads *of;
     double free_bytes; /* memory of a rank for items */
-    bool estimate;     /* true: compute an estimate for equal chunks instead of a bound */
+    bool estimate;     /* true: computes an estimate for equal chunks instead of a bound */
     int kind;
-    double layer_s;                   /* w */
-    int fits[PLAIT_MAX_LAYERS];       /* [ranks] layers in its memory */
-    double waits_s[PLAIT_MAX_LAYERS]; /* [ranks] before_r / m */
+    double layer_s;                   /* w: work of a layer for one microbatch */
+    int fits[PLAIT_MAX_LAYERS];       /* [ranks] number of layers that fit the memory */
+    double waits_s[PLAIT_MAX_LAYERS]; /* [ranks] before_r / m, the wait per microbatch */
 } bound_input;
 
 /*
- * Returns how many times `size` fits into `room`, with a margin for rounding, at most the largest
- * number of layers of a model.
+ * Returns how many times `size` fits into `room`, with a margin for rounding; at most
+ * PLAIT_MAX_LAYERS.
  */
 static int times_in(double room, double size)
 {
@@ -109,8 +113,8 @@ static int layers_that_fit(const bound_input *in, int rank)
 }
 
 /*
- * Returns a lower bound of the time that a rank waits per microbatch, in the middle chunks before
- * its first one.
+ * Returns a lower bound of the time per microbatch that a rank waits for the middle chunks before
+ * its first chunk.
  */
 static double waits_s(const bound_input *in, int rank)
 {
@@ -132,8 +136,8 @@ static double waits_s(const bound_input *in, int rank)
 }
 
 /*
- * Returns whether ranks that work this long can hold all layers of the kind, one of them together
- * with the loss.
+ * Returns whether ranks with at most this work per microbatch can hold all layers of the kind, if
+ * one of the ranks also has the loss.
  */
 static bool can_hold(const bound_input *in, double longest_s)
 {
@@ -155,7 +159,7 @@ static bool can_hold(const bound_input *in, double longest_s)
     return count - lost >= in->shape->layers[in->kind];
 }
 
-/* Returns S.7 for one kind, a lower bound found by bisection; infinite if above `high`. */
+/* Returns S.7 for one kind of layers, from below by bisection; infinite if above `high`. */
 static double longest_of_kind_s(bound_input *in, int kind, double low, double high)
 {
     in->kind = kind;
@@ -189,10 +193,10 @@ static double all_work_s(const layout_shape *shape, const plait_rank_loads *of)
 }
 
 /*
- * Returns a lower bound of the work of the slowest rank; infinite if above `most_s`. For 1F1B with
- * one chunk per rank, m T_r + T_0 + .. + T_r-1 <= M for every rank r. The ranks do most work if each
- * of these is an equality, T_r = (M / m) (1 - 1 / m)^r; the sum of these is W, less the time saved
- * by fusing. (S.12)
+ * Returns a lower bound of T, the work of the slowest rank; infinite if above `most_s`. For 1F1B
+ * with one chunk per rank, m T_r + T_0 + .. + T_r-1 <= M for every rank r, with T_r the work of
+ * rank r and M the time of the pipeline. The ranks do most work if each of these is an equality,
+ * T_r = (M / m) (1 - 1 / m)^r. The sum of these T_r is W, less the time saved by fusing. (S.12)
  */
 static double longest_s(bound_input *in, double most_s, double saved_s)
 {
@@ -220,7 +224,7 @@ double layout_lower_bound_s(const layout_shape *shape, const plait_rank_loads *o
                             double capacity_bytes, double limit_s)
 {
     const double saved_s = 2.0 * shape->vpp * of->fused_s;
-    bound_input in; // large, so only the fields in use are initialised
+    bound_input in; // only the fields in use are initialised, since the struct is large
 
     in.shape = shape;
     in.of = of;
@@ -232,8 +236,8 @@ double layout_lower_bound_s(const layout_shape *shape, const plait_rank_loads *o
 }
 
 /*
- * Estimates the bubble as the work of the other ranks per microbatch, divided by the chunks per
- * rank.
+ * Adds an estimate of the bubble to the work of the slowest rank: the work of the other ranks for
+ * one microbatch, divided by the chunks per rank.
  */
 double layout_estimate_s(const layout_shape *shape, const plait_rank_loads *of,
                          double capacity_bytes, double limit_s)

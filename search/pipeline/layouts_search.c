@@ -1,6 +1,6 @@
 /*
- * layouts_search.c - finds the best layout of a row: by dynamic programming (S.8), of all layouts of
- * a small row (S.9), or by hill climbing from seeds (S.10)
+ * layouts_search.c - finds the best layout of a row: by dynamic programming (S.8), by enumeration
+ * if the row has few layouts (S.9), or by hill climbing from seeds (S.10)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,25 +11,26 @@
 
 enum { MOST_LABELS = 64, MOST_LAYOUTS = 4096, SIMULATED_SEEDS = 5, MOST_TRIES = 16 };
 
-/* Relative tolerance: labels and prices add the same numbers in different orders. */
+/* Relative tolerance for rounding: labels and prices add the same numbers in different orders. */
 static const double ROUNDING = 1e-12;
 
-/* Climbing starts from a seed that is at most this much slower than the best known layout. */
+/* Hill climbing starts from a seed only if its step is below NEARLY times the best known step. */
 static const double NEARLY = 1.01;
 
 // ---- 1F1B with one chunk per rank, where the pipeline is a chain (S.8) ----------------------
 //
-// The states of the engine are numbers of items: an option of stage s in state e holds items [e,
-// e'), if they fit. All labels of a state have the same work in the first e items, and the slowest
-// of the k remaining stages takes at least the mean of the remaining work.
+// The states of the engine (engine.h) are numbers of items: an option of stage s in state e assigns
+// items [e, e') to the stage, if they fit. All labels of a state have the same work in the first e
+// items, and the slowest of the k remaining stages takes at least 1/k of the remaining work.
 //
-// Guarantee: no layout that fits has a shorter pipeline, so no step is below this pipeline and the
-// least time after it (after_s). Complexity: p n^2 labels in the worst case, for n items; the best
-// known layout prunes all but a few labels of each stage.
+// Guarantee: no layout that fits has a shorter pipeline than the result. The step time of every
+// layout is at least that of this pipeline plus after_s, the least time after a pipeline.
+// Complexity: p n^2 labels in the worst case, for n items and p stages; the limit of the best known
+// layout prunes all but a few labels of each stage.
 
 typedef struct dp_context {
     const layout_items *row;
-    double limit_s; /* pipelines that reach it are pruned */
+    double limit_s; /* limit of the pipeline: labels that reach it are pruned */
 } dp_context;
 
 static plait_status list_lengths(pipeline_engine *engine, void *context, int stage, int first,
@@ -69,7 +70,7 @@ static pipeline_rest rest_of(const void *context, int stage, int first)
 static void solve_chain(layout_pricer *pricer, const layout_items *row, int *ends,
                         layout_result *found)
 {
-    // A good layout is recorded first; its step limits all further ones.
+    // The seeds are recorded first, since the best of their steps limits the search.
     for (int s = 0, seeds = layout_seeds(row, ends); s < seeds; s++)
         layout_keep_best(pricer, row, ends + s * row->chunks,
                          layout_price_exact(pricer, row, ends + s * row->chunks), found);
@@ -92,7 +93,8 @@ static void solve_chain(layout_pricer *pricer, const layout_items *row, int *end
         pricer->failed = true;
         return;
     }
-    bool exact = dp.complete && row->fused_s <= 0.0; // true: a label has the pipeline of its layout
+    bool exact =
+        dp.complete && row->fused_s <= 0.0; // true: the pipeline of a label is that of its layout
     for (int l = dp.first; l >= 0; l = dp.label[l].next) {
         int end[PLAIT_MAX_LAYERS];
         pipeline_path(&dp, l, row->ranks, path);
@@ -111,10 +113,10 @@ static void solve_chain(layout_pricer *pricer, const layout_items *row, int *end
 
 // ---- all layouts of a small row (S.9) ------------------------------------------------------
 //
-// There are C(n + c - 3, c - 1) cuts of n items into c chunks whose first and last chunk have an
-// item. Each is priced by the tables. Layouts for which the tables have only a lower bound are
-// simulated in ascending order of bounds, until the next bound is not below the best step.
-// Guarantee: no layout that fits is faster.
+// n items can be cut in C(n + c - 3, c - 1) ways into c chunks whose first and last chunk have an
+// item. Each layout is priced by the tables. Layouts for which the tables give only a lower bound
+// are simulated in ascending order of bounds, until the next bound is not below the best step.
+// Guarantee: no layout that fits is faster than the result.
 
 /* Returns whether the row has few enough layouts to price all of them. */
 static bool is_small(const layout_items *row)
@@ -126,10 +128,10 @@ static bool is_small(const layout_items *row)
     return layouts <= MOST_LAYOUTS;
 }
 
-/* A layout and the lower bound of its step. */
+/* A layout with the price of its step by the tables, a lower bound. */
 typedef struct priced_layout {
     double step_s;
-    int at; /* index of its first end in the list of ends */
+    int at; /* index in all_layouts.ends of the end of its first chunk */
 } priced_layout;
 
 typedef struct all_layouts {
@@ -140,7 +142,10 @@ typedef struct all_layouts {
     int count;
 } all_layouts;
 
-/* Prices every layout whose chunks before `chunk` end as `end` has it. */
+/*
+ * Prices every layout whose chunks before `chunk` have the ends in `end`, and lists those below the
+ * limit.
+ */
 static void price_all_ends(all_layouts *all, int *end, int chunk)
 {
     const layout_items *row = all->row;
@@ -195,10 +200,11 @@ static void enumerate(layout_pricer *pricer, const layout_items *row, layout_res
 
 // ---- hill climbing (S.10) ------------------------------------------------------------------
 //
-// Seeds whose price by the tables, a lower bound, is not below the best known step are skipped; the
-// first few of the others are simulated. A step moves one item from a chunk of the busiest rank to
-// another chunk, which shifts the items between them. The result is not proven; its gap is the
-// distance to the lower bound of the point.
+// Seeds whose price by the tables, a lower bound, is not below the best known step are skipped. The
+// first few of the other seeds are simulated, and climbing starts from the best of them. Each move
+// takes one item from a chunk of the busiest rank to another chunk, which shifts the items between
+// the two chunks. The result is not proven; its gap is the distance to the lower bound of the
+// point.
 
 static int busiest_rank(const layout_items *row, const int *end)
 {
@@ -220,8 +226,8 @@ static int busiest_rank(const layout_items *row, const int *end)
 }
 
 /*
- * Moves one item from chunk `from` to chunk `to`. Returns false if a chunk would lose an item that
- * it must have.
+ * Copies the layout `end` to `moved` with one item moved from chunk `from` to chunk `to`. Returns
+ * false if the new layout is not legal.
  */
 static bool move_item(const layout_items *row, const int *end, int from, int to, int *moved)
 {
@@ -239,7 +245,7 @@ static bool move_item(const layout_items *row, const int *end, int from, int to,
     return moved[0] >= 1 && (row->chunks == 1 || moved[row->chunks - 2] < row->items);
 }
 
-/* State of the climb: the current layout, and the number of layouts left to try. */
+/* State of the climb: the current layout with its price, and the number of layouts left to try. */
 typedef struct climb {
     layout_pricer *pricer;
     const layout_items *row;
@@ -249,8 +255,8 @@ typedef struct climb {
 } climb;
 
 /*
- * Takes the first step that improves the layout, trying the nearest chunks first. Returns false if
- * no step improves it or no tries are left.
+ * Makes the first move that improves the layout, trying the nearest chunks first. Returns false if
+ * no move improves it or no tries are left.
  */
 static bool step(climb *at)
 {
@@ -286,7 +292,8 @@ static void search_locally(layout_pricer *pricer, const layout_items *row, int *
                            layout_result *found)
 {
     plait_price best = {.step_s = HUGE_VAL};
-    priced_seed seed[LAYOUT_SEEDS]; // those that may be faster, sorted by lower bound
+    // seeds that may be faster than the best known layout, sorted by lower bound
+    priced_seed seed[LAYOUT_SEEDS];
     int *from = NULL;
     int count = 0;
 

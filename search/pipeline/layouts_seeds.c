@@ -1,11 +1,12 @@
 /*
  * layouts_seeds.c - builds seed layouts, in which the work of the busiest rank is small
  *
- *     budgets   Every rank has a budget T of time. The chunks take items in turn, each until it has
- *               used an equal part of the rest of its rank's budget. Bisection finds the least T
- *               with which all items have a chunk. The six seeds fill the row from either end, and
- *               let the last item of a chunk end within its part, half beyond it, or fully beyond.
- *     level     Chunks have equal work (layout_level below).
+ *     budgets   Every rank has the same time budget. One chunk after the other takes items until it
+ *               has used its part: the rest of its rank's budget, divided by the chunks of the rank
+ *               that are left. Bisection finds the least budget with which all items have a chunk.
+ *               Six seeds of this kind fill the row from its start or from its end, and let the
+ *               last item of a chunk exceed the part by nothing, by half of the item, or entirely.
+ *     level     Two seeds whose chunks have nearly equal work (layout_level below).
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 typedef struct seed_shape {
     bool from_end;
-    double beyond; /* part of the last item by which a chunk may exceed its budget: 0, 0.5 or 1 */
+    double beyond; /* part of its last item by which a chunk may exceed its part: 0, 0.5 or 1 */
 } seed_shape;
 
 /* Sums of the items assigned to a rank so far. */
@@ -29,7 +30,7 @@ typedef struct seed_budget {
     seed_shape shape;
     double work_s;   /* budget of a rank */
     seed_rank *rank; /* [ranks] */
-    int at;          /* next item: those before it, or from it on, have a chunk */
+    int at;          /* next item to assign; filling from the end, one past it */
 } seed_budget;
 
 static int first_of(const seed_budget *fill, int items)
@@ -45,8 +46,8 @@ static layout_sums next_sums(const seed_budget *fill, int items)
 }
 
 /*
- * Returns whether a chunk may take one more item, which changes its sums from `now` to `then`.
- * `items` is the number of items that it has.
+ * Returns whether a chunk of `items` items may take one more, which changes its sums from `now` to
+ * `then`.
  */
 static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk, int items,
                        const layout_sums *now, const layout_sums *then)
@@ -65,8 +66,8 @@ static bool takes_more(const seed_budget *fill, const seed_rank *rank, int chunk
 }
 
 /*
- * Fills a chunk. The ends of the row belong to the first and the last chunk; the chunk filled last
- * takes all remaining items.
+ * Fills a chunk. The first item of the row belongs to the first chunk and the last item to the last
+ * chunk; the chunk that is filled last takes all remaining items.
  */
 static bool fill_chunk(seed_budget *fill, int chunk, bool last, int *end)
 {
@@ -135,10 +136,11 @@ static bool fill_least(const layout_items *row, seed_shape shape, int *end)
 // ---- level chunks --------------------------------------------------------------------------
 //
 // The embedding, modules and loss are assigned first. Each layer then goes to the chunk with the
-// least work so far; among equal chunks to one on the rank with the least work, and among these to
-// the nearest to a given chunk, since late chunks wait less for their backward and ranks in the
-// middle wait least for others. Layers count with their mean work, since only the number of layers
-// in each chunk is chosen here, and it determines which layer is where.
+// least work so far; among equal chunks to one on the rank with the least work so far, and among
+// these to the chunk nearest to a given one. The given chunk is the last one, since late chunks
+// wait less for their backward, or one in the middle of the ranks, which wait least for other
+// ranks. Only the number of layers of each chunk is chosen here, so every layer counts with the
+// mean work.
 
 typedef struct level {
     const layout_items *row;
@@ -153,7 +155,7 @@ static void add_work(level *to, int chunk, double work_s)
     to->rank_s[to->row->rank[chunk]] += work_s;
 }
 
-/* Compares seconds; values that differ only by rounding are equal. */
+/* Compares two times. Values that differ only by rounding are equal. */
 static int compare_s(const level *at, double left_s, double right_s)
 {
     const double near_s = 1e-9 * at->layer_s;
@@ -161,6 +163,7 @@ static int compare_s(const level *at, double left_s, double right_s)
     return (left_s > right_s + near_s) - (left_s < right_s - near_s);
 }
 
+/* Returns whether a layer goes to `chunk` rather than to `other`; `near` is the given chunk. */
 static bool goes_before(const level *at, int chunk, int other, int near)
 {
     const int *const rank = at->row->rank;
@@ -172,6 +175,7 @@ static bool goes_before(const level *at, int chunk, int other, int near)
     return by_rank != 0 ? by_rank < 0 : abs(chunk - near) < abs(other - near);
 }
 
+/* Builds the layout with level chunks; `near` is the given chunk. */
 static void layout_level(const layout_items *row, int near, int *end)
 {
     const int layers = row->model->layers;
@@ -197,7 +201,9 @@ static void layout_level(const layout_items *row, int near, int *end)
 
 // ---- all seeds -----------------------------------------------------------------------------
 
-/* Keeps the newest seed unless it equals an earlier one. Returns the number of seeds. */
+/*
+ * Keeps the last of `seeds` + 1 seeds unless it equals an earlier one. Returns the number of seeds.
+ */
 static int keep_new(const layout_items *row, const int *end, int seeds)
 {
     const int *const seed = end + seeds * row->chunks;
