@@ -11,10 +11,11 @@
  *          sum over ranks r of min((T - before_r / m) / w, layers that fit) >= layers of the kind
  *
  * S.7 counts whole layers, of w seconds each, with the loss on one rank. before_r is the time that
- * rank r waits at the start: for one forward of the chunks before its own, which hold at least q -
- * 1 layers each (layouts.h), and if backwards are not split, for one backward of these chunks. In
- * the memory of a rank, q - 1 layers of each middle chunk count with the microbatches in flight of
- * that chunk, and all other layers with those of the chunk of the rank that has fewest.
+ * rank r waits at the start for one forward of the chunks before its own and, if backwards are not
+ * split, for one backward of them. Each of these chunks has at least q - 1 layers (layouts.h).
+ *
+ * In the memory of a rank, q - 1 layers of each middle chunk count with the microbatches in flight
+ * of that chunk, and all other layers with those of the chunk of the rank that has fewest.
  */
 #include <math.h>
 #include <string.h>

@@ -4,28 +4,32 @@
 #include <math.h>
 #include <string.h>
 
-/* Pruned branches are faster than the best choice by at most this part, which is rounding. */
+/*
+ * Relative tolerance for rounding: a branch is pruned unless its bound is faster than the best
+ * choice by more than this.
+ */
 static const double ROUNDING = 1e-12;
 
 /*
- * The undominated options of one group under a limit of live bytes, the fastest and largest first.
+ * The undominated options of one group under a limit of live bytes, in ascending order of time and
+ * descending order of saved bytes.
  */
 typedef struct group_options {
     int count;
-    int *index; /* [count] */
+    int *index; /* [count] indices into the options of the problem */
 } group_options;
 
 typedef struct pack_walk {
     const pack_problem *problem;
     pack_result *result;
     group_options *group; /* [groups] */
-    double s_per_byte;    /* price of a byte (S.22) */
-    double *least_s;      /* [groups][options] least price of a layer with this option or a later */
-    double *after_s;      /* [groups + 1] least price of groups from g on */
-    double *fastest_s;    /* [groups + 1] time of groups from g on with their fastest options */
-    double *min_bytes;    /* [groups + 1] bytes of groups from g on with their smallest options */
-    int *count;           /* [groups][options] counts of the current branch */
-    long nodes;           /* nodes left to visit */
+    double s_per_byte;    /* price of a byte of memory, in seconds (S.22) */
+    double *least_s; /* [groups][options] least price of a layer with this option or a later one */
+    double *after_s; /* [groups + 1] least price of all layers of groups g and later */
+    double *fastest_s; /* [groups + 1] time of groups g and later with their fastest options */
+    double *min_bytes; /* [groups + 1] bytes of groups g and later with their smallest options */
+    int *count;        /* [groups][options] counts of the current branch */
+    long nodes;        /* nodes left to visit */
 } pack_walk;
 
 static const pack_option *option_at(const pack_walk *walk, int g, int c)
@@ -41,8 +45,8 @@ static const pack_option *smallest_of(const pack_walk *walk, int g)
 }
 
 /*
- * Lists the options of a group by time, keeping those that save fewer bytes than all faster ones.
- * Returns false if no option is left.
+ * Lists the options of a group within the limit of live bytes, the fastest first, and keeps those
+ * that save fewer bytes than all faster ones. Returns false if no option is left.
  */
 static bool list_options(pack_walk *walk, int g, double live_bytes)
 {
@@ -78,8 +82,9 @@ static bool list_options(pack_walk *walk, int g, double live_bytes)
 // ---- the relaxation (S.22) -----------------------------------------------------------------
 
 /*
- * Sets the price of a byte: that of the last move of the relaxation. All layers start with their
- * fastest option and move to others in ascending order of seconds per freed byte, until they fit.
+ * Sets the price of a byte to that of the last move of the relaxation. All layers start with their
+ * fastest option. They then move to other options in ascending order of seconds per freed byte,
+ * until they fit.
  */
 static void set_byte_price(pack_walk *walk, double room, int *at)
 {
@@ -116,7 +121,10 @@ static void set_byte_price(pack_walk *walk, double room, int *at)
     }
 }
 
-/* Sums the groups from the last to the first, with the price of a byte. */
+/*
+ * Fills the sums over groups g and later. The price of a layer is its time plus its saved bytes at
+ * the price of a byte.
+ */
 static void sum_groups(pack_walk *walk)
 {
     const pack_problem *const p = walk->problem;
@@ -136,8 +144,8 @@ static void sum_groups(pack_walk *walk)
 }
 
 /*
- * Returns a lower bound of the seconds of `left` layers of group g, with options from c on, and of
- * the later groups. Infinite if the smallest options do not fit.
+ * Returns a lower bound of the time of `left` layers of group g, with options c and later, and of
+ * all later groups. Infinite if they do not fit even with the smallest options.
  */
 static double relaxed_s(const pack_walk *walk, int g, int c, int left, double room)
 {
@@ -153,7 +161,7 @@ static double relaxed_s(const pack_walk *walk, int g, int c, int left, double ro
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s);
 
 /*
- * Sets option c for n layers of group g and branches on the rest. Returns the lower bound of the
+ * Assigns option c to n layers of group g and branches on the rest. Returns the lower bound of the
  * branch.
  */
 static double branch(pack_walk *walk, int g, int c, int n, int left, double room, double time_s)
@@ -186,8 +194,8 @@ static double branch(pack_walk *walk, int g, int c, int n, int left, double room
 
 /*
  * Branches on the number of layers of group g with option c, downwards from the most that fit if
- * all others have the smallest option. The lower bound is convex in this number, so the loop ends
- * when the bound rises and cannot win.
+ * all other layers have the smallest option. The lower bound is convex in this number, so the loop
+ * ends when the bound rises and is not below the best choice.
  */
 static void branch_on(pack_walk *walk, int g, int c, int left, double room, double time_s)
 {
@@ -239,7 +247,7 @@ static plait_status make_walk(pack_walk *walk, plait_arena *arena, plait_error *
     return PLAIT_OK;
 }
 
-/* Finds the best choice whose options have at most live_bytes. */
+/* Finds the best choice whose options have at most live_bytes of live bytes. */
 static void solve_under(pack_walk *walk, double live_bytes)
 {
     const pack_problem *const p = walk->problem;
@@ -266,13 +274,13 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
 {
     const size_t all = (size_t)problem->groups * (size_t)problem->options;
     pack_walk walk = {.problem = problem, .result = result};
-    double least_s = 0.0; // without a memory limit, a lower bound of every choice
+    double least_s = 0.0; // time of all layers with their fastest options, a lower bound
 
     *result = (pack_result){
         .proven = true, .time_s = problem->below_s, .bound_s = HUGE_VAL, .need_bytes = HUGE_VAL};
     result->count = plait_arena_alloc(arena, all, sizeof *result->count);
     PLAIT_TRY(plait_check_allocated(result->count, err));
-    if (problem->groups == 0) { // the stage has only ends of the model
+    if (problem->groups == 0) { // the stage has no layers, only ends of the model
         result->need_bytes = problem->live_bytes;
         result->fits = problem->live_bytes <= problem->room_bytes && problem->below_s > 0.0;
         result->time_s = result->bound_s = result->fits ? 0.0 : problem->below_s;
@@ -292,7 +300,7 @@ plait_status pack_solve(const pack_problem *problem, plait_arena *arena, pack_re
     for (double live = problem->live_bytes, next;
          live < HUGE_VAL && result->time_s > least_s * (1.0 + ROUNDING); live = next) {
         solve_under(&walk, live);
-        next = HUGE_VAL; // the next larger live bytes of any option
+        next = HUGE_VAL; // the next larger number of live bytes of any option
         for (size_t i = 0; i < all; i++)
             if (problem->layers[i / (size_t)problem->options] > 0 &&
                 problem->option[i].live_bytes > live)

@@ -2,9 +2,10 @@
  * per_layer.c - sets up a point with the shardings that its layers may have, lists the runs of each
  * stage (S.92), and finds the best of them, stage by stage (S.93)
  *
- * The state of the engine is the tp of the last layer, since the hidden state is redistributed if
- * the next layer has a different one. S.91 bounds each of the remaining stages; the bound of S.61
- * from these values rules out most points before the search starts. (S.94)
+ * The states of the engine (engine.h) are values of tp of the last layer of a stage, since the
+ * hidden state is redistributed if the next layer has a different tp. S.91 bounds each of the
+ * remaining stages. From these values the bound of S.61 excludes most points before the search
+ * starts. (S.94)
  */
 #include <math.h>
 #include <string.h>
@@ -19,10 +20,10 @@
 /* Most labels of one state: a budget instead of a time limit, so that results are reproducible. */
 enum { MOST_LABELS = 1 << 10 };
 
-/* Part of the capacity to use, so that sums in a different order do not exceed the capacity. */
+/* Fraction of the capacity to use, so that sums in a different order do not exceed the capacity. */
 static const double within = 1.0 - 1e-12;
 
-/* Bits for the ends of the model that a stage has. */
+/* Bits for the ends of the model that a stage has, and the number of their combinations. */
 enum { EMBEDDING = 1, LOSS = 2, ENDS = 4 };
 
 bool per_layer_applies(const plait_problem *problem, const plait_degrees *d)
@@ -89,8 +90,8 @@ per_layer_point *per_layer_begin(const per_layer_problem *q, const plait_degrees
 }
 
 /*
- * Returns the cost of layers that recompute nothing, and of these ends if the sharding is the
- * point's own.
+ * Returns the cost of a number of layers that recompute nothing. For the sharding of the point, the
+ * cost includes these ends of the model.
  */
 static const plait_sharding_cost *sum_of_layers(const per_layer_point *point, int sharding,
                                                 int ends, int layers)
@@ -108,7 +109,7 @@ static const plait_sharding_cost *sum_of_layers(const per_layer_point *point, in
     return cached;
 }
 
-/* Returns the ends of the model that stage s has. */
+/* Returns the ends of the model that stage s has, as bits. */
 static int ends_of(const per_layer_point *point, int s)
 {
     return (s == 0 ? EMBEDDING : 0) | (s == point->degrees.pp - 1 ? LOSS : 0);
@@ -124,15 +125,18 @@ static double in_flight_of(const per_layer_point *point, int s)
 //     minimise    sum over options o of x_o t_o
 //     subject to  sum x_o = layers,   sum x_o g_o <= room,   x_o >= 0
 //
-// Memory is the only constraint beside the count, so a mix of two options is optimal. An option is
-// a sharding with a choice; a layer of option o takes t_o seconds, and g_o bytes of the device for
-// its microbatches in flight.
+// An option is a sharding with a kind of recomputation. x_o layers have option o; each takes t_o
+// seconds, and g_o bytes of the device for its state and its microbatches in flight. Memory is the
+// only constraint besides the count of layers, so a mix of two options is optimal.
 
 typedef struct relaxed_option {
     double time_s, bytes;
 } relaxed_option;
 
-/* Returns the least time of a mix of two options; infinite if the smaller one does not fit. */
+/*
+ * Returns the least time of layers that mix two options; infinite if they do not fit with the
+ * smaller one.
+ */
 static double mix_s(relaxed_option a, relaxed_option b, double layers, double room)
 {
     const relaxed_option small = a.bytes <= b.bytes ? a : b;
@@ -194,9 +198,9 @@ static double stage_lower_bound_s(const per_layer_point *point, int s, int layer
 //     one run    each sharding
 //     two runs   each pair of shardings in either order, with every number of layers in the first
 //
-// In each case the layers recompute as little as the memory allows (S.21).
+// In each case the layers have the fastest recomputation that fits the memory (S.21).
 
-/* One option of a stage: its runs, with their times. */
+/* One option of a stage: its runs and their times. */
 typedef struct run_option {
     plait_chunk_time time;
     plait_stage_tail tail;
@@ -204,7 +208,7 @@ typedef struct run_option {
     struct run_option *next;
 } run_option;
 
-/* A stage to be filled with runs, and its options. */
+/* A stage while its options are listed. */
 typedef struct stage_slot {
     const per_layer_point *point;
     int stage, layers;
@@ -215,8 +219,9 @@ typedef struct stage_slot {
     bool last;
     plait_arena *arena;
     pack_option *option; /* [PER_LAYER_RUNS][choices] */
-    run_option **out;    /* [shardings] undominated options, by the first sharding with the tp */
-    bool proven;         /* false if a limit of nodes was reached */
+    /* [shardings] undominated options, by the first sharding with the same last tp */
+    run_option **out;
+    bool proven; /* false if a limit of nodes was reached */
 } stage_slot;
 
 static bool dominates(const run_option *a, const run_option *b)
@@ -226,7 +231,10 @@ static bool dominates(const run_option *a, const run_option *b)
            a->tail.optimizer_s <= b->tail.optimizer_s;
 }
 
-/* Inserts an option unless it is dominated; removes the options that it dominates. */
+/*
+ * Inserts an option unless another one with the same last tp dominates it; removes the options that
+ * it dominates.
+ */
 static plait_status keep_option(const stage_slot *w, const run_option *option, int last_tp,
                                 plait_error *err)
 {
@@ -258,8 +266,9 @@ static plait_status keep_option(const stage_slot *w, const run_option *option, i
 }
 
 /*
- * Solves S.21 for the runs: the fastest choices that fit. `sum` has the times of the runs without
- * recomputation and of the relocations, which need `between_bytes`.
+ * Solves S.21 for the runs of a stage: finds the fastest recomputation of their layers that fits.
+ * `sum` has the costs of the runs without recomputation and the times of the relocations, which
+ * need `between_bytes`. A relocation redistributes the hidden state between layers of different tp.
  */
 static plait_status pack_runs(const stage_slot *w, const per_layer_stage *stage,
                               const plait_sharding_cost *sum, double between_bytes,
@@ -270,7 +279,7 @@ static plait_status pack_runs(const stage_slot *w, const per_layer_stage *stage,
     const stage_load *const ends = &sum_of_layers(point, 0, w->ends, 0)->cost.load;
     plait_sharding_cost bare = *sum;
     int layers[PER_LAYER_RUNS] = {0};
-    double plain_s = 0.0; // f + b of the layers without recomputation
+    double plain_s = 0.0; // f + b of the layers if they recompute nothing
 
     bare.cost.load.saved_bytes = ends->saved_bytes;
     bare.cost.load.live_bytes = 0.0;
@@ -302,7 +311,10 @@ static plait_status pack_runs(const stage_slot *w, const per_layer_stage *stage,
     return pack_solve(&problem, w->arena, out, err);
 }
 
-/* Finds the fastest choices of these runs, and keeps the option if it fits. */
+/*
+ * Finds the fastest recomputation of the layers of these runs, and keeps the result as an option if
+ * it fits.
+ */
 static plait_status try_runs(stage_slot *w, per_layer_stage stage, plait_error *err)
 {
     const per_layer_point *const point = w->point;
@@ -326,7 +338,7 @@ static plait_status try_runs(stage_slot *w, per_layer_stage stage, plait_error *
         plait_relocation_add(&between, plait_relocation_of(problem, d, tp, to));
         tp = to;
     }
-    if (w->last) { // the output layer has the point's own tp
+    if (w->last) { // the output layer has the tp of the point's degrees
         plait_relocation_add(&between, plait_relocation_of(problem, d, tp, d->tp));
         tp = d->tp;
     }
@@ -389,7 +401,7 @@ static plait_status list_runs(stage_slot *w, plait_error *err)
 typedef struct dp_context {
     const per_layer_point *point;
     const int *layers;
-    double limit_s;      /* limit of the step without sends */
+    double limit_s;      /* limit of the step, less its sends */
     double *least;       /* [pp] lower bound of f + b of each stage */
     pipeline_rest *rest; /* [pp + 1] */
     plait_arena *arena;
@@ -397,8 +409,8 @@ typedef struct dp_context {
 } dp_context;
 
 /*
- * A stage can take at most below_s in a pipeline below the limit, given the work of the other
- * stages. (S.61)
+ * Lists the options of a stage. In a pipeline below the limit, the stage takes at most below_s,
+ * given the lower bounds of the other stages. (S.61)
  */
 static plait_status list_options(pipeline_engine *engine, void *context, int s, int state,
                                  plait_error *err)
@@ -457,7 +469,7 @@ plait_status per_layer_dp(per_layer_point *point, const int *layers, double limi
     const pipeline_problem problem = {
         .shape = {stages, point->microbatches, 1.0},
         .states = point->shardings,
-        .goal = 0, // the output layer has the point's own tp
+        .goal = 0, // the output layer has the tp of the point's degrees
         .reductions_add = point->degrees.grad_sync == PLAIT_SYNC_BULK,
         .weight = 1.0,
         .limit = w.limit_s,
@@ -492,7 +504,10 @@ plait_status per_layer_dp(per_layer_point *point, const int *layers, double limi
 
 // ---- plans ---------------------------------------------------------------------------------
 
-/* Fills the choices and shardings of a stage's layers, full recomputation first in each run. */
+/*
+ * Fills the recomputation and sharding of each layer of a stage. In each run, layers with full
+ * recomputation come first.
+ */
 static plait_status plan_stage(const per_layer_point *point, const per_layer_stage *from,
                                plait_arena *arena, plait_stage *out, plait_error *err)
 {

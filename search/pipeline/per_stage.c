@@ -1,10 +1,10 @@
 /*
- * per_stage.c - computes the step of a point whose stages have their own choices, a lower bound of
- * it (S.24), and the plan. The bound has two parts:
+ * per_stage.c - computes the step time of a point whose stages have their own choices, a lower
+ * bound of the step time (S.24), and the plan. The bound is the sum of two parts:
  *
- *     pipeline and optimizer   with each pass as short as any choice makes it, and both together as short as with the
- *                              choice that was found
- *     reductions and gathers   the part that the longest passes cannot hide
+ *     pipeline and optimizer   with each pass as short as any choice makes it, and forward and
+ *                              backward together as short as with the choice that was found
+ *     reductions and gathers   the time that the longest passes cannot hide
  */
 #include "search/pipeline/per_stage.h"
 
@@ -76,12 +76,15 @@ per_stage_point per_stage_on_device(const per_stage_point *point)
 
 // ---- the bound of a step -------------------------------------------------------------------
 
-/* Passes of a stage: with the choices found, or the shortest or longest that any choice gives. */
+/*
+ * Lengths of the passes of a stage: with the choices that were found, or the shortest or longest of
+ * any choice.
+ */
 typedef enum stage_passes { FOUND, SHORTEST, LONGEST } stage_passes;
 
 /*
- * Returns the passes of a stage. Weight gradients are those of its choice, since those of other
- * choices differ only by kernel launches.
+ * Returns the times of the passes of a stage. Weight gradients have the time of the choices that
+ * were found, since those of other choices differ only by kernel launches.
  */
 static plait_chunk_time passes_of(const per_stage_point *point, const per_stage_stage *stage,
                                   stage_passes which)
@@ -114,7 +117,9 @@ static plait_chunk_time passes_of(const per_stage_point *point, const per_stage_
     return which == SHORTEST ? low : high;
 }
 
-/* Returns the step with these passes, without reductions and gathers if `bare`. */
+/*
+ * Returns the price of a step with passes of this length; without reductions and gathers if `bare`.
+ */
 static plait_price step_of(const per_stage_point *point, const per_stage_result *result,
                            stage_passes which, bool bare, stage_cost *scratch)
 {
@@ -143,7 +148,7 @@ static plait_status bound_step(const per_stage_point *point, plait_arena *arena,
     out->exact = price.exact;
     out->bound_s = fmin(out->step_s, bare_s + fmax(0.0, exposed_s));
     out->gap = (out->step_s - out->bound_s) / out->step_s;
-    if (out->gap < 1e-9) // a difference by rounding counts as 0
+    if (out->gap < 1e-9) // smaller differences are due to rounding
         out->gap = 0.0;
     plait_arena_rewind(arena, mark);
     return PLAIT_OK;
@@ -166,7 +171,7 @@ static plait_status choose_all(const per_stage_point *point, const plait_chunk *
     return PLAIT_OK;
 }
 
-/* Computes the step of these stages, or if one does not fit, the largest lack of memory. */
+/* Computes the step time of these stages or, if some do not fit, the largest excess over memory. */
 static plait_status sum_up(const per_stage_point *point, plait_arena *arena, per_stage_result *out,
                            plait_error *err)
 {
@@ -196,8 +201,8 @@ static double optimizer_s(const per_stage_point *point, const per_stage_stage *s
 }
 
 /*
- * Takes the fastest choice of each stage whose optimizer takes at most most_s. Returns false if a
- * stage has none.
+ * Takes for each stage the faster of its results with the optimizer on the host and on the device,
+ * among those whose optimizer takes at most most_s. Returns false if a stage has none.
  */
 static bool take_within(const per_stage_point *point, const per_stage_stage *host,
                         const per_stage_stage *kept, double most_s, per_stage_stage *out)
@@ -218,8 +223,9 @@ static bool take_within(const per_stage_point *point, const per_stage_stage *hos
 
 /*
  * Chooses which stages keep their optimizer on the device (S.27). The longest optimizer time is
- * that of some stage, so each in turn limits all stages. The best of these plans is optimal, and
- * the least of their bounds is a lower bound.
+ * that of some stage with one of its two results. The loop tries each of these times as a limit for
+ * all stages. The best of the resulting plans is optimal, and the least of their bounds is a lower
+ * bound.
  */
 static plait_status choose_keepers(const per_stage_point *point, const plait_chunk *chunk,
                                    const per_stage_stage *host, plait_arena *arena,
@@ -279,8 +285,8 @@ plait_status per_stage_solve(const per_stage_problem *q, const plait_degrees *d,
 // ---- plans: counts of choices back to layers -----------------------------------------------
 
 /*
- * Assigns choices to layers: first to the first layer of each chunk, then to the second, and so on,
- * so that the chunks of a group get equal parts of its counts; full recomputation first.
+ * Assigns choices to layers, those with full recomputation first: to the first layer of each chunk,
+ * then to the second, and so on, so that the chunks of a group get equal parts of its counts.
  */
 static plait_status plan_stage(const per_stage_problem *q, const per_stage_stage *from,
                                plait_arena *arena, plait_stage *out, plait_error *err)

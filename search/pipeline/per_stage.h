@@ -9,10 +9,12 @@
  *     subject to  peak_s <= capacity                  for every stage s             (C.241, C.85)
  *     over        the counts of layers of each kind with each choice, stage by stage     (S.23)
  *
- * within the capabilities of the runtime (`recompute_by`, `offload_by` of its profile). A step
- * grows with each f and each b, so each stage is solved independently (S.21). Whether the state of
- * the optimizer is on the host is decided for all stages together, since a step waits for the
- * slowest stage (S.27). Callers use per_stage_begin once per thread, per_stage_solve for each
+ * f_s and b_s are the forward and backward time of a microbatch on stage s. A choice is the
+ * recomputation of a layer and its set of offloaded activations, as far as the runtime supports
+ * them per stage or per layer (`recompute_by`, `offload_by` of its profile). The step time grows
+ * with each f and each b, so each stage is solved independently (S.21). Whether the optimizer state
+ * is on the host is decided for all stages together, since a step waits for the slowest stage
+ * (S.27). Callers use per_stage_begin once per thread, per_stage_solve for each
  * point, and per_stage_plan for the best result.
  *
  * DualPipe, whose ranks hold two stages, is not supported. Modules that predict further tokens have
@@ -32,43 +34,44 @@ typedef struct per_stage_problem {
     int choices;
     const plait_choice *choice; /* [choices] choices that the runtime supports */
     double capacity_bytes;      /* capacity at the problem's risk */
-    bool may_keep; /* stages may differ in keeping the optimizer on the device (S.27) */
-    long nodes;    /* most nodes of each branch and bound; 0: no limit */
+    bool may_keep;              /* true: some stages may keep the optimizer on the device (S.27) */
+    long nodes;                 /* most nodes of each branch and bound; 0: no limit */
 } per_stage_problem;
 
 /** A point, and the costs that all of its stages share. */
 typedef struct per_stage_point {
     const per_stage_problem *input;
     const plait_degrees *degrees;
-    const plait_layer_cost *cost; /* [kinds][choices]; infinite where the point may not have it */
-    unsigned sets;                /* offload sets that a stage may have: bits 1 << offload_acts */
-    bool kept;                    /* true: the optimizer is on the device, overriding the degrees */
+    /* [kinds][choices] cost of a layer; infinite where the choice is not legal */
+    const plait_layer_cost *cost;
+    unsigned sets; /* bit n is set if a stage may offload set n of activations (offload_acts) */
+    bool kept;     /* true: the optimizer is on the device, whatever the degrees contain */
 } per_stage_point;
 
-/** Equal layers of a stage: of one kind, and in flight for the same time. */
+/** Equal layers of a stage: they have one kind and the same number of microbatches in flight. */
 typedef struct per_stage_group {
     int kind;
-    int chunk; /* chunk of the rank; -1: all chunks */
+    int chunk; /* index of their chunk on the rank; -1: all chunks */
     int layers;
-    double in_flight;
+    double in_flight; /* microbatches in flight */
 } per_stage_group;
 
 /**
- * One stage with its choices. `count` is NULL if no choice fits; then need_bytes is the least peak
- * of any choice, and time, peak_bytes, offload_acts are not valid.
+ * One stage with the choices of its layers. `count` is NULL if no choice fits. Then need_bytes is
+ * the least peak of any choice, and time, peak_bytes and offload_acts are not valid.
  */
 typedef struct per_stage_stage {
     plait_stage_base base;
     int groups;
     const per_stage_group *group;
-    plait_chunk_time time; /* time of a microbatch, of ends and layers */
+    plait_chunk_time time; /* time of a microbatch, of the layers and of embedding and loss */
     double peak_bytes;
     unsigned char offload_acts;
-    bool kept;        /* true: optimizer on the device although the point's is on the host */
-    const int *count; /* [groups][choices] layers of the group with the choice */
+    bool kept; /* true: the optimizer is on the device, although the point's is on the host */
+    const int *count; /* [groups][choices] number of layers of the group with the choice */
     double need_bytes;
     long nodes;
-    bool proven; /* true if no limit of nodes was reached: no choice is faster */
+    bool proven; /* true if no choice is faster, since no limit of nodes was reached */
 } per_stage_stage;
 
 /** Returns f + b of a microbatch; infinite if no choice fits. */
@@ -78,17 +81,18 @@ static inline double per_stage_round_s(const per_stage_stage *stage)
 }
 
 typedef struct per_stage_result {
-    bool refines; /* result of per_stage_may_choose; if false, no other field is valid */
+    bool refines; /* result of per_stage_may_choose; false: no other field is valid */
     bool fits;
-    bool exact;    /* true: step_s equals plait_plan_cost; false: a lower bound */
-    double step_s; /* step; infinite if some stage does not fit */
+    bool exact;    /* true: step_s equals that of plait_plan_cost; false: it is a lower bound */
+    double step_s; /* step time; infinite if some stage does not fit */
     double peak_bytes;
-    double bound_s; /* lower bound of every choice of these stages */
+    double bound_s; /* lower bound of the step with any choices on these stages */
     double gap;     /* (step_s - bound_s) / step_s; 0: proven optimal */
     long nodes;
     int stages;
     const per_stage_stage *stage; /* [stages], in the arena */
-    double missing_bytes;         /* least bytes that the fullest stage lacks, if it does not fit */
+    /* least bytes by which the fullest stage exceeds memory, if it does not fit */
+    double missing_bytes;
 } per_stage_result;
 
 /**
@@ -117,10 +121,7 @@ PLAIT_MUST_CHECK plait_status per_stage_at(const per_stage_problem *input,
 /** Returns a copy of the point with the optimizer on the device. */
 per_stage_point per_stage_on_device(const per_stage_point *point);
 
-/**
- * Returns whether some stages may have the optimizer on the device while others have it on the
- * host.
- */
+/** Returns whether some stages may have the optimizer on the device and others on the host. */
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**
@@ -154,18 +155,19 @@ PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *input,
 /**
  * Assigns layers to the stages of 1F1B, each of which then has its own choices: (S.26)
  *
- *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + what follows it               (C.73, C.243)
- *     over        0 = l_0 <= l_1 <= .. <= l_p = layers, stage s with layers l_s to l_s+1 - 1 and the
- *                 choices that S.23 gives it
+ *     minimise    T_pipe(f_0, b_0, .. f_p-1, b_p-1) + tail                          (C.73, C.243)
+ *     over        0 = l_0 <= l_1 <= .. <= l_p = layers; stage s has layers l_s to l_s+1 - 1 and
+ *                 the choices of S.23
  *
- * The result is exact. The embedding is in the first stage, the loss and the modules that predict
- * further tokens are in the last.
+ * The tail is the exposed work after the pipeline: reductions, gathers and optimizer. The result is
+ * exact. The embedding is in the first stage; the loss and the modules that predict further tokens
+ * are in the last.
  */
 typedef struct per_stage_layout {
     bool fits;
-    double time_s;     /* step without sends; a lower bound with grad_sync shifted */
-    const int *layers; /* [pp], in the arena; plait_chunks_deal converts them to chunks */
-    long programs;     /* number of solved problems S.21 */
+    double time_s;     /* step time without sends; a lower bound with grad_sync shifted */
+    const int *layers; /* [pp] in the arena; plait_chunks_deal converts them to chunks */
+    long programs;     /* number of problems S.21 that were solved */
     long labels;       /* number of stored labels */
 } per_stage_layout;
 

@@ -2,8 +2,9 @@
  * per_stage_choose.c - finds the choices of one stage that fit its memory and make a microbatch
  * fastest (S.23). The method depends on the runtime:
  *
- *     recompute_by layer   counts of layers with each choice, by S.21
- *     recompute_by stage   every choice for all layers, with every number of leading full:N layers
+ *     recompute_by layer   solves S.21 for the number of layers with each choice
+ *     recompute_by stage   tries every choice for all layers, and no recomputation together with
+ *                          every number of leading layers that are recomputed in full (full:N)
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "search/pipeline/pack.h"
 #include "search/pipeline/per_stage.h"
 
-/* Part of the capacity to use, so that sums in a different order do not exceed the capacity. */
+/* Fraction of the capacity to use, so that sums in a different order do not exceed the capacity. */
 static const double within = 1.0 - 1e-12;
 
 /* State while the choices of a stage are searched. */
@@ -35,7 +36,10 @@ static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
     return count;
 }
 
-/* Returns the base of the stage if it, including modules for further tokens, offloads `set`. */
+/*
+ * Returns the base of the stage, the costs that do not depend on the choices of its layers, if the
+ * stage and its modules that predict further tokens offload the activations of `set`.
+ */
 static plait_stage_base base_with(const stage_work *work, unsigned char set)
 {
     plait_degrees own = *work->point->degrees;
@@ -49,14 +53,17 @@ static plait_stage_base base_with(const stage_work *work, unsigned char set)
                                work->chunk, &own, work->in_flight);
 }
 
-/* Updates the base for `set`. Without modules for further tokens all sets have the same base. */
+/*
+ * Updates the base for `set`. Without modules that predict further tokens, all sets have the same
+ * base.
+ */
 static void update_base(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
     if (work->point->input->problem->model->mtp_layers > 0)
         stage->base = base_with(work, set);
 }
 
-/* Sets the counts of a stage, and the sums of their times and bytes. */
+/* Sets the counts of a stage, and the sums of the times and bytes of its layers. */
 static void take_counts(const per_stage_point *point, unsigned char set, const int *count,
                         per_stage_stage *out)
 {
@@ -83,7 +90,7 @@ static void take_counts(const per_stage_point *point, unsigned char set, const i
 
 // ---- each layer its own choice -------------------------------------------------------------
 
-/* Solves S.21 for a stage that offloads `set`; its layers must take less than `below_s`. */
+/* Solves S.21 for a stage that offloads `set`. Its layers must take less than `below_s`. */
 static plait_status pack_under(const stage_work *work, unsigned char set, double below_s,
                                const per_stage_stage *stage, pack_result *out, plait_error *err)
 {
@@ -148,11 +155,12 @@ static plait_status choose_layers(const stage_work *work, per_stage_stage *out, 
 // ---- one choice a stage --------------------------------------------------------------------
 
 /*
- * One choice for all layers, except the leading ones of each chunk, which use full recomputation.
+ * One choice for all layers, except the leading layers of each chunk, which have full
+ * recomputation.
  */
 typedef struct stage_choice {
     int full;                  /* choice of the leading layers */
-    int full_recompute_layers; /* leading layers of each chunk */
+    int full_recompute_layers; /* number of leading layers of each chunk */
     int rest;                  /* choice of the other layers */
 } stage_choice;
 
@@ -178,7 +186,10 @@ static void count_choice(const stage_work *work, const per_stage_stage *stage,
     }
 }
 
-/* Records a choice if it fits and is faster than the best so far; copies `count` to `kept`. */
+/*
+ * Records a choice in *best, and its counts in `kept`, if it fits and is faster than the best so
+ * far.
+ */
 static void try_choice(const stage_work *work, const stage_choice *one, int *count, int *kept,
                        per_stage_stage *best)
 {
@@ -205,7 +216,8 @@ static plait_status choose_one(const stage_work *work, per_stage_stage *out, pla
     const per_stage_problem *const q = work->point->input;
     const size_t all = (size_t)out->groups * (size_t)q->choices;
     const bool has_leading = q->problem->runtime->can.full_layers;
-    int longest = 0, full = -1; // size of the longest chunk; choice of the leading layers
+    // number of layers of the longest chunk; choice of the leading layers
+    int longest = 0, full = -1;
     int *const kept = plait_arena_alloc(work->arena, all, sizeof *kept);
     int *const count = plait_arena_alloc(work->arena, all, sizeof *count);
 
@@ -248,7 +260,8 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
     *out = (per_stage_stage){
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->base = base_with(&work, point->degrees->offload_acts);
-    // A group for each kind of layers, and for each chunk if chunks are in flight for different times.
+    // Make a group for each kind of layers, and for each chunk if the chunks of the rank have
+    // different numbers of microbatches in flight.
     for (int k = 0; k < model->kinds; k++)
         for (int v = 0; v < (out->base.uneven ? (int)chunks : 1); v++) {
             const int layers =

@@ -1,11 +1,11 @@
 /*
  * per_stage_dp.c - assigns layers to the stages of 1F1B, each of which has its own choices (S.26)
  *
- * The states of the engine are numbers of layers. The choices of a stage (S.23) are computed once
- * for all ranges with the same number of layers of each kind. The first answer is the assignment
- * that minimises the slowest stage; its time is the limit of the search.
- * tests/property/per_stage_joint/ compares the result with a joint integer program of layers and
- * choices (S.25).
+ * The states of the engine (engine.h) are numbers of layers. The choices of a stage (S.23) are
+ * computed once for all ranges with the same number of layers of each kind. The first answer is the
+ * assignment that minimises the time of the slowest stage; its step time is the limit of the
+ * search. tests/property/per_stage_joint/ compares the result with a joint integer program of
+ * layers and choices (S.25).
  */
 #include <limits.h>
 #include <math.h>
@@ -15,7 +15,8 @@
 
 /* Times of a stage, per microbatch and per step. */
 typedef struct stage_price {
-    plait_chunk_time time; /* negative: not computed yet; infinite: does not fit */
+    /* times per microbatch; negative: not computed yet; infinite: does not fit */
+    plait_chunk_time time;
     plait_stage_tail tail;
 } stage_price;
 
@@ -25,13 +26,13 @@ typedef struct dp_context {
     per_stage_layout *out;
     pipeline_problem problem;
     int stages, layers, microbatches;
-    int ranges;                /* count of different numbers in `range` */
+    int ranges;                /* number of different identifiers in `range` */
     const int *range;          /* [layers + 1][layers + 1] result of pipeline_ranges */
-    stage_price *price;        /* [homes][stages][ranges] */
+    stage_price *price;        /* [homes][stages][ranges] cached prices */
     per_stage_point on_device; /* the point with the optimizer on the device */
-    int homes;                 /* number of places for the optimizer to choose from: 1 or 2 */
+    int homes;                 /* number of places that the optimizer may have: 1 or 2 */
     double fastest_s;          /* f + b of all layers, each with its fastest choice */
-    double best_s;             /* best step so far, without sends */
+    double best_s;             /* best step time so far, without sends */
 } dp_context;
 
 bool per_stage_dp_applies(const plait_degrees *d)
@@ -42,9 +43,10 @@ bool per_stage_dp_applies(const plait_degrees *d)
 // ---- prices --------------------------------------------------------------------------------
 
 /*
- * Prices a stage of layers [first, last) with its best choices, once. Home 1 has the optimizer on
- * the device; home 0 has it where the point has it, which leaves more memory, so the microbatch is
- * never slower.
+ * Prices a stage of layers [first, last) with its best choices, or reads the price from the cache.
+ * Home 1 has the optimizer on the device. Home 0 has it where the degrees of the point have it;
+ * with two homes that is the host, which leaves more device memory, so the microbatch is never
+ * slower.
  */
 static plait_status price_stage(dp_context *w, int s, int first, int last, int home,
                                 stage_price *out, plait_error *err)
@@ -83,9 +85,10 @@ static double round_of(const stage_price *price)
 // ---- the first answer ----------------------------------------------------------------------
 
 /*
- * Finds the assignment that minimises the slowest stage, and its step without sends: with n layers
- * of the first u in stage s, slowest(s, u) is the least of max(slowest(s - 1, u - n), stage s).
- * *fits is false if none fits.
+ * Finds the assignment that minimises the time of the slowest stage, and its step time without
+ * sends. slowest(s, u) is the least such time for the first u layers on stages 0 to s: the minimum
+ * over n of max(slowest(s - 1, u - n), time of stage s with n layers). *fits is false if no
+ * assignment fits.
  */
 static plait_status fill_even(dp_context *w, int *out, bool *fits, plait_error *err)
 {
@@ -139,13 +142,14 @@ static plait_status list_lengths(pipeline_engine *engine, void *context, int s, 
             PLAIT_TRY(price_stage(w, s, first, last, home, &price, err));
             if (w->microbatches * round_of(&price) < w->best_s)
                 pipeline_extend(engine, &(pipeline_option){price.time, price.tail, last, NULL});
-            else if (home == 0) // home 0 leaves most memory: more layers are slower in either home
+            // with more layers both homes are too slow, since home 0 leaves more memory
+            else if (home == 0)
                 return PLAIT_OK;
         }
     return PLAIT_OK;
 }
 
-/* Bounds the remaining stages by an even distribution of the remaining layers. */
+/* Bounds the remaining stages as if the remaining work were divided equally. */
 static pipeline_rest rest_of(const void *context, int stage, int first)
 {
     const dp_context *const w = context;
@@ -177,7 +181,7 @@ static plait_status begin_dp(dp_context *w, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Replaces `layers` by those of the best label, if it is faster than the first answer. */
+/* Replaces `layers` by those of the best label, if that is faster than the first answer. */
 static plait_status improve(dp_context *w, int *layers, plait_error *err)
 {
     const pipeline_label *path[PLAIT_MAX_LAYERS];

@@ -14,8 +14,8 @@
 #include "costmodel/api.h"
 
 enum {
-    BLOCK = 32,           /* points that threads solve at a time */
-    MOST_BOUNDS = 1 << 29 /* bounds computed by all tasks of one listing */
+    BLOCK = 32,           /* number of points that threads solve before results are merged */
+    MOST_BOUNDS = 1 << 29 /* most bounds that all tasks of one listing compute together */
 };
 
 double refine_best_s(const search_run *run)
@@ -110,8 +110,8 @@ static bool may_be_better(const search_run *run, plait_price bound)
 }
 
 /*
- * A task without budget left adds no points; the bound of the pipeline then bounds all of its
- * points.
+ * Lists the groups of a row. If the task has no budget of bounds left, it adds no points; the bound
+ * of the pipeline then counts for all of its points.
  */
 static void list_row(const search_run *run, search_worker *worker, int64_t row, refine_list *list,
                      search_found *found)
@@ -183,12 +183,12 @@ static int by_estimate(const void *left, const void *right)
 
 typedef struct refine_state {
     const refine_steps *steps;
-    point_list open;
-    double limit_s; /* step of the best known plan */
-    double floor_s; /* lower bound of the points solved without a proof */
-    int64_t solved; /* number of points solved, without skipped ones */
-    bool any;       /* true if `best` is valid: a plan better than all known before */
-    bool failed;    /* out of memory */
+    point_list open; /* points to solve */
+    double limit_s;  /* step time of the best known plan */
+    double floor_s;  /* lower bound of the points that were solved without a proof */
+    int64_t solved;  /* number of points solved, not counting skipped ones */
+    bool any;        /* true if `best` is valid: a plan better than all earlier ones */
+    bool failed;     /* true if out of memory */
     refine_solution best;
     plait_degrees best_degrees;
     refine_solution slot[BLOCK];
@@ -250,12 +250,13 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
         search_blocks(&listing, at->open.count, BLOCK, solve_point, keep_best, at, &done, err));
     if (at->failed)
         return plait_fail_nomem(err);
-    double left_s = fmin(at->floor_s, at->open.floor_s); // lower bound of points without a proof
+    // lower bound of all points without a proof
+    double left_s = fmin(at->floor_s, at->open.floor_s);
     for (int64_t i = done; i < at->open.count; i++)
         left_s = fmin(left_s, at->open.point[i].floor_s);
     *out = (plait_refinement){
         .any = at->any,
-        .floor = fmin(left_s, at->limit_s), // in seconds, to which cost is proportional
+        .floor = fmin(left_s, at->limit_s), // in seconds, since cost is proportional to time
         .optimal = left_s >= at->limit_s,
         .points = at->open.count,
         .solved = at->solved,

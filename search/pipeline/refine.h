@@ -1,9 +1,9 @@
 /*
  * refine.h - searches plans that are not uniform: selects the points that may win and orders them
  *
- * A refinement lists groups, each a pipeline with a schedule and a number of chunks per rank. It
- * adds the points of a group whose lower bound is below the best known step, and solves them in
- * ascending order of estimates.
+ * A refinement lists groups of points, each a pipeline (space.h) with a schedule and a number of
+ * chunks per rank. It adds the points of a group whose lower bound is below the best known step,
+ * and solves these points in ascending order of estimates.
  */
 #pragma once
 
@@ -14,61 +14,66 @@
 typedef struct refine_group {
     const space_shard *shard;
     int shards;
-    plait_degrees degrees; /* split is LAYOUT, without a layout yet */
+    plait_degrees degrees; /* with split LAYOUT, without a layout yet */
     layout_shape shape;
 } refine_group;
 
-/** Adds the points of a group to found->open. */
+/** Adds the points of a group that may win to found->open. */
 typedef void refine_list(const search_run *run, search_worker *worker, const refine_group *group,
                          search_found *found);
 
-/** Lists all groups of a task whose bound (C.91) is below the best known step. */
+/** Calls `list` for all groups of a task whose bound (C.91) is below the best known step. */
 void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
                   search_found *found);
 
 /**
  * Adds a point if its lower bound is below the best known step.
  *
- * @param likely  points with an estimate above `likely` times the best known step are not solved
+ * @param likely  points with an estimate of `likely` times the best known step or more are left
+ * out;
+ *                their lower bound counts in found->open.floor_s
  */
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_rank_loads *loads, double likely, search_found *found);
 
-/** Returns the step of the best known plan; without one, the limit of the search. */
+/** Returns the step time of the best known plan; without a plan, the limit of the search. */
 double refine_best_s(const search_run *run);
 
 /**
- * Returns whether the objective ranks plans by their step. Cost is proportional to it; memory and
- * energy are not.
+ * Returns whether the objective ranks plans by their step time. Cost is proportional to the step
+ * time; memory and energy are not.
  */
 bool refine_ranks_steps(const search_run *run);
 
-/** Returns whether the key has no limit. */
+/** Returns whether the search has no limit on the key. */
 bool refine_is_open(const search_run *run, plait_key_id key);
 
 /**
- * Returns whether layouts may be searched: the runtime supports them and the split has no limit.
+ * Returns whether layouts may be searched: the runtime supports them and the search has no limit on
+ * the split.
  */
 bool refine_may_layout(const search_run *run);
 
-/** Returns whether a limit requires recompute full:N, which no refinement supports. */
+/**
+ * Returns whether a limit of the search requires recompute full:N, which no refinement supports.
+ */
 bool refine_requires_full_layers(const search_run *run);
 
-/** Returns the named splits over pp stages. */
+/** Returns the named splits of the layers over pp stages. */
 const space_splits *refine_splits(const search_run *run, int pp);
 
 /**
  * The best plan of a point.
  *
  * `price` and `split` are valid if `any`. `layout` is the text of a split LAYOUT; split.layout is
- * not used, since it would point into a struct that is copied. `floor_s` is a lower bound of every
- * plan of the point, valid unless `proven`.
+ * not used, since it would point into a struct that is copied. `floor_s` is a lower bound of the
+ * step time of every plan of the point, valid unless `proven`.
  */
 typedef struct refine_solution {
-    bool any;     /* true if a plan that fits is below the limit */
+    bool any;     /* true if a plan fits and is below the limit */
     bool proven;  /* true if no plan is faster, or none is below the limit */
-    bool skipped; /* true if the point was not solved: its bound reached the limit */
-    bool failed;  /* out of memory */
+    bool skipped; /* true if the point was not solved, since its bound reached the limit */
+    bool failed;  /* true if out of memory */
     double floor_s;
     plait_price price;
     plait_split split;
@@ -76,11 +81,14 @@ typedef struct refine_solution {
 } refine_solution;
 
 typedef struct refine_steps {
+    /** Lists the points of a task. */
     search_explore *list;
-    /** Solves a point; *out is zero-initialised. Called by several threads. */
+    /**
+     * Solves a point for a plan below limit_s. *out is zero-initialised. Called by several threads.
+     */
     void (*solve)(const search_run *run, search_worker *worker, const void *context,
                   const open_point *point, double limit_s, refine_solution *out);
-    /** Expands and prices the plan of the best solution, in run->arena. */
+    /** Expands the best solution into a plan in run->arena and prices it in full. */
     plait_status (*rank)(search_run *run, const void *context, const plait_degrees *degrees,
                          const refine_solution *best, plait_ranked *out, plait_error *err);
     const void *context;
@@ -88,9 +96,12 @@ typedef struct refine_steps {
     bool layouts;        /* true: also list points whose pp has no named split */
 } refine_steps;
 
-/** Lists points, sorts them by estimate, solves them in blocks, and ranks the best. */
+/**
+ * Lists points, sorts them by estimate, solves them in blocks, and expands and prices the best
+ * plan.
+ */
 PLAIT_MUST_CHECK plait_status refine_points(search_run *run, const refine_steps *steps,
                                             plait_refinement *out, plait_error *err);
 
-/** Sets price and objective of out->plan from its full cost. */
+/** Sets price and objective of a ranked plan from its full cost. */
 void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *out);

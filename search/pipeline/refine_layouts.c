@@ -2,12 +2,14 @@
  * refine_layouts.c - searches layouts other than the named splits, at every point where they may
  * win
  *
- *     list    all points, without a split, whose lower bound (S.6, S.7) is below the best step
- *     solve   the best layout of each (layouts.h), in ascending order of estimates         (S.11)
+ *     list    lists all points, without a split, whose lower bound (S.6, S.7) is below the best
+ *             known step
+ *     solve   finds the best layout of each point (layouts.h), in ascending order of
+ *             estimates                                                                      (S.11)
  *
- * Guarantee: no layout of the form that layouts.h describes has a step below `floor`. It equals the
- * best step if every listed point was solved with a proof. The search ends after a budget of
- * points, never after a time limit.
+ * Guarantee: no layout of the form that layouts.h describes has a step time below `floor` of the
+ * result. `floor` equals the best step time if every listed point was solved with a proof. The
+ * search ends after a budget of points, never after a time limit.
  */
 #include <math.h>
 #include <string.h>
@@ -16,19 +18,25 @@
 #include "rules/plan_check.h"
 #include "search/pipeline/refine.h"
 
-enum { MOST_SOLVED = 1 << 11 };
+enum { MOST_SOLVED = 1 << 11 }; /* most points to solve */
 
-/* Points with an estimate above LIKELY times the best known step are not solved. */
+/* Points with an estimate of LIKELY times the best known step time or more are not solved. */
 static const double LIKELY = 1.01;
 
-/* Returns the loads with the choice of `d`, without gathers: no shard takes less time. */
+/*
+ * Returns the loads of `d` without the gathers of ZeRO, so that they are a lower bound for every
+ * shard (zero, shard_group and the free keys).
+ */
 static plait_rank_loads bound_loads(search_worker *worker, plait_degrees d)
 {
     d.zero = 0;
     return plait_degrees_rank_loads(worker->table, &d);
 }
 
-/* Lowers the state and tail of `least` to those of `other`, where these are smaller. */
+/*
+ * Lowers the state bytes and the time after the pipeline of `least` to those of `other` where these
+ * are smaller.
+ */
 static void take_less(const search_run *run, const plait_rank_loads *other, plait_rank_loads *least)
 {
     for (int k = 0; k < run->problem->model->kinds; k++) {
@@ -41,8 +49,9 @@ static void take_less(const search_run *run, const plait_rank_loads *other, plai
 }
 
 /*
- * Marks in worker->use the choices with which some layout may win with any shard: with the least
- * state and tail of all shards. Returns false if no choice can win.
+ * Marks in worker->use the choices of recomputation with which some layout may win, by a bound with
+ * the least state bytes and the least time after the pipeline of all shards. Returns false if no
+ * choice can win.
  */
 static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
                         int choices)
@@ -75,7 +84,7 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
     return true;
 }
 
-/* Adds the points with every shard and every marked choice. */
+/* Adds the points of a group with every shard and every marked choice. */
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
@@ -106,7 +115,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 // ---- solving -------------------------------------------------------------------------------
 
 /*
- * Solves a point. The rules of the runtime are checked for the result, since a layout may violate
+ * Solves a point. The result is checked by all rules of the runtime, since a layout may violate
  * rules that the space does not check.
  */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,

@@ -2,11 +2,14 @@
  * refine_per_layer.c - searches a tp and a ZeRO stage for each layer, at every point where they may
  * win
  *
- *     list    all points, without a choice, whose lower bound is below the best known step; the
- *             bound has the times of the fastest sharding and the bytes of the smallest one
- *     solve   in ascending order of bounds, on each named split (per_layer.h)         (S.95)
+ *     list    lists all points, without a choice of recomputation, whose lower bound is below the
+ *             best known step; the bound uses the times of the fastest sharding (tp and ZeRO stage)
+ *             and the bytes of the smallest one
+ *     solve   finds the best plan of each point on each named split (per_layer.h), in ascending
+ *             order of bounds                                                                (S.95)
  *
- * Guarantee: `floor` is a lower bound of the plans not found, as for layouts (refine_layouts.c).
+ * Guarantee: no plan of this kind has a step time below `floor` of the result, as for layouts
+ * (refine_layouts.c).
  */
 #include <math.h>
 #include <string.h>
@@ -16,16 +19,19 @@
 #include "plan/layer_sharding.h"
 #include "search/pipeline/refine.h"
 
-enum { MOST_SOLVED = 1 << 12, MOST_BOUNDS = 1 << 22 };
+enum {
+    MOST_SOLVED = 1 << 12, /* most points to solve */
+    MOST_BOUNDS = 1 << 22  /* most bounds that all tasks of one listing compute together */
+};
 
-/* Relative tolerance: results and prices add the same numbers in different orders. */
+/* Relative tolerance for rounding: results and prices add the same numbers in different orders. */
 static const double ROUNDING = 1e-9;
 
 // ---- shardings and choices -----------------------------------------------------------------
 
 /*
- * Returns the input of the search: each tp of the space with each ZeRO stage, and the choices
- * without offload, which are stored in `choice`.
+ * Returns the input of the search: the shardings, which are each tp of the space with each ZeRO
+ * stage, and the choices of recomputation without offload, which are stored in `choice`.
  */
 static per_layer_problem problem_of(const search_run *run,
                                     plait_recompute choice[PER_LAYER_CHOICES])
@@ -69,7 +75,10 @@ static void take_least(plait_layer_load *least, const plait_layer_load *of)
     least->live_bytes = 0.0;
 }
 
-/* Lowers `least` to the loads of a tp, over ZeRO 0 and 3 and no or full recomputation. */
+/*
+ * Lowers `least` to the loads of layers with a tp, for ZeRO 0 and 3 and for no and full
+ * recomputation.
+ */
 static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
                              plait_rank_loads *least)
 {
@@ -80,7 +89,7 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
         const plait_cut sharding = {(short)tp, i < 2 ? 0 : 3};
         plait_degrees d = plait_degrees_cut(base, sharding);
         d.recompute = recompute[i % 2];
-        d.scatter = PLAIT_SCATTER_MICROBATCH; // stores the fewest bytes of gradients
+        d.scatter = PLAIT_SCATTER_MICROBATCH; // this value stores the fewest bytes of gradients
         const plait_rank_loads one = plait_degrees_rank_loads(at->worker->table, &d);
         take_least(&least->layer[0], &one.layer[0]);
         least->rest[0] = least->layer[0];
@@ -94,8 +103,8 @@ static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *b
 }
 
 /*
- * Returns the lower bound of a point: the loads have the least of all shardings for layers, and the
- * point's tp for the ends.
+ * Returns the lower bound of a point. Each load of a layer is the least of all shardings; embedding
+ * and loss have the tp of the point.
  */
 static double bound_of(const per_layer_listing *at, const plait_degrees *d)
 {
@@ -115,13 +124,16 @@ static double bound_of(const per_layer_listing *at, const plait_degrees *d)
     return layout_lower_bound_s(&shape, &least, at->run->capacity_bytes, refine_best_s(at->run));
 }
 
-/* Lists the points of one schedule; those with one number format share a bound. */
+/*
+ * Lists the points of one schedule. Points whose state has the same number formats share a bound.
+ */
 static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, int kind,
                           search_found *found)
 {
     open_point point = {.degrees = p->degrees};
     plait_degrees *const d = &point.degrees;
-    plait_state_bytes bounded; // format of point.floor_s, valid if `any`
+    // number formats for which point.floor_s was computed; valid if `any`
+    plait_state_bytes bounded;
     bool any = false;
 
     d->schedule = p->kind[kind].schedule;
@@ -172,7 +184,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- one point -----------------------------------------------------------------------------
 
-/* Finds the fastest plan of one split below a limit. Returns false if there is none. */
+/* Finds the fastest plan of one split that is below limit_s. Returns false if none is. */
 static bool solve_split(const search_run *run, per_layer_point *point, const plait_degrees *d,
                         double limit_s, plait_arena *arena, plait_plan *plan, plait_cost *cost,
                         refine_solution *out)
@@ -258,7 +270,7 @@ static bool is_applicable(const search_run *run)
     return refine_ranks_steps(run) && run->problem->model->kinds == 1 &&
            run->problem->model->mtp_layers == 0 && can->recompute_by == PLAIT_BY_LAYER &&
            (can->tp_by == PLAIT_BY_LAYER || can->zero_by == PLAIT_BY_LAYER) && shardings > 1 &&
-           shardings < PER_LAYER_SHARDINGS; // with more, the list would be incomplete
+           shardings < PER_LAYER_SHARDINGS; // at the limit the list of shardings may be incomplete
 }
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)

@@ -1,14 +1,15 @@
 /*
  * refine_per_stage.c - searches choices for each stage, at every point where they may win
  *
- *     list    all points, without split and choice, whose lower bound is below the best known step;
- *             the bound has the times of layers that recompute nothing and the bytes of layers
- *             that recompute everything
- *     solve   in ascending order of estimates: 1F1B with layers and choices together (S.26), other
- *             schedules with the named splits and the seeds of layouts, each with the best choices
- *             of its stages
+ *     list    lists all points, without split and choices (per_stage.h), whose lower bound is below
+ *             the best known step; the bound uses the times of layers that recompute nothing and
+ *             the bytes of layers that recompute everything
+ *     solve   solves points in ascending order of estimates: 1F1B by choosing layers and choices
+ *             together (S.26); other schedules by trying the named splits and the seeds of layouts,
+ *             each with the best choices of its stages
  *
- * Guarantee: `floor` is a lower bound of the plans not found, as for layouts (refine_layouts.c).
+ * Guarantee: no plan of this kind has a step time below `floor` of the result, as for layouts
+ * (refine_layouts.c).
  */
 #include <math.h>
 
@@ -18,8 +19,8 @@
 #include "search/pipeline/per_stage.h"
 
 enum {
-    MOST_SOLVED = 1 << 12,
-    MOST_NODES = 1 << 12 /* nodes of the branch and bound of one stage */
+    MOST_SOLVED = 1 << 12, /* most points to solve */
+    MOST_NODES = 1 << 12   /* most nodes of each branch and bound of a stage */
 };
 
 // ---- the list ------------------------------------------------------------------------------
@@ -36,8 +37,9 @@ static bool may_keep(const search_run *run)
 }
 
 /*
- * Returns loads with the times of no recomputation and the bytes of full recomputation.
- * Offloaded activations take no device memory.
+ * Returns loads with the times of layers that recompute nothing and the bytes of layers that
+ * recompute everything. If the runtime can offload activations, layers store no activations on the
+ * device.
  */
 static plait_rank_loads least_loads(const search_run *run, search_worker *worker, plait_degrees d)
 {
@@ -63,8 +65,8 @@ static plait_rank_loads least_loads(const search_run *run, search_worker *worker
 }
 
 /*
- * Returns whether layers and choices are solved together. Such points are solved even with a large
- * estimate, since the result is a proof.
+ * Returns whether layers and choices of a point are solved together. Such a point is solved even if
+ * its estimate is large, since its result is proven.
  */
 static bool solves_exactly(const search_run *run, const plait_degrees *d)
 {
@@ -91,7 +93,7 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
 // ---- one point -----------------------------------------------------------------------------
 
-/* State while a point is solved. */
+/* State while one point is solved. */
 typedef struct per_stage_attempt {
     const search_run *run;
     per_stage_problem input;
@@ -103,8 +105,8 @@ typedef struct per_stage_attempt {
 } per_stage_attempt;
 
 /*
- * Builds the plan of these chunks with the best choices of its stages. Returns false if none fits
- * or is below the limit.
+ * Builds the plan of these chunks with the best choices of each stage. Returns false if no plan
+ * fits or the plan is not below the limit.
  */
 static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_chunk *chunks,
                    plait_arena *arena, plait_plan *plan, plait_cost *cost)
@@ -157,13 +159,16 @@ static void try_named_splits(per_stage_attempt *at, const space_splits *splits)
     }
 }
 
-/* For 1F1B: solves layers and choices together, exactly. This includes the named splits. */
+/*
+ * For 1F1B: solves layers and choices together. The named splits are among the assignments of
+ * layers that this covers.
+ */
 static void try_dp(per_stage_attempt *at)
 {
     const double limit_s = at->limit_s;
     const plait_arena_mark mark = plait_arena_save(at->scratch);
-    // S.26 minimises the step less sends, which are the same for every layout. With grad_sync
-    // shifted it minimises a lower bound of that.
+    // S.26 minimises the step time less sends, which are the same for every layout. With grad_sync
+    // shifted, S.26 minimises only a lower bound of this time.
     const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
                        plait_degrees_rank_loads(at->input.table, &at->degrees).fused_s <= 0.0;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -184,7 +189,7 @@ static void try_dp(per_stage_attempt *at)
     plait_arena_rewind(at->scratch, mark);
 }
 
-/* For other schedules: tries the layouts whose slowest rank is fastest without recomputation. */
+/* For other schedules: tries the layouts whose slowest rank is fastest if nothing is recomputed. */
 static void try_seeds(per_stage_attempt *at)
 {
     const plait_arena_mark mark = plait_arena_save(at->scratch);
@@ -221,7 +226,9 @@ static per_stage_attempt begin_attempt(const search_run *run, const space_recomp
     return at;
 }
 
-/* Solves a point. `context` has the choices that may differ between stages. */
+/*
+ * Solves a point. `context` is a space_recompute with the choices that may differ between stages.
+ */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,
                         const open_point *point, double limit_s, refine_solution *out)
 {
@@ -230,7 +237,7 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         begin_attempt(run, choice, worker->table, worker->scratch, &point->degrees, limit_s, out);
 
     out->skipped = point->floor_s >= limit_s;
-    // Without any choice that stages may have individually, the point is not searched.
+    // The point is not searched if no choice may differ between stages.
     out->proven = out->skipped || choice->count > 0;
     if (out->skipped || !out->proven || !per_stage_may_choose(&at.input, &at.degrees))
         return;
@@ -239,7 +246,7 @@ static void solve_point(const search_run *run, search_worker *worker, const void
         try_dp(&at);
     else if (refine_may_layout(run))
         try_seeds(&at);
-    // A choice that all layers of a plan must share may be faster.
+    // A choice that all layers of a plan must share may be faster, so there is no proof.
     if (choice->count < run->space->recompute.count) {
         out->proven = false;
         out->floor_s = 0.0;
@@ -290,7 +297,8 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .layouts = refine_may_layout(run)};
 
     PLAIT_TRY(plait_check_allocated(choice, err));
-    // Choices that all layers of a plan must share are left to uniform points (rule P40).
+    // Choices that all layers of a plan must share are searched only among uniform plans (rule
+    // P40).
     for (int i = 0; i < all->count; i++)
         if (!(run->problem->runtime->can.recompute_alike >> all->value[i].recompute.kind & 1u))
             choice[own.count++] = all->value[i];
