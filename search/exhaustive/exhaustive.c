@@ -35,8 +35,8 @@
 
 /*
  * Returns the objective above which plans are outranked. In a large space the search for the
- * closest plan also excludes plans whose excess memory is less than PLAIT_CLOSEST_WITHIN below that
- * of the best known plan. (S.13)
+ * closest plan also excludes plans that reduce the excess memory of the best known plan by a
+ * fraction of less than PLAIT_CLOSEST_WITHIN. (S.13)
  */
 static double limit_of(const search_run *run, const plan_top *top)
 {
@@ -190,7 +190,7 @@ static void count_plan(const search_run *run, search_worker *worker, const plait
 /* Numbers of shards and choices below which a bound takes longer to compute than it saves. */
 enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
 
-/* Sets worker->use of each choice by its bound over all shards. (C.93) */
+/* Sets worker->use of each choice of recomputation by its lower bound over all shards. (C.93) */
 static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
                         int choices, int shards, set_use most, const search_found *found)
 {

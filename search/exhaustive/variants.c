@@ -1,4 +1,4 @@
-/* variants.c - counts the plans that a plan of the ranking represents (S.96) */
+/* variants.c - counts the variants of each ranked plan (S.96) */
 #include "search/exhaustive/exhaustive.h"
 #include "costmodel/api.h"
 

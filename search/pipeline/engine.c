@@ -35,11 +35,13 @@ struct pipeline_engine {
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Returns the largest sum of the work x_s of stages 0 to p when the chains of each stage limit its
- * work, for a pipeline of one second with m microbatches in which all stages together do work W: m
- * x_s + P_s <= 1, and 2 W - P_s + (m - 1 - p + s) x_s <= 1 for s > p - m, else W + (m - 1) x_s / 2
- * <= 1, with P_s the work before stage s. The sum never falls when the work before a stage grows.
- * (S.62)
+ * Returns the largest sum of the work x_s of all p stages in a pipeline of one second with m
+ * microbatches, if all stages together do work W. Chains of C.73 limit each x_s by
+ *
+ *     m x_s + P_s <= 1,  and
+ *     2 W - P_s + (m - 1 - p + s) x_s <= 1  for s > p - m,  else  W + (m - 1) x_s / 2 <= 1
+ *
+ * with P_s the work before stage s. The sum never falls when the work before a stage grows. (S.62)
  */
 static double reachable_work(int p, int m, double work_s)
 {

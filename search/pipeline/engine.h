@@ -57,7 +57,7 @@ typedef struct pipeline_option {
 typedef struct pipeline_rest {
     double slowest_s; /* f + b of the slowest stage */
     double work_s;    /* f + b of all stages */
-    double tail_s;    /* parts of the tail together */
+    double tail_s;    /* tail: reductions, gathers and optimizer together */
 } pipeline_rest;
 
 typedef struct pipeline_engine pipeline_engine;
@@ -112,10 +112,15 @@ typedef struct pipeline_result {
 void pipeline_pass(const pipeline_problem *problem, const pipeline_option *option,
                    pipeline_label *label);
 
-/** Extends all labels of the stage and state that `list` was called for by one option. */
+/**
+ * Extends each label of the current stage and state by one option. Called by pipeline_problem.list.
+ */
 void pipeline_extend(pipeline_engine *engine, const pipeline_option *option);
 
-/** Solves a pipeline problem. All results live in `arena`. */
+/**
+ * Solves a pipeline problem. All results live in `arena`. Fails only if out of memory or if `list`
+ * fails.
+ */
 PLAIT_MUST_CHECK plait_status pipeline_solve(const pipeline_problem *problem, plait_arena *arena,
                                              pipeline_result *out, plait_error *err);
 

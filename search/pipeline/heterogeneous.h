@@ -68,7 +68,7 @@ typedef struct stage_bound {
 
 /** Bytes of one stage with one kind of recomputation. */
 typedef struct stage_bytes {
-    double state, flight; /* flight: bytes per microbatch in flight */
+    double state, flight; /* bytes of the state, and of each microbatch in flight */
 } stage_bytes;
 
 typedef struct stage_run stage_run;
@@ -162,8 +162,8 @@ typedef struct hetero_problem {
     int64_t solved;     /* number of group choices with a bound below the limit */
     /* bytes by which `closest` exceeds memory; infinite: `closest` is not valid */
     double missing_bytes;
-    plait_plan closest; /* closest plan of a single group */
-    bool closest_open;  /* true if some group's closest plan is not proven */
+    plait_plan closest; /* plan of a single group that exceeds memory least */
+    bool closest_open;  /* true if the closest plan of some group is not proven */
     /* reason why the group alone has no legal plan; NULL: it has one */
     const char *why[PLAIT_MAX_NODE_GROUPS];
 } hetero_problem;
@@ -236,9 +236,9 @@ static inline int hetero_other_end(const group_order *order, int s)
 
 /** The best layers of one order. */
 typedef struct hetero_layout {
-    bool failed;              /* out of memory */
+    bool failed;              /* true if out of memory */
     bool solved;              /* true if its lower bound was below the limit */
-    double objective;         /* infinite: no plan is below the limit */
+    double objective;         /* objective of the plan; infinite: no plan is below the limit */
     short *last;              /* [stages] one past the last layer of each stage */
     unsigned char *recompute; /* [stages] index into hetero_space.recompute */
 } hetero_layout;

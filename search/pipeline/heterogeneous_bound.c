@@ -18,8 +18,9 @@
  * all x, of the largest of these bounds. The largest bound is computed only where one more layer
  * fits some stage or, with divisible layers, where one group less holds the model.
  *
- * A group has to hold the layers that the other groups cannot hold within x, and its fullest stage
- * holds its share of these layers: this bounds the time of gradients, gathers and optimizer. (S.68)
+ * A group holds layers within x if none of its stages takes more than x. A group has to hold the
+ * layers that the other groups cannot hold within x, and its fullest stage holds its share of these
+ * layers. This bounds the time of gradients, gathers and optimizer. (S.68)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -143,7 +144,7 @@ static double ends_s(const group_choice *set)
     return first_s + last_s;
 }
 
-/* Returns the objective of a pipeline and its tail. */
+/* Returns the objective of a step with this pipeline and this tail. */
 static double objective_of(const hetero_problem *q, const group_choice *set, double pipeline_s,
                            double tail_s)
 {

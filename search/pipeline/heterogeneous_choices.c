@@ -66,13 +66,13 @@ typedef struct choice_search {
     set_list list[PLAIT_MAX_NODE_GROUPS];
     int runs;
     stage_run *run[HETERO_RUNS];
-    int64_t budget; /* options left to try; negative: exhausted */
+    int64_t budget; /* number of options left to try; negative: exhausted */
     bool failed;
 } choice_search;
 
 /* The groups that the walk has taken so far, and bounds of their stages. */
 typedef struct set_part {
-    unsigned groups; /* bits */
+    unsigned groups; /* groups as bits */
     bool uneven;     /* true if a group has two runs */
     double held;
     int stages;

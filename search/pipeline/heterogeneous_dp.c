@@ -58,7 +58,7 @@ static bool fill_window(dp_context *d)
             return false;
         const int most = d->max[s] + held;
         d->max[s + 1] = most < end ? most : end;
-        d->min[s] = held; // layers that stage s can hold; the next loop replaces them by the bound
+        d->min[s] = held; // most layers of stage s; the next loop replaces it by the bound
     }
     d->min[stages] = d->layers;
     for (int s = stages - 1; s >= 0; s--) {

@@ -16,7 +16,7 @@
 
 enum {
     FEW = 4,    /* number of choices of each size that are solved before the next size is listed */
-    SHORT = 4,  /* labels per state when these FEW choices are solved */
+    SHORT = 4,  /* most labels per state when the first FEW choices are solved */
     BLOCK = 64, /* choices that threads solve at a time */
     SIZE_OPTIONS = 1 << 20, /* most options with two runs to try for each size (S.70) */
     ORDERS = 384            /* most orders of PLAIT_MAX_NODE_GROUPS groups with two runs each */

@@ -105,8 +105,9 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
                      int in_flight, stage_bound *row)
 {
     const int layers = q->problem->model->layers;
-    const int firsts =
-        q->problem->model->kinds > 1 ? layers : 1; // ranges of a single kind differ only in length
+    const int firsts = q->problem->model->kinds > 1
+                           ? layers
+                           : 1; // with one kind of layers, ranges differ only in length
     const double max_s = hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
                          hetero_microbatches(q, choice->size);
     stage_options **all = &choice->options[place][other];

@@ -2,10 +2,11 @@
  * layouts_seeds.c - builds seed layouts, in which the work of the busiest rank is small
  *
  *     budgets   Every rank has the same time budget. One chunk after the other takes items until it
- *               has used its part: the rest of its rank's budget, divided by the chunks of the rank
- *               that are left. Bisection finds the least budget with which all items have a chunk.
- *               Six seeds of this kind fill the row from its start or from its end, and let the
- *               last item of a chunk exceed the part by nothing, by half of the item, or entirely.
+ *               has used its share: the rest of its rank's budget, divided by the chunks of the
+ *               rank that are left. Bisection finds the least budget with which all items have a
+ *               chunk. Six seeds of this kind fill the row from its start or from its end, and let
+ *               the last item of a chunk exceed the share by nothing, by half of the item, or by
+ *               the whole item.
  *     level     Two seeds whose chunks have nearly equal work (layout_level below).
  */
 #include <math.h>
@@ -16,13 +17,14 @@
 
 typedef struct seed_shape {
     bool from_end;
-    double beyond; /* part of its last item by which a chunk may exceed its part: 0, 0.5 or 1 */
+    /* fraction of its last item by which a chunk may exceed its share: 0, 0.5 or 1 */
+    double beyond;
 } seed_shape;
 
 /* Sums of the items assigned to a rank so far. */
 typedef struct seed_rank {
     double work_s, bytes;
-    int vpp; /* chunks of the rank left to fill */
+    int vpp; /* number of chunks of the rank left to fill */
 } seed_rank;
 
 typedef struct seed_budget {

@@ -40,8 +40,8 @@ typedef struct pack_problem {
 
 typedef struct pack_result {
     bool fits;         /* true if a choice fits and takes less than below_s */
-    bool proven;       /* true if no limit of nodes was reached */
-    double time_s;     /* below_s if nothing fits */
+    bool proven;       /* true if the result is optimal, since no limit of nodes was reached */
+    double time_s;     /* time of the best choice; below_s if nothing fits */
     double bound_s;    /* lower bound of the time of every choice */
     double need_bytes; /* least bytes of any choice; valid if nothing fits */
     long nodes;
@@ -49,8 +49,8 @@ typedef struct pack_result {
 } pack_result;
 
 /**
- * Finds the fastest choice that fits. Fails (NOMEM) only. The result is deterministic: among equal
- * choices the first found is returned.
+ * Finds the fastest choice that fits. Fails only if out of memory. The result is deterministic:
+ * among equal choices the first found is returned.
  *
  * @param arena  result->count lives in it; other memory is rewound
  */

@@ -24,7 +24,7 @@
 #include "costmodel/api.h"
 
 enum {
-    /* enough for each ZeRO stage with the divisors of 64 tp, at most 27 */
+    /* the divisors of 64 tp, at most 27, each with every ZeRO stage */
     PER_LAYER_SHARDINGS = 128,
     PER_LAYER_RUNS = 2,
     PER_LAYER_CHOICES = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS
@@ -46,7 +46,7 @@ typedef struct per_layer_problem {
 typedef struct per_layer_run {
     int sharding; /* index into per_layer_point.sharding; 0: sharding of the point */
     int layers;
-    const int *count; /* [choices] layers with each choice */
+    const int *count; /* [choices] number of layers with each choice */
 } per_layer_run;
 
 /** The runs of one stage. */
@@ -97,7 +97,7 @@ per_layer_point *per_layer_begin(const per_layer_problem *problem, const plait_d
                                  plait_arena *arena);
 
 /**
- * Finds the fastest runs of each stage. Fails (NOMEM) only. (S.93)
+ * Finds the fastest runs of each stage. Fails only if out of memory. (S.93)
  *
  * @param layers   [pp] number of layers of each stage
  * @param limit_s  limit that the step of a result must be below

@@ -33,7 +33,7 @@ typedef struct per_stage_problem {
     plait_table *table;
     int choices;
     const plait_choice *choice; /* [choices] choices that the runtime supports */
-    double capacity_bytes;      /* capacity at the problem's risk */
+    double capacity_bytes;      /* device memory at the accepted risk of the problem */
     bool may_keep;              /* true: some stages may keep the optimizer on the device (S.27) */
     long nodes;                 /* most nodes of each branch and bound; 0: no limit */
 } per_stage_problem;
@@ -104,7 +104,10 @@ typedef struct per_stage_result {
 void per_stage_begin(const plait_problem *problem, const plait_choice *choice, int choices,
                      plait_table *table, per_stage_problem *out);
 
-/** Returns whether the runtime lets stages choose and the schedule has each stage on one rank. */
+/**
+ * Returns whether stages may have different choices: the runtime supports this, and the schedule
+ * has one stage per rank.
+ */
 bool per_stage_may_choose(const per_stage_problem *input, const plait_degrees *degrees);
 
 static inline const plait_layer_cost *per_stage_cost(const per_stage_point *point, int kind,
@@ -174,6 +177,6 @@ typedef struct per_stage_layout {
 /** Returns whether per_stage_dp supports the degrees: 1F1B with one chunk per rank. */
 bool per_stage_dp_applies(const plait_degrees *degrees);
 
-/** Solves S.26. Fails (NOMEM) only. */
+/** Solves S.26. Fails only if out of memory. */
 PLAIT_MUST_CHECK plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena,
                                            per_stage_layout *out, plait_error *err);

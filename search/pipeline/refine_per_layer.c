@@ -76,7 +76,7 @@ static void take_least(plait_layer_load *least, const plait_layer_load *of)
 }
 
 /*
- * Lowers `least` to the loads of layers with a tp, for ZeRO 0 and 3 and for no and full
+ * Lowers `least` to the loads of layers with this tp, for ZeRO 0 and 3 and for no and full
  * recomputation.
  */
 static void take_least_of_tp(const per_layer_listing *at, const plait_degrees *base, int tp,
