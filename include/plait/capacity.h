@@ -30,9 +30,10 @@ typedef struct plait_reliability {
     double node_loss;            /* share of interruptions that send a node to repair, 0 .. 1 */
     double repeat;               /* share of restarts that fail again at once, 0 .. below 1 */
     double straggler;            /* factor on a step, >= 1 */
-    double detect_s;             /* from a failure until its detection */
-    double restart_s;            /* from then until the job computes again, with reading */
-    double repair_s;             /* from the loss of a node until its return */
+    double detect_s;             /* time from a failure until its detection */
+    double restart_s;            /* time from detection until the job computes again, reading the
+                                  * checkpoint included */
+    double repair_s;             /* time from the loss of a node until its return */
     double node_bytes_per_s;     /* checkpoint write rate of one node */
     double most_bytes_per_s;     /* checkpoint write rate of the storage */
     bool async;                  /* checkpoints are written during the next steps */
@@ -53,11 +54,12 @@ PLAIT_MUST_CHECK plait_status plait_reliability_check(const plait_reliability *f
 typedef struct plait_goodput {
     double mtbf_s;     /* M, mean time between failures of the job; infinite without failures */
     double write_s;    /* time to write a checkpoint */
-    double blocked_s;  /* C, the part of it that blocks training */
-    double lag_s;      /* from a snapshot until it can be read back */
+    double blocked_s;  /* C, part of write_s that blocks training */
+    double lag_s;      /* time from a snapshot until its checkpoint can be read */
     double interval_s; /* tau, work between checkpoints; infinite if none is needed */
     double detect_s;
-    double restart_s; /* from detection until the job computes again, with repeats */
+    double restart_s; /* time from detection until the job computes again, repeated attempts
+                       * included */
     double wait_s;    /* mean wait for a node per interruption */
     int spares;
     double repair_s;
@@ -139,7 +141,7 @@ typedef struct plait_capacity_row {
     double gain;             /* tokens per day over those of the previous number; NaN: first */
     bool knee;               /* the first number that gains too little */
     bool front;              /* no other row is both faster and cheaper */
-    bool between;            /* found by a range search: not part of gain and knee */
+    bool between;            /* found by a range search; excluded from gain and knee */
     double power_w;          /* mean power of the facility in a step, with PUE; NaN if unknown */
     double usd_per_gpu_hour; /* NaN when no price is known */
 } plait_capacity_row;
@@ -160,7 +162,7 @@ PLAIT_MUST_CHECK plait_status plait_capacity_follow(const plait_capacity_options
 double plait_capacity_usd_per_gpu_hour(const plait_capacity_options *ask,
                                        const plait_problem *problem);
 
-/** The rows that answer the question, as indices; -1: none. */
+/** Indices of the rows that answer the question; -1: none. */
 typedef struct plait_capacity_verdict {
     int smallest; /* fewest GPUs within deadline and budget */
     int cheapest; /* fewest dollars within the deadline */
@@ -194,14 +196,16 @@ typedef struct plait_capacity_range {
 enum { PLAIT_CAPACITY_FOUND = 2 };
 
 /**
- * Result of a range search: the better rows between the given ones, and the extent of the search.
+ * Result of a range search: rows between the given ones that are better, and the extent of the
+ * search.
  */
 typedef struct plait_capacity_range_result {
     int numbers;  /* numbers of GPUs in the range, in whole nodes */
-    int divide;   /* those of them that divide the layers and a batch in some plan */
-    int searches; /* searches of a number with a batch; bounds excluded the others (S.112) */
-    bool whole;   /* all numbers are covered; else the limit of searches was reached */
-    bool assumed; /* result rests on the assumption of S.113 between doublings */
+    int divide;   /* numbers of GPUs that divide the layers and a batch in some plan */
+    int searches; /* searched pairs of number and batch; bounds excluded the others (S.112) */
+    bool whole;   /* whether all numbers are covered; if not, the limit of searches was reached */
+    bool assumed; /* whether the result depends on the assumption of S.113 about numbers between
+                   * doublings */
     int rows;
     plait_capacity_row row[PLAIT_CAPACITY_FOUND]; /* rows better than all given ones */
 } plait_capacity_range_result;
@@ -229,7 +233,10 @@ typedef struct plait_capacity_swing {
 
 enum { PLAIT_CAPACITY_SWINGS = 7 };
 
-/** The effect of each input, with a new search of the best plan; widest swing first. */
+/**
+ * Computes the effect of each input, with a new search for the best plan; the widest swing is
+ * first.
+ */
 PLAIT_MUST_CHECK plait_status plait_capacity_tornado(
     const plait_capacity_options *ask, const plait_capacity_row *row, plait_arena *arena,
     plait_capacity_swing swing[PLAIT_CAPACITY_SWINGS], plait_error *err);

@@ -37,7 +37,7 @@ typedef enum plait_precision {
 /** Attention kernels, slowest first. */
 typedef enum plait_attention_kernel {
     PLAIT_ATTENTION_UNFUSED,
-    PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL, /* unfused but for a fused scale-mask-softmax */
+    PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL, /* unfused, except for one scale-mask-softmax kernel */
     PLAIT_ATTENTION_FLASH,
     PLAIT_ATTENTION_FLASH2,
     PLAIT_ATTENTION_FLASH3,
@@ -47,21 +47,21 @@ typedef enum plait_attention_kernel {
 
 /**
  * Kernels that some accelerator does not have: each kind of attention, each number format, and a
- * few more. `plait_accelerator.missing_kernels` has a bit for each; clusters/families lists them with
- * reasons.
+ * few more. `plait_accelerator.missing_kernels` has a bit for each; clusters/families lists the
+ * missing ones with reasons.
  */
 typedef enum plait_kernel {
     PLAIT_KERNEL_ATTENTION,                                        /* + plait_attention_kernel */
     PLAIT_KERNEL_PRECISION = PLAIT_ATTENTION_KERNELS,              /* + plait_precision */
-    PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN, heads over 128 */
+    PLAIT_KERNEL_WIDE = PLAIT_KERNEL_PRECISION + PLAIT_PRECISIONS, /* cuDNN, head width over 128 */
     PLAIT_KERNEL_GROUPED_GEMM,
     PLAIT_KERNEL_MULTICAST, /* stores that a switch copies to all GPUs of a domain */
     PLAIT_KERNEL_DEEPEP, /* exchange of experts over NVLink and InfiniBand by the library DeepEP */
     PLAIT_KERNEL_HYBRIDEP,    /* exchange of experts by the library HybridEP */
-    PLAIT_KERNEL_ANY_WIDTH,   /* fused attention other than cuDNN's, without its limits */
-    PLAIT_KERNEL_BETWEEN,     /* cuDNN, heads over 128, at most 256 */
-    PLAIT_KERNEL_ALIBI,       /* cuDNN, with ALiBi */
-    PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, heads over 192, in TE or with dropout */
+    PLAIT_KERNEL_ANY_WIDTH,   /* fused attention other than cuDNN's, without cuDNN's limits */
+    PLAIT_KERNEL_BETWEEN,     /* cuDNN, head width over 128, at most 256 */
+    PLAIT_KERNEL_ALIBI,       /* cuDNN with ALiBi */
+    PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, head width over 192, in TE or with dropout */
     PLAIT_KERNELS
 } plait_kernel;
 
@@ -76,10 +76,10 @@ typedef struct plait_gemm_fit {
     bool measured;
     double emax; /* fraction of the peak that the best tile reaches */
     double k0;   /* cost of a tile's prologue, in elements of k */
-    double q;    /* share of wave quantisation that is real: 1 ceil(w), 0 w */
-    double r128; /* rate of a 128x128 tile against 256x128 */
-    double r64;  /* rate of a 128x64 tile */
-    double r32;  /* rate of a 64x64 tile */
+    double q;    /* weight of whole waves: 1 counts ceil(w) waves, 0 counts w */
+    double r128; /* rate of a 128x128 tile over that of a 256x128 tile */
+    double r64;  /* rate of a 128x64 tile over that of a 256x128 tile */
+    double r32;  /* rate of a 64x64 tile over that of a 256x128 tile */
     double eb;   /* fraction of the HBM rate */
     double t0_s; /* fixed time of one kernel */
     double p;    /* exponent that joins compute and memory time: (c^p + m^p)^(1/p) */
@@ -90,8 +90,8 @@ typedef struct plait_gemm_fit {
 typedef struct plait_attention_fit {
     bool measured;
     double e[4]; /* fraction of the bf16 peak at head widths 64, 128, 192, 256 */
-    double s0;   /* cost of the ramp, in tokens of sequence */
-    double q;    /* share of wave quantisation */
+    double s0;   /* start-up cost of a call, in tokens of sequence length */
+    double q;    /* weight of whole waves, as in plait_gemm_fit */
     double t0_s;
     double fp8_rate;       /* speedup with inputs in fp8; 1: no such kernel */
     double backward_ratio; /* backward time over forward time */
@@ -106,7 +106,7 @@ extern const char *const plait_kv_name[PLAIT_KV_FORMATS + 1];
 typedef struct plait_decode_fit {
     bool measured;
     double eb;   /* fraction of the HBM rate */
-    double few;  /* sequences times key heads that reach half of it */
+    double few;  /* sequences times key heads at which half of that rate is reached */
     double t0_s; /* fixed time of one call */
 } plait_decode_fit;
 
@@ -149,7 +149,7 @@ typedef struct plait_collective_fit {
     double b_s[3];            /* added for each rank beyond the first */
     double bytes_per_s[3];    /* bus rate */
     double local_bytes_per_s; /* copy of the rank's own shard */
-    double nvls_a_s;          /* in-switch reduction; 0: none */
+    double nvls_a_s;          /* fixed time of an in-switch reduction; 0: none */
     double nvls_bytes_per_s;
 } plait_collective_fit;
 
@@ -172,7 +172,7 @@ typedef struct plait_accelerator {
     const char *source;
     plait_confidence confidence;               /* confidence in the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
-    unsigned missing_kernels;            /* bits of plait_kernel that are missing; 0: none known */
+    unsigned missing_kernels;  /* bits of plait_kernel that are missing; 0: none known */
     bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
     double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */
@@ -181,9 +181,9 @@ typedef struct plait_accelerator {
     double power_w; /* board limit; 0: unknown */
     double idle_w;
     double usd_per_hour; /* 0: unknown */
-    double sustained[2]; /* clock under load over burst: bf16, fp8 and below */
+    double sustained[2]; /* clock under load over burst clock: [0] bf16, [1] fp8 and narrower */
     double wgrad_ratio;  /* weight-gradient GEMM time over forward's */
-    double speed_spread; /* deviation of speed among parts of one kind (C.310) */
+    double speed_spread; /* deviation of speed among accelerators of one kind (C.310) */
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
     plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
     plait_decode_fit decode[PLAIT_KV_FORMATS];
@@ -193,12 +193,13 @@ typedef struct plait_accelerator {
     bool memory_op_measured;
     plait_collective_fit collective[PLAIT_FITTED_COLLECTIVES];
     plait_link p2p; /* link between two GPUs of a domain */
-    /* its standard node, from which synthetic clusters are built */
+    /* the accelerator's standard node, from which synthetic clusters are built */
     int gpus_per_node;
     int scale_up_domain;
     double scale_up_bytes_per_s; /* one direction, one GPU */
     bool scale_up_pcie;          /* GPUs are joined by PCIe only */
-    bool scale_up_full;      /* direct links between pairs: the full rate needs all peers at once */
+    bool scale_up_full;      /* direct links between pairs: the full rate needs traffic to all peers
+                              * at once */
     int torus[3];            /* shape of the scale-up torus; 0: not a torus */
     int wrap_block;          /* as in plait_level */
     double nic_bytes_per_s;  /* share of one GPU */
@@ -225,7 +226,7 @@ typedef enum plait_level_kind {
 
 enum { PLAIT_MAX_SIDES = 6 };
 
-/** The whole grid, before a job took a slice of it. */
+/** The whole grid of which a job uses a slice. */
 typedef struct plait_whole_grid {
     int gpus; /* 0: the grid is whole */
     int side[PLAIT_MAX_SIDES];
@@ -239,14 +240,17 @@ typedef struct plait_level {
     int gpus;                  /* GPUs that one instance joins; INT_MAX: all */
     plait_link link;           /* one GPU's share; latency beyond NCCL's own constants */
     double efficiency;         /* fraction of the wire rate that large messages reach */
-    double ramp_bytes;         /* bytes per hop of one GPU's message in which the link is idle */
-    double oversubscription;   /* >= 1: the rate is divided by it when all send */
-    double scattered;          /* share of neighbours in another instance than if packed (C.115) */
+    double ramp_bytes;         /* bytes added to a message per hop, since short ones do not fill the
+                                * link */
+    double oversubscription;   /* divisor of the rate when all GPUs send, >= 1 */
+    double scattered;          /* share of neighbours in another instance of the level, over a
+                                * packed job (C.115) */
     double in_network;         /* speed of in-switch all-reduces over two passes; 0: none (C.114) */
     int side[PLAIT_MAX_SIDES]; /* grid: units along x, y, z, ...; 1: no such axis */
     bool wrap[PLAIT_MAX_SIDES]; /* whether the whole axis closes to a ring */
     int ports;                  /* grid: links of one unit, which share its rate */
-    int wrap_block; /* side of a block in units; slices of whole blocks close; 0: none */
+    int wrap_block; /* side of a block in units; the axes of slices of whole blocks close to rings;
+                     * 0: no blocks */
     plait_whole_grid whole;
 } plait_level;
 
@@ -326,7 +330,7 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus);
  */
 bool plait_cluster_priced(const plait_cluster *cluster, int gpus, char *why, size_t size);
 
-/** GPUs that a job of `gpus` GPUs takes of group g; groups are filled in order. */
+/** Number of GPUs of group g that a job of `gpus` GPUs uses; groups are filled in order. */
 int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g);
 
 /** Are the nodes of two groups of one kind: equal numbers, links and site? */
@@ -349,12 +353,13 @@ int plait_level_units(const plait_cluster *cluster, int l);
 
 /** A level as a graph of units, or a whole cluster as one of accelerators. */
 typedef struct plait_graph {
-    double nodes;                 /* 0: any number, and nothing else is known */
-    double links;                 /* pairs of neighbours; one per node of a switch */
+    double nodes;                 /* number of nodes of the graph; 0: any number, and the other
+                                   * fields are unknown */
+    double links;                 /* pairs of neighbours; in a switch one per node */
     double cut_links;             /* links between its halves; 0 for a switch */
     double diameter;              /* hops; a path through a switch has two */
-    double mean_hops;             /* mean over ordered pairs, with pairs of a node and itself */
-    double bisection_bytes_per_s; /* between the halves, both directions */
+    double mean_hops;             /* mean over ordered pairs, including a node and itself */
+    double bisection_bytes_per_s; /* bandwidth between the halves, both directions */
 } plait_graph;
 
 /** The graph of one instance of level l. (C.110) */
@@ -367,7 +372,7 @@ plait_graph plait_cluster_graph(const plait_cluster *cluster);
 typedef struct plait_fat_tree {
     double endpoints;
     double switches;
-    double links; /* between switches */
+    double links; /* links between switches */
 } plait_fat_tree;
 
 plait_fat_tree plait_fat_tree_of(int ports, int layers);
@@ -376,8 +381,8 @@ plait_fat_tree plait_fat_tree_of(int ports, int layers);
 const plait_accelerator *plait_cluster_accelerator(const plait_cluster *cluster, int rank);
 
 /**
- * Does the accelerator have this kernel? For a number format, its units must support the format
- * too.
+ * Does the accelerator have this kernel? For a number format, the matrix units must also support
+ * the format.
  *
  * @param kernel  of plait_kernel
  */

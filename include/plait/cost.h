@@ -5,9 +5,8 @@
  * every term: times and bytes by name, stages, collectives. plait_plan_evaluate does both. A caller
  * that prices many plans passes a plait_pipelines, which caches simulated schedules.
  *
- *
  * The step time is a sum of exposed terms on the slowest stage; hidden communication is listed
- * apart (plait_volume). Every equation is numbered in docs/model.
+ * separately (plait_volume). Every equation is numbered in docs/model.
  *
  * Left out: checkpoints, data loading, restarts, network jitter.
  */
@@ -56,20 +55,20 @@ typedef struct plait_memory {
 #define X(name, equation, what) double name##_bytes;
     PLAIT_MEMORY_TERMS(X)
 #undef X
-    double peak_bytes; /* their sum */
+    double peak_bytes; /* sum of the terms above */
     double low_bytes;  /* lower edge of the band of the peak (plait_problem.memory_band) */
     double high_bytes;
     double capacity_bytes;      /* bytes that plans may use at the problem's risk */
     double allocated_bytes;     /* part of the peak that the allocator has allocated */
-    double reserved_bytes;      /* bytes that the allocator holds for that */
+    double reserved_bytes;      /* bytes that the allocator reserves for allocated_bytes */
     double host_bytes;          /* host memory of a node for offloaded state and activations */
     double host_capacity_bytes; /* host memory of a node; 0: unknown */
 } plait_memory;
 
 /**
  * One kind of communication of a step, on one GPU of the slowest stage. Its exposed time is part of
- * one term of the step. The lines of a communication term sum to it, those of `recompute` to the
- * communication that it repeats.
+ * the term `term` of the step. The exposed times with the same communication term sum to that term;
+ * those with the term `recompute` sum to the repeated communication.
  */
 typedef struct plait_volume {
     const char *what; /* "TP all-gather" */
@@ -86,9 +85,9 @@ typedef struct plait_volume {
 
 /** One stage of a priced plan. */
 typedef struct plait_stage_cost {
-    double forward_s; /* one microbatch */
+    double forward_s; /* forward of one microbatch */
     double backward_s;
-    double memory_bytes; /* plait_memory's peak, allocated and reserved bytes */
+    double memory_bytes; /* peak of the stage, as plait_memory.peak_bytes */
     double allocated_bytes;
     double reserved_bytes;
     double in_flight;
@@ -124,8 +123,9 @@ typedef enum plait_fusion_fate {
 extern const char *const plait_fusion_fate_name[PLAIT_FUSION_FATES + 1];
 
 /**
- * One rule in a priced plan: calls of the transition a step on the slowest stage, bytes that one of
- * its GPUs sends and seconds that they take, hidden or not, without and with it.
+ * One fusion rule in a priced plan. `calls` is the number of transitions per step on the slowest
+ * stage. The bytes that one GPU of this stage sends, and the seconds of these sends, hidden or not,
+ * are given before fusion and after it.
  */
 typedef struct plait_fused {
     plait_fusion_fate fate;
@@ -139,7 +139,7 @@ typedef struct plait_cost {
     double risk; /* probability that the fullest GPU runs out of memory */
     double
         missing_bytes; /* missing memory of the fullest stage, else missing host memory of a node */
-    double step_s;     /* sum of `step`; also if out of memory; zero if invalid */
+    double step_s;     /* sum of the terms in `step`; 0 if the plan is invalid */
     double step_low_s; /* band of step_s (plait_problem.band); NaN without one */
     double step_high_s;
     plait_step_time step;
@@ -151,26 +151,26 @@ typedef struct plait_cost {
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
     const plait_volume *volume; /* [volumes], in the arena */
-    double network_s;           /* all calls between domains, one after the other (C.311) */
+    double network_s;           /* time of all calls between domains, back to back (C.311) */
     bool fuses; /* whether the plan's `fusion` is auto; then `fused` has the decisions */
     plait_fused fused[PLAIT_FUSION_RULES];
     double tokens_per_s_per_gpu;
     double model_flops_per_s; /* one GPU, causal attention halved (C.5) */
     double mfu;               /* model_flops_per_s over the peak of the job's precision */
     double hfu;        /* FLOPs that the kernels compute, with recomputation, over that peak */
-    double mfu_square; /* mfu and hfu with attention as whole squares */
+    double mfu_square; /* mfu with causal attention counted as the full square */
     double hfu_square;
-    double cost_usd; /* one step; NaN if no price is known */
-    double energy_j; /* one step; NaN if no power is known */
+    double cost_usd; /* dollars of one step; NaN if no price is known */
+    double energy_j; /* energy of one step; NaN if no power is known */
     double busy_s;   /* mean over GPUs, as in plait_price */
     double moving_s;
     plait_confidence confidence; /* low if constants are defaults or the runtime is uncalibrated */
-    char why[256];               /* one sentence, if the plan does not fit or is invalid */
+    char why[256];               /* reason in one sentence if the plan does not fit or is invalid */
 } plait_cost;
 
 /**
- * Cache of the schedules simulated by one thread, whatever their problems and times: at most 24
- * MiB.
+ * Cache of the pipeline schedules that one thread simulates, for any problems and stage times; at
+ * most 24 MiB.
  */
 typedef struct plait_pipelines plait_pipelines;
 
@@ -206,14 +206,15 @@ PLAIT_MUST_CHECK plait_status plait_plan_evaluate(const plait_problem *problem,
 typedef struct plait_price {
     double step_s; /* time of the step; a lower bound unless `exact` */
     double peak_bytes;
-    double busy_s;   /* mean over GPUs: matrix products, attention, recomputation */
-    double moving_s; /* mean over GPUs: memory-bound kernels and the optimizer */
+    double busy_s;   /* mean time of a GPU in matrix products, attention and recomputation */
+    double moving_s; /* mean time of a GPU in memory-bound kernels and the optimizer */
     bool exact;      /* no simulation could find a longer step */
 } plait_price;
 
 /**
- * Device memory that plans may use, in bytes: the largest predicted peak that runs out with no more
- * than this probability. At one half it is the memory that a process sees. (C.85)
+ * Device memory that plans may use, in bytes: the largest predicted peak that runs out of memory
+ * with a probability of at most `risk`. At a risk of one half this is the memory that a process can
+ * use. (C.85)
  *
  * @param risk  0 .. 1, both excluded; 0: the default risk
  */

@@ -101,8 +101,9 @@ typedef enum plait_split_kind {
     PLAIT_SPLIT_BOTH,       /* both count */
     PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
     PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
-    PLAIT_SPLIT_COST,       /* blocks until the running cost passes total (r+1)/p (nanotron) */
-    PLAIT_SPLIT_LAYOUT,     /* chunk by chunk, in a text: embedding, modules and loss anywhere */
+    PLAIT_SPLIT_COST,   /* stage r ends when the running cost exceeds total (r+1)/p (nanotron) */
+    PLAIT_SPLIT_LAYOUT, /* a text lists each chunk; it may place embedding, MTP modules and loss
+                             * anywhere */
     PLAIT_SPLITS
 } plait_split_kind;
 
@@ -110,7 +111,8 @@ typedef struct plait_split {
     unsigned char kind;   /* plait_split_kind */
     unsigned short first; /* FIRST_LAST: layers of the first stage */
     unsigned short last;  /* FIRST_LAST: layers of the last stage */
-    const char *layout;   /* LAYOUT: "Et*3|(tt|)*29,m|L", which outlives the plan */
+    const char
+        *layout; /* LAYOUT: a text such as "Et*3|(tt|)*29,m|L", which must outlive the plan */
 } plait_split;
 
 /** Orders of the axes, innermost first. */
@@ -121,8 +123,9 @@ typedef enum plait_order {
 } plait_order;
 
 /**
- * The order in which ranks run along the physical axes of a grid of links: x first (`xyz`) as files
- * list its sides, or another of the first three first. Further axes follow.
+ * The order in which ranks run along the physical axes of a grid of links. `xyz` is the order in
+ * which files list the sides; the other values permute the first three axes. Further axes follow in
+ * the order of the file.
  */
 typedef enum plait_placement {
     PLAIT_PLACE_XYZ,
@@ -176,7 +179,7 @@ enum { PLAIT_OFFLOAD_SETS = 9 }; /* sets of modules that a plan may name, the em
 /** The time at which ZeRO-3 frees gathered parameters. */
 typedef enum plait_reshard {
     PLAIT_RESHARD_ALWAYS, /* after each pass */
-    PLAIT_RESHARD_NEVER,  /* after backward: one gather a microbatch */
+    PLAIT_RESHARD_NEVER,  /* after backward: one gather per microbatch */
     PLAIT_RESHARD_NODE,   /* second copy over each node, which backward gathers (ZeRO++ hpZ) */
     PLAIT_RESHARDS
 } plait_reshard;
@@ -221,7 +224,8 @@ typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS 
 /* ---- the point ---- */
 
 /**
- * Upper bound of a degree; of dp and shard_group, which follow from others, it is PLAIT_MAX_GPUS.
+ * Upper bound of a degree. For dp and shard_group, which follow from other degrees, the bound is
+ * PLAIT_MAX_GPUS.
  */
 enum { PLAIT_MAX_DEGREE = 1 << 20 };
 
@@ -270,7 +274,7 @@ int plait_degrees_dp(int gpus, int tp, int pp, int cp);
 /** Microbatches of one pipeline: gbs / (dp mbs), 0 if that does not divide. */
 int plait_degrees_microbatches(const plait_degrees *degrees, int gbs);
 
-/* ---- its keys ---- */
+/* ---- keys of a point ---- */
 
 /**
  * The keys, in the order of files and reports: a key comes after those that its default depends on.
@@ -332,7 +336,8 @@ typedef struct plait_key {
     const char *limit_name;   /* name of its bound or list in "can" of a profile; NULL: neither */
     bool has_default;         /* "defaults" of a profile have its default value */
     bool numerics;    /* changes the numerics of a step: searched only if allowed or requested */
-    int absent_value; /* value of software without the feature, which tables leave out; -1: none */
+    int absent_value; /* value that means that the software lacks the feature; tables omit it; -1:
+                       * none */
     /** Does the key have an effect, given the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);
     const char *title; /* title of its column in tables */
@@ -345,13 +350,15 @@ extern const plait_key plait_keys[PLAIT_KEYS];
 /** The key of this name; -1: unknown. */
 int plait_key_find(const char *name);
 
-/** Bits 1 << value of all values of a key: a word, a switch, ...; 0: it is a number. */
+/**
+ * All values of a key as bits 1 << value, if its values are words or a switch; 0 if it is a number.
+ */
 unsigned plait_key_all(plait_key_id key);
 
 /** The value of a key: a number, the index of a word, or a kind. */
 int plait_key_value(const plait_degrees *degrees, plait_key_id key);
 
-/** Sets the value of a key; of recompute and split it sets the kind and clears the rest. */
+/** Sets the value of a key. For recompute and split, sets the kind and clears the other fields. */
 void plait_key_put(plait_degrees *degrees, plait_key_id key, int value);
 
 /** Do two points have the same value of a key? */
@@ -386,9 +393,7 @@ void plait_traits_of(const plait_degrees *degrees, int trait[PLAIT_TRAITS]);
 /** The keys that distinguish plans in rankings: tp, pp, vpp, cp, ep, mbs, recompute, zero. */
 plait_key_set plait_distinct_keys(void);
 
-/**
- * The value that the runtime takes if a plan does not give one; may depend on the keys before it.
- */
+/** The default value of a key in the runtime. It may depend on the values of earlier keys. */
 int plait_key_default(const plait_problem *problem, const plait_degrees *degrees, plait_key_id key);
 
 /** Does a point have the default value of a key? */

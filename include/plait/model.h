@@ -44,7 +44,7 @@ typedef struct plait_attention {
     int kv_heads; /* equal to heads without grouping */
     int head_dim;
     int window; /* maximum number of tokens a query attends to; 0: all before it */
-    int chunk;  /* tokens of a chunk, beyond which nothing is attended; 0: no chunks */
+    int chunk;  /* tokens of a chunk; a query attends only within its chunk; 0: no chunks */
     bool qkv_bias;
     bool out_bias;
     bool qk_norm;   /* a learned norm over head_dim on q and on k */
@@ -108,8 +108,8 @@ typedef struct plait_moe {
 typedef struct plait_opaque {
     double params;
     double forward_flops;
-    double forward_bytes;    /* read and written by its kernels */
-    double activation_bytes; /* kept for backward */
+    double forward_bytes;    /* bytes that its kernels read and write */
+    double activation_bytes; /* bytes kept for backward */
 } plait_opaque;
 
 /** One kind of layer. */

@@ -7,14 +7,13 @@
  * assignment under a memory limit, proves that it is optimal (docs/model/11-operators.md, S.40 to
  * S.50), and compares it with the best named one.
  *
- *
  *     plait_operators_options options;
  *     plait_operators_options_init(&options);
  *     PLAIT_TRY(plait_mesh_parse("2x8", &options.mesh, err));
  *     PLAIT_TRY(plait_operators_solve(&problem, &options, arena, &result, err));
  *
- * Only layers of one kind are solved, with equal assignments: the input of a layer is sharded as
- * its output. Left out: pipelines, recomputation, embedding and loss, small buffers.
+ * Only layers of one kind are solved, and all have the same assignment, so the input of a layer is
+ * sharded like its output. Left out: pipelines, recomputation, embedding and loss, small buffers.
  */
 #ifndef PLAIT_OPERATORS_H
 #define PLAIT_OPERATORS_H
@@ -41,11 +40,12 @@ int plait_mesh_gpus(const plait_mesh *mesh);
 
 /** The dimension of an operator that one axis of the mesh shards. */
 typedef enum plait_use {
-    PLAIT_USE_REPLICATE, /* nothing: all ranks of the axis compute the same */
+    PLAIT_USE_REPLICATE, /* no dimension: all ranks of the axis compute the same */
     PLAIT_USE_BATCH,     /* sequences */
     PLAIT_USE_SEQUENCE,  /* tokens of each sequence */
     PLAIT_USE_IN,        /* width that a product sums over: outputs are partial sums */
-    PLAIT_USE_OUT,       /* width of the output; of input and output if not a product */
+    PLAIT_USE_OUT,       /* width of the output; for operators other than products, width of input
+                          * and output */
     PLAIT_USE_EXPERTS,
     PLAIT_USES
 } plait_use;
@@ -96,8 +96,8 @@ typedef struct plait_operators_plan {
     const plait_operator *op;
     int edges;
     const plait_operator_edge *edge;
-    double step_s;    /* all layers and microbatches */
-    double forward_s; /* kernels of one layer and microbatch */
+    double step_s;    /* time of all layers and microbatches */
+    double forward_s; /* kernel time of one layer and microbatch */
     double backward_s;
     double comm_s;      /* exposed communication, one layer and microbatch */
     double sync_s;      /* exposed gradient reduction and optimizer, one layer */

@@ -63,7 +63,9 @@ typedef struct plait_choice {
     unsigned char offload_acts; /* index of a set of PLAIT_OFFLOAD_SETS */
 } plait_choice;
 
-/** The sharding of a layer over the GPUs of its stage, if layers choose it. */
+/**
+ * The sharding of a layer over the GPUs of its stage, if the runtime can choose it for each layer.
+ */
 typedef struct plait_cut {
     short tp;           /* tensor parallelism; dp and mbs follow from the GPUs of the stage */
     unsigned char zero; /* ZeRO stage */
@@ -121,8 +123,8 @@ PLAIT_MUST_CHECK plait_status plait_plan_expand(const plait_problem *problem,
                                                 plait_plan *out, plait_error *err);
 
 /**
- * The plan with these chunks, which lives in `arena`. A split of kind LAYOUT gets the text of the
- * chunks. The plan is not checked.
+ * Makes the plan with these chunks in `arena`. If its split is of kind LAYOUT, the layout text is
+ * written from the chunks. The plan is not checked.
  *
  * @param chunks  [pp * vpp] in pipeline order; plait_chunks_deal makes them of counts of layers
  * @return        RANGE if their layout does not fit PLAIT_VALUE_SIZE
@@ -133,7 +135,7 @@ PLAIT_MUST_CHECK plait_status plait_plan_lay(const plait_degrees *degrees,
 
 /**
  * A plan that is legal for a problem, which plait_plan_cost takes. plait_plan_check fills it. Both
- * structs must outlive it and stay as they were checked.
+ * structs must outlive it and must not change after the check.
  */
 typedef struct plait_checked_plan {
     const plait_problem *problem;
@@ -169,7 +171,7 @@ bool plait_plan_cuts(const plait_plan *plan);
  */
 plait_degrees plait_degrees_cut(const plait_degrees *degrees, plait_cut cut);
 
-/** GPUs that the stages of a plan take in node group g, or (-1) in all. */
+/** Number of GPUs that the stages of a plan use in node group g; for g = -1, in all groups. */
 int plait_plan_gpus(const plait_plan *plan, int g);
 
 /**
@@ -200,7 +202,8 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *degrees, 
 bool plait_chunks_of(const plait_model *model, const plait_degrees *degrees, plait_chunk *chunks);
 
 /**
- * Chunks with these numbers of layers, in pipeline order, with the ends as in plait_chunks_of.
+ * Fills chunks with these numbers of layers, in pipeline order. Embedding, multi-token-prediction
+ * modules and loss are placed as plait_chunks_of places them without a layout.
  *
  * @param counts  [count], which sum to the model's layers
  * @param chunks  [count]
@@ -251,9 +254,9 @@ bool plait_placement_differs(const plait_cluster *cluster, plait_placement place
 plait_group_shape plait_group_of(const plait_degrees *degrees, plait_axis axis);
 
 /**
- * The inner ranks of a2a+p2p: adjacent ranks that exchange heads by all-to-all, in rings of cp /
- * inner groups. Returns the largest proper divisor of cp that fits a scale-up domain together with
- * tp and divides the heads of every layer, at least 1.
+ * Number of adjacent ranks that exchange heads by all-to-all under a2a+p2p; rings join the cp /
+ * inner groups of such ranks. Returns the largest proper divisor of cp that fits a scale-up domain
+ * together with tp and divides the heads of every layer, at least 1.
  */
 int plait_context_inner(const plait_problem *problem, int tp, int cp);
 
@@ -272,7 +275,10 @@ int plait_expert_shard_group(const plait_degrees *degrees);
  */
 plait_group_shape plait_group_inner(plait_group_shape group, int ranks);
 
-/** The members of a group that hold the same part of each such shard (HSDP replicas). */
+/**
+ * The members of a group that have the same part of each ZeRO shard of `ranks` members (HSDP
+ * replicas).
+ */
 plait_group_shape plait_group_outer(plait_group_shape group, int ranks);
 
 extern const char *const plait_axis_name[PLAIT_GROUPS + 1];

@@ -27,7 +27,7 @@ typedef struct plait_job {
     int gbs; /* sequences of one step, over all GPUs */
     int gpus;
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
-    int group_gpus; /* GPUs taken of the node group, if the problem is that of one; 0: gpus */
+    int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
 } plait_job;
 
 /** Factors on a predicted step between which a measured one lies; both 0: unknown. */

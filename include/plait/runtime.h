@@ -1,12 +1,11 @@
 /*
  * runtime.h - training software: its plan space, its overlap and its memory
  *
- *
- * A runtime profile (clusters/runtimes/NAME.json) bounds the plan space and adds about ten numbers
- * to the hardware's: factors on kernels, host time a layer, exposed shares of collectives. Rules
- * that relate several degrees are code (src/rules/rules_<runtime>.c); the profile names its rules.
- * A variant (clusters/runtimes/NAME@YY.MM.json) is the same software in releases up to a month, and
- * has the values that differed then.
+ * A runtime profile (clusters/runtimes/NAME.json) limits the plan space and adds about ten
+ * constants to those of the hardware: factors on kernels, host time per layer, exposed shares of
+ * collectives. Rules that relate several degrees are code (src/rules/rules_<runtime>.c); the
+ * profile names its rules. A variant (clusters/runtimes/NAME@YY.MM.json) describes the releases of
+ * the same software up to a month, and has only the values that differ from the profile.
  *
  * In order: plait_runtime_load, then read the struct.
  */
@@ -61,12 +60,13 @@ typedef enum plait_granularity {
 extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 
 /**
- * The plan space of the software. Masks have bits 1 << value. A key of numbers has its upper bound
- * in `most`, others their allowed values in `takes` (of sp for tp > 1).
+ * The plan space of the software. Masks have bits 1 << value. `most` has the upper bound of each
+ * key with numbers, `takes` the allowed values of each other key (for sp, the values allowed if tp
+ * > 1).
  */
 typedef struct plait_capabilities {
     int most[PLAIT_KEYS];       /* upper bound; 1: not supported */
-    unsigned takes[PLAIT_KEYS]; /* allowed values; of recompute and split their kinds */
+    unsigned takes[PLAIT_KEYS]; /* allowed values; for recompute and split, allowed kinds */
     bool etp;                   /* expert tensor parallelism other than 1 and tp */
     bool etp_is_tp;             /* expert tensor parallelism equals tp always */
     bool hsdp;                  /* shard_group below dp cp */
@@ -97,8 +97,8 @@ typedef struct plait_kernel_set {
     bool fused_residual; /* bias, dropout and addition in one pass */
     bool fused_softmax;  /* unfused attention runs one scale-mask-softmax kernel */
     bool fused_loss;
-    bool fused_permute;      /* tokens to experts and back are read and written once */
-    bool fused_accumulation; /* a product of a weight's gradient adds to the gradient's buffer */
+    bool fused_permute; /* one read and write moves tokens to experts, and one moves them back */
+    bool fused_accumulation; /* a weight-gradient product adds directly to the gradient buffer */
     bool fused_experts;      /* both products, bias and activation of experts are one kernel */
     bool expert_streams;     /* a product for each expert, on several streams; else one for all */
     bool recompute_stops;    /* full recomputation ends with the last tensor that backward needs */
@@ -107,8 +107,9 @@ typedef struct plait_kernel_set {
     bool delayed_scaling;    /* fp8 scale from the maxima of earlier steps; else from the tensor */
     bool rowwise_scaling;    /* one scale per row, computed for each direction of a matrix */
     bool fp8_attention;      /* the core attention of 8- and 4-bit jobs runs in fp8 */
-    bool layer_graphs;       /* no launch time of parts with fixed shapes: all except experts */
-    bool cuda_graphs;        /* no launch time */
+    bool layer_graphs;       /* CUDA graphs of all parts except experts, which then have no launch
+                              * time */
+    bool cuda_graphs;        /* CUDA graphs of the whole step: no launch time */
 } plait_kernel_set;
 
 /**
@@ -117,15 +118,15 @@ typedef struct plait_kernel_set {
  * `grad_reduce`.
  */
 typedef struct plait_overlaps {
-    bool grad_reduce;    /* buckets reduced during backward; only launch files read it */
-    bool tp_comm;        /* products hide tensor-parallel traffic; only launch files read it */
-    bool ddp;            /* gradient buckets of ZeRO-0 overlap with backward, as in DDP */
-    bool reduce_whole;   /* ZeRO-1 reduces gradients to all ranks, though each steps its shard */
-    bool param_gather;   /* the all-gather of ZeRO-1 overlaps with the next forward */
-    bool p2p;            /* pipeline sends overlap with compute */
-    bool p2p_scatter;    /* sends are divided by tp even without sp (scatter-gather) */
-    bool moe_dedup;      /* expert dispatch sends a token once per node (DeepEP) */
-    double bucket_bytes; /* minimum size of a gradient bucket; 0: one bucket for all */
+    bool grad_reduce;  /* buckets reduced during backward; only launch files read it */
+    bool tp_comm;      /* products hide tensor-parallel traffic; only launch files read it */
+    bool ddp;          /* gradient buckets of ZeRO-0 overlap with backward, as in DDP */
+    bool reduce_whole; /* ZeRO-1 all-reduces gradients, although each rank updates only its shard */
+    bool param_gather; /* the all-gather of ZeRO-1 overlaps with the next forward */
+    bool p2p;          /* pipeline sends overlap with compute */
+    bool p2p_scatter;  /* sends are divided by tp even without sp (scatter-gather) */
+    bool moe_dedup;    /* expert dispatch sends a token once per node (DeepEP) */
+    double bucket_bytes;          /* minimum size of a gradient bucket; 0: one bucket for all */
     double bucket_bytes_per_rank; /* minimum bucket size per rank that shares it */
     double tp_exposed;            /* share of TP collectives left exposed */
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
@@ -146,14 +147,15 @@ typedef struct plait_factors {
     double host_expert_s; /* additional launch time of each of its experts on a rank */
     double host_backward; /* launches of a backward over those of its forward */
     double nic;           /* factor on the network rate */
-    double nic_ranks;     /* exponent by which that rate falls with a collective's ranks */
+    double nic_ranks;     /* exponent with which the network rate falls with the ranks of a
+                           * collective */
     double rails;         /* NICs of a node that one communicator drives at once; 0: all */
     double p2p_s;         /* fixed time of one pipeline send */
     double hop_s;         /* latency of one hop between nodes, added to the cluster's */
     double ep_imbalance;  /* received tokens of the fullest rank over the mean */
 } plait_factors;
 
-/** Bytes of state a parameter, before ZeRO divides them. */
+/** Bytes of state per parameter, before ZeRO divides them. */
 typedef struct plait_state_bytes {
     double weight;
     double gradient;        /* bytes kept */
@@ -161,7 +163,7 @@ typedef struct plait_state_bytes {
     double gather;          /* bytes sent and kept in a parameter gather */
     double optimizer;       /* master weight and moments */
     double replicated;      /* further bytes that ZeRO never divides (buckets, copies) */
-    double step_bytes;      /* HBM traffic of an optimizer step, a parameter of the shard */
+    double step_bytes;      /* HBM traffic of an optimizer step per parameter of the shard */
     double shard_passes;    /* passes over the shard's gradient: norm, clip */
     double buffer_passes;   /* passes over the whole gradient: zeroing, scaling */
 } plait_state_bytes;
@@ -201,8 +203,8 @@ typedef enum plait_part {
 } plait_part;
 
 /**
- * Classes of tensors that may be kept for backward. A runtime profile has the bytes an element that
- * its software keeps of each (plait_residents.keeps).
+ * Classes of tensors that may be kept for backward. For each class, a runtime profile has the bytes
+ * per element that its software keeps (plait_residents.keeps).
  */
 #define PLAIT_TENSOR_LIST(X)                                                                       \
     X(norm_in, "inputs of norms")                                                                  \
@@ -244,15 +246,16 @@ extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 
 /** Kept activations, and memory besides state and activations. */
 typedef struct plait_residents {
-    double keeps[PLAIT_TENSORS]; /* bytes an element; 0: not kept */
+    double keeps[PLAIT_TENSORS]; /* bytes per element; 0: not kept */
     bool quantised_inputs;   /* narrow products keep their inputs and weights in their own format */
     double keeps_gathered;   /* share of sp inputs kept gathered, not divided by tp */
-    double logits;           /* bytes a token and vocabulary entry on the last stage */
-    bool logits_whole;       /* not divided by tp */
+    double logits;           /* bytes per token and vocabulary entry on the last stage */
+    bool logits_whole;       /* whether logits are not divided by tp */
     double transient_layers; /* unsharded layers alive under ZeRO-3 */
-    double transient_params; /* upper bound on their parameters, but at least one matrix; 0: none */
-    double weight_transient; /* bytes a parameter of one layer, alive during backward */
-    double head_transient;   /* bytes an entry of V h / tp, alive on the last stage */
+    double transient_params; /* upper bound on the parameters of these layers, but at least one
+                              * matrix; 0: none */
+    double weight_transient; /* bytes per parameter of one layer that are alive during backward */
+    double head_transient;   /* bytes per entry of V h / tp that are alive on the last stage */
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
     double context_bytes;    /* outside the allocator: driver context, libraries */
     double nccl_bytes;       /* buffers of one communicator that leaves its scale-up domain */
@@ -308,8 +311,8 @@ extern const char *const plait_model_part_name[PLAIT_MODEL_PARTS + 1];
 /** Keys of plait_feature beyond those of a plan. */
 enum {
     PLAIT_FEATURE_PRECISION = PLAIT_KEYS, /* value: a plait_precision */
-    PLAIT_FEATURE_MODULE,                 /* a PLAIT_MODULE_..., in a set that is recomputed */
-    PLAIT_FEATURE_MODEL,                  /* a plait_model_part, which the software builds */
+    PLAIT_FEATURE_MODULE,                 /* value: a PLAIT_MODULE_... of the recomputed set */
+    PLAIT_FEATURE_MODEL,                  /* value: a plait_model_part that the software builds */
     PLAIT_FEATURE_MTP_CP,                 /* context parallelism with multi-token prediction */
     PLAIT_FEATURE_HSDP,
     PLAIT_FEATURE_ETP,             /* experts that are not sharded by tp */
@@ -319,7 +322,7 @@ enum {
     PLAIT_FEATURE_KEYS
 };
 
-/** A value of a key that a release brought. */
+/** A value of a key that a release introduced. */
 typedef struct plait_feature {
     int key;      /* plait_key_id or PLAIT_FEATURE_... */
     int value;    /* index of the key's word; 0 for a key without words */
@@ -361,7 +364,7 @@ static inline const char *plait_runtime_software(const plait_runtime *runtime)
     return runtime->software != NULL ? runtime->software : runtime->name;
 }
 
-/** Bytes of state a parameter under the number formats of a plan. (C.81) */
+/** Bytes of state per parameter under the number formats of a plan. (C.81) */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
 
 /**
@@ -384,7 +387,7 @@ static inline bool plait_optimizer_takes_gradients(const plait_runtime *runtime)
 /** Bytes of a value in the format of products of this precision, with its scales. */
 double plait_quantised_bytes(plait_precision precision);
 
-/** Bytes of one value of state; a plait_state_format. */
+/** Bytes of one value in a plait_state_format. */
 double plait_state_format_bytes(unsigned char format);
 
 /** The argument with which plait_runtime_find finds the runtime again: its file, else its name. */

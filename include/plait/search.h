@@ -1,6 +1,5 @@
 /*
- * search.h - the best plans of a problem, with proof
- *
+ * search.h - search for the best plans of a problem, with proof
  *
  * plait_search walks the whole plan space that the runtime can express and returns the best plans,
  * the Pareto front of time and memory, and whether they are proven. Pruning never changes the
@@ -95,7 +94,7 @@ typedef struct plait_ranked {
     double objective;       /* value of the objective */
     int64_t index;          /* index in the space, which breaks ties; -1: closest or refined plan */
     int64_t variants;       /* number of variants within PLAIT_VARIANTS_WITHIN of the objective */
-    double variants_within; /* share by which the worst of them is above */
+    double variants_within; /* share by which the worst variant exceeds the objective */
 } plait_ranked;
 
 /** A refinement beyond uniform plans, and its gain. */
@@ -103,10 +102,10 @@ typedef struct plait_refinement {
     const char *name; /* "layouts" */
     bool any;         /* whether it found a better plan than all before */
     plait_ranked best;
-    double before;  /* best objective before it */
+    double before;  /* best objective before this refinement */
     double floor;   /* lower bound over all plans of this kind, at most `before` */
     bool optimal;   /* the lower bound is reached */
-    int64_t points; /* points that could still win by their bounds */
+    int64_t points; /* points whose bounds do not exclude a better plan */
     int64_t solved; /* points that were refined */
     double elapsed_s;
 } plait_refinement;
@@ -118,10 +117,11 @@ typedef struct plait_search_result {
     int64_t priced;
     int64_t pruned;
     int64_t fits;  /* feasible points among the priced */
-    int64_t tight; /* other points that more likely fit than not */
+    int64_t tight; /* points with the verdict PLAIT_TIGHT among the priced */
     double elapsed_s;
     int threads;
-    const char *strategy; /* threads that ran */
+    const char *strategy; /* method of the search: "exhaustive" or "mixed" (plans over several node
+                           * groups) */
     bool optimal;         /* whether the ranking is proven */
     int plans;
     const plait_ranked *plan; /* [plans], best first; empty if nothing fits */
@@ -132,7 +132,8 @@ typedef struct plait_search_result {
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, if it is better than all that fit */
     bool has_closest;
-    bool closest_proven;  /* whether no plan lacks less; else within PLAIT_CLOSEST_WITHIN */
+    bool closest_proven;  /* whether no plan lacks less memory; otherwise `closest` is within
+                           * PLAIT_CLOSEST_WITHIN */
     plait_ranked closest; /* if nothing fits: the plan that lacks the least memory */
 } plait_search_result;
 
@@ -191,8 +192,8 @@ typedef struct plait_change {
 } plait_change;
 
 /**
- * The fewest changes that improve a plan: for one key and those that follow from it, and for every
- * two, the best plan that keeps all others. (S.97)
+ * The fewest changes that improve a plan: for each key and each pair of keys, the best plan that
+ * changes only these and the keys that follow from them. (S.97)
  *
  * @param options  its limits also apply; `top`, `strategy` and `distinct` do not
  * @param below    only plans with an objective below
@@ -205,8 +206,9 @@ PLAIT_MUST_CHECK plait_status plait_changes(const plait_problem *problem,
                                             plait_error *err);
 
 /**
- * The fewest changes that make a plan run and fit, if it cannot run or does not fit: one key; else
- * one key and those that follow from it; else two of these. A search finds each change. (S.107)
+ * The fewest changes that make a plan run and fit, if it cannot run or does not fit. Changes of one
+ * key are tried first, then of one key and the keys that follow from it, then of two such keys. A
+ * search finds each change. (S.107)
  *
  * @param given  keys with requested values; recompute and split are chosen again unless they are
  *               given
@@ -225,7 +227,7 @@ PLAIT_MUST_CHECK plait_status plait_ways_out(const plait_problem *problem, plait
 typedef struct plait_why {
     plait_verdict verdict; /* verdict of the best plan with the limits */
     bool any;              /* whether there is such a plan */
-    plait_ranked best;     /* the best plan with them, or the closest to fitting */
+    plait_ranked best;     /* best plan with the limits, or the one closest to fitting */
     char sentence[512];
 } plait_why;
 
@@ -243,9 +245,9 @@ PLAIT_MUST_CHECK plait_status plait_why_not(const plait_problem *problem,
 
 /** One change to the problem that makes a plan fit, or a step faster. */
 typedef struct plait_relaxation {
-    char change[200];             /* "512 GPUs instead of 256" */
-    plait_ranked best;            /* in a large space a plan that fits, which may not be the best */
-    plait_job job;                /* the changed job */
+    char change[200];  /* "512 GPUs instead of 256" */
+    plait_ranked best; /* best plan after the change; in a large space any plan that fits */
+    plait_job job;     /* the changed job */
     const plait_runtime *runtime; /* the changed software; NULL: that of the problem */
 } plait_relaxation;
 

@@ -141,7 +141,8 @@ typedef struct plait_engine {
 #undef X
     bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* fitted to runs; else the default */
     int rows;                                   /* measured runs in the fit */
-    double band[PLAIT_SERVE_FIGURES][2]; /* 80 % band of measured over predicted, unseen rows */
+    double band[PLAIT_SERVE_FIGURES][2]; /* 80 % band of measured over predicted, on runs outside
+                                          * the fit */
     double chunk_tokens;                 /* default token budget of a step */
     double max_sequences;                /* default limit of running sequences of a worker */
     double memory_fraction;              /* share of device memory that the engine uses */
@@ -199,14 +200,16 @@ typedef struct plait_step_table {
     double stages_s[PLAIT_STEP_POINTS];   /* sends between pipeline stages, by tokens */
     double head_s[PLAIT_STEP_POINTS];     /* vocabulary layer and sampling, by sequences */
     double decode_s[PLAIT_STEP_CONTEXTS]; /* attention of one new token, by context */
-    double few_s[PLAIT_STEP_CONTEXTS];    /* part of a step independent of the batch (C.361) */
+    double few_s[PLAIT_STEP_CONTEXTS];    /* attention time per decoding step, independent of the
+                                           * batch (C.361) */
     double prompt_s[PLAIT_STEP_CONTEXTS]; /* attention of a whole prompt, by its length */
     double kernels;                       /* kernels of a step */
     bool four_bits;                       /* experts have 4-bit weights */
     bool widened;                         /* 4-bit weights are multiplied in 16 bits */
     double all_reduces;                   /* all-reduces of a step */
     double reduce_bytes;                  /* bytes of one all-reduce per token */
-    double bus_bytes_per_s;               /* rate inside the domain; 0: the group leaves it */
+    double bus_bytes_per_s;               /* bus rate inside a scale-up domain; 0: the tensor ranks
+                                           * span several domains */
 } plait_step_table;
 
 /** Model, cluster, degrees and formats, which determine the kernel times of a worker. */
@@ -233,7 +236,7 @@ typedef struct plait_step {
     double context;   /* mean context length of these sequences, tokens */
     double verified;  /* tokens computed for each of them; 1 without speculation */
     double prompt;    /* prompt tokens */
-    double prompts;   /* prompts that share these tokens equally; 0: one */
+    double prompts;   /* number of prompts, which share `prompt` equally; 0: one */
     double before;    /* tokens of each prompt that are cached already */
 } plait_step;
 
@@ -396,8 +399,9 @@ plait_service plait_serve(const plait_deployment *deployment, plait_load load);
 
 /** Upper limit of one worker of a role, for any workers of the other role. */
 typedef struct plait_role_limit {
-    double requests_per_s; /* maximum rate; 0: the bound cannot be met */
-    double least_s;        /* minimum TTFT without a wait, or minimum rest with one sequence */
+    double requests_per_s; /* maximum rate; 0: no rate meets the bound */
+    double least_s;        /* prefill: minimum TTFT without queueing; decode: minimum time after the
+                            * first token */
 } plait_role_limit;
 
 /**
@@ -412,7 +416,7 @@ double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engin
                                const plait_load *load, double sequences);
 
 /**
- * Limit of a decode worker. Its rate is at most 1.1 times too high and never too low.
+ * Limit of a decode worker. The returned rate is 1.0 to 1.1 times the exact one.
  *
  * @param tpot_s  bound on TPOT; 0: none
  */
@@ -424,10 +428,11 @@ plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_en
 /** Options of a simulation. */
 typedef struct plait_serve_sim_options {
     uint64_t seed;
-    int requests;        /* finished requests after which it ends */
-    int warmup_requests; /* first arrivals, which are not counted */
+    int requests;        /* number of finished requests after which the simulation ends */
+    int warmup_requests; /* number of first arrivals that the statistics exclude */
     double burst;        /* requests that arrive at the same time; 0 and 1: single ones */
-    bool (*stop)(void *context, double done); /* true ends it; `done`: 0 .. 1; NULL: never ends */
+    bool (*stop)(void *context, double done); /* callback whose true ends the simulation; `done`:
+                                               * share done, 0 .. 1; NULL: none */
     void *stop_context;
 } plait_serve_sim_options;
 
@@ -769,10 +774,12 @@ typedef struct plait_fleet_hour {
     int workers[PLAIT_SERVE_ROLES]; /* fewest workers that meet the bounds; 0 without requests */
     int nodes;                      /* nodes of these workers */
     int spare_nodes;                /* spare nodes, if only this hour is paid for */
-    double available;               /* share of time that `workers` of all roles are up */
+    double available;               /* share of time in which enough workers of all roles are up */
     plait_fleet_lack lack;
-    double ttft_s, ttft_p99_s, tpot_s; /* without spares; NaN without requests */
-    double used[PLAIT_FLEET_MODES];    /* rate over the maximum of all nodes within the bounds */
+    double ttft_s, ttft_p99_s,
+        tpot_s;                     /* times of `workers`, without spares; NaN without requests */
+    double used[PLAIT_FLEET_MODES]; /* utilisation: rate over the rate that all nodes sustain
+                                        * within the bounds */
 } plait_fleet_hour;
 
 /** The set of workers of one role that fail together, since they share nodes. (S.102) */
@@ -801,7 +808,7 @@ typedef struct plait_fleet {
     double usd_per_mtok[PLAIT_FLEET_MODES];
     double kwh[PLAIT_FLEET_MODES]; /* energy of a month; NaN: unknown */
     bool simulated;                /* whether a simulation of its tightest hour meets the bounds */
-    double margin; /* factor on the rates in worker counts, chosen by the simulation */
+    double margin; /* factor on the rates for which workers are counted, chosen by the simulation */
 } plait_fleet;
 
 /**
@@ -815,7 +822,7 @@ typedef struct plait_fleet_answer {
     int divided;    /* divisor of the busiest hour's rate in the search */
     plait_fleet fleet[PLAIT_FLEET_BEST];
     int needs_gpus; /* GPUs of the smallest fleet above the limit; 0: none */
-    bool unsteady;  /* for some deployment no number of spares is enough */
+    bool unsteady;  /* whether some deployment has no sufficient number of spares */
     const plait_serve_answer *search;
 } plait_fleet_answer;
 

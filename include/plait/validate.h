@@ -382,7 +382,7 @@ typedef struct plait_validation {
     size_t timed;        /* rows with a step time and trust high or medium */
     size_t timed_priced; /* timed rows with a price, over which `total` is computed */
     plait_errors total;  /* errors of the step time */
-    double inside;       /* share of these rows in their band; NaN without evidence */
+    double inside;       /* share of the rows of `total` in their band; NaN without evidence */
     size_t groups[PLAIT_RUN_KEYS];
     const plait_error_group *group[PLAIT_RUN_KEYS]; /* groups in order of first appearance */
     size_t left_outs; /* groups of left-out predictions, by the evidence */
@@ -523,8 +523,9 @@ typedef struct plait_tries {
     int plan[PLAIT_MAX_TRIES];
     double regret
         [PLAIT_MAX_TRIES]; /* expected share above the best of all plans, after each of the tries */
-    double now;            /* expected regret before them; infinite without measurements */
-    double gain;           /* share that no unmeasured plan saves, at 95 % probability */
+    double now;  /* expected regret before any of the tries; infinite without measurements */
+    double gain; /* upper bound on the share of the step that an unmeasured plan saves, at
+                            * 95 % probability */
 } plait_tries;
 
 /**

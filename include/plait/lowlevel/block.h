@@ -2,15 +2,15 @@
  * block.h - description of a layer: its operators and collectives
  *
  * plait_block_describe lists, for one kind of layer under given degrees and for one pass, the
- * operators in order (with shapes, FLOPs and bytes), the collectives between them, the tensors
- * that are kept for backward and the weights of one rank. Time, memory, communication volume and
+ * operators in order (with shapes, FLOPs and bytes), the collectives between them, the tensors that
+ * are kept for backward and the weights of one rank. Time, memory, communication volume and
  * parameter counts are all computed from this list, and no other code describes a layer.
  *
  *     norm -> [gather] -> qkv -> rotary -> core_attn -> attn_out -> [scatter] -> residual
  *          -> norm -> [gather] -> fc1 -> act -> fc2 -> [scatter] -> residual
  *
- * plait_block_embedding and plait_block_head describe the two ends of the pipeline.
- * plait_block_saved_bytes then computes the activations that a block keeps.
+ * plait_block_embedding and plait_block_head describe the operators before the first layer and
+ * after the last. plait_block_saved_bytes then computes the activations that a block keeps.
  *
  * Left out: masks as data (padding, documents), dynamic shapes.
  */
@@ -52,12 +52,12 @@ typedef enum plait_op_kind {
     PLAIT_OP_GROUPED_GEMM,
     PLAIT_OP_ATTENTION, /* a fused kernel */
     PLAIT_OP_MEMORY,    /* bound by HBM traffic */
-    PLAIT_OP_SCAN,      /* recurrence: traffic, and FLOPs far below the matrix peak */
+    PLAIT_OP_SCAN,      /* recurrence: traffic, or FLOPs at a rate far below the matrix peak */
     PLAIT_OP_COLLECTIVE,
     PLAIT_OP_KINDS
 } plait_op_kind;
 
-/** How a collective can overlap with compute. */
+/** The class that determines how a collective can overlap with compute. */
 typedef enum plait_overlap_class {
     PLAIT_OVERLAP_TP, /* exposed by the runtime's share tp_exposed */
     PLAIT_OVERLAP_CP_RING,
@@ -109,8 +109,8 @@ typedef struct plait_op {
     plait_pass_kind layout; /* FORWARD, BACKWARD_INPUT or BACKWARD_WEIGHT */
     bool matrix_precision;  /* runs in the job's precision; else bf16 */
     double quantised;       /* bytes moved by the passes that quantise its inputs */
-    double misaligned;      /* additional share of its time if rows are no multiple of 16 bytes */
-    double accumulated;     /* bytes of a gradient element it adds to; 0: writes a new one */
+    double misaligned;      /* additional share of time if rows are not multiples of 16 bytes */
+    double accumulated;     /* bytes of a gradient element to add to; 0: writes a new gradient */
     /* attention: sequences x heads over [query, context], head width as priced; `ramp` is the
      * sequence length that one kernel call sees, for its start-up cost */
     double sequences, heads, query, context, head_dim, ramp;
@@ -118,8 +118,8 @@ typedef struct plait_op {
     plait_collective_op collective;
     plait_axis axis;
     plait_overlap_class overlap;
-    double node_copies; /* expert all-to-all: nodes that a token reaches at most, its own
-                         * included; 0: each of topk copies travels */
+    double node_copies; /* expert all-to-all: maximum number of nodes of a token, its own included;
+                         * 0: all topk copies are sent */
     double topk, experts;
     plait_dispatcher dispatcher; /* dispatcher of the expert all-to-all */
     double imbalance;            /* rows of the fullest expert rank over the mean; 0: even */
@@ -127,7 +127,7 @@ typedef struct plait_op {
     plait_place place;
 } plait_op;
 
-/** Parameters that one rank holds of a layer, by what shards them. */
+/** Parameters of a layer on one rank, grouped by the degrees that shard them. */
 typedef struct plait_weights {
     double dense;  /* divided by tp; norms and routers are whole */
     double expert; /* divided by ep and etp */
@@ -237,9 +237,9 @@ plait_recompute_masks plait_offload_masks_of(unsigned char set);
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute);
 
 /**
- * The masked part of the squares of causal attention, which MFU does not count and which kernels
- * that skip masked blocks do not compute: forward FLOPs a token of one layer; 0 without causal
- * attention. (C.4)
+ * The masked part of the squares of causal attention, in forward FLOPs per token of one layer; 0
+ * without causal attention. MFU does not count these FLOPs, and kernels that skip masked blocks do
+ * not compute them. (C.4)
  */
 double plait_layer_skipped_flops_per_token(const plait_model *model, const plait_layer *layer,
                                            double seq);
@@ -247,7 +247,10 @@ double plait_layer_skipped_flops_per_token(const plait_model *model, const plait
 /** The masked FLOPs per token of the whole model, forward and backward. (C.4) */
 double plait_model_skipped_flops_per_token(const plait_model *model, double seq);
 
-/** Forward FLOPs a token of some parts of one layer, unsharded (bits 1 << PLAIT_PART_...). */
+/**
+ * Forward FLOPs per token of some parts of one layer, unsharded. `parts` is a set of bits 1 <<
+ * PLAIT_PART_...
+ */
 double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
                                    unsigned parts);
 

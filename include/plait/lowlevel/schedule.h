@@ -65,7 +65,7 @@ typedef struct plait_chunk_time {
     double weight_s;   /* weight-gradient part, which no other rank waits for */
 } plait_chunk_time;
 
-/** Neighbouring equal ranks. */
+/** Adjacent ranks with equal times. */
 typedef struct plait_rank_run {
     int ranks;
     plait_chunk_time
@@ -78,7 +78,7 @@ typedef struct plait_pipeline_load {
     int ranks;
     int chunks; /* chunks per rank */
     int microbatches;
-    bool no_barrier; /* a rank begins the next step after its own work */
+    bool no_barrier; /* a rank begins the next step without waiting for other ranks */
     bool unlike;     /* all chunks of a rank may differ, not only its first and last */
     int runs;
     const plait_rank_run *run; /* [runs], whose ranks sum to `ranks` */
@@ -109,7 +109,7 @@ typedef struct plait_chain {
     double whole_s; /* rounds_s with both; after all stages the pipeline of 1f1b */
 } plait_chain;
 
-/** An empty chain. */
+/** A chain before the first stage. */
 plait_chain plait_chain_begin(void);
 
 /** Adds the next stage of `ranks`; no time in the chain becomes shorter. */
@@ -152,7 +152,10 @@ void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int ran
  */
 double plait_schedule_pairs(plait_schedule schedule, int stages, int chunks, int microbatches);
 
-/** Can the schedule pair them at all, given enough microbatches? */
+/**
+ * Can the schedule pair a forward with the backward of another microbatch, given enough
+ * microbatches?
+ */
 bool plait_schedule_has_pairs(plait_schedule schedule, int stages, int chunks);
 
 /* ---- actions ---- */

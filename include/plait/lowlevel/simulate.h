@@ -56,15 +56,15 @@ typedef struct plait_sim {
 
 /** One simulated action. */
 typedef struct plait_sim_event {
-    plait_action action; /* its `paired`: it ran at the same time as its partner */
+    plait_action action; /* the executed action; `paired`: it ran at the same time as its partner */
     int rank;
-    int after; /* event whose end, with its send, started this one; -1: none */
+    int after; /* event whose end, including its send, allowed this one to start; -1: none */
     double begin_s;
     double end_s; /* end, with a blocking send */
 } plait_sim_event;
 
 typedef struct plait_sim_rank {
-    int first; /* index of its first event; its events are adjacent, in order */
+    int first; /* index of the rank's first event; the events of a rank are adjacent, in order */
     int count;
     double busy_s;
     double idle_s; /* idle time between its first and its last action */
@@ -139,7 +139,7 @@ typedef struct plait_timeline {
     plait_sim_result pipeline; /* pipeline of the first tensor rank of the first replica */
     plait_schedule schedule;
     int ranks;
-    bool pairs;                         /* some actions ran in pairs */
+    bool pairs;                         /* whether some actions ran in pairs */
     const plait_sim_exchange *exchange; /* [chunks of all ranks] */
     plait_grad_sync sync;               /* gradient reduction of the plan */
     int tails;
