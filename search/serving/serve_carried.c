@@ -19,7 +19,10 @@ typedef struct reach {
     double work; /* simulation work of all decisions, in the unit of S.108 */
 } reach;
 
-/* Sets *yes if `gpus` GPUs sustain the rate; answer->plan[0] is then the deployment that does. */
+/*
+ * Sets *yes to whether `gpus` GPUs sustain the rate; if so, r->answer->plan[0] is a deployment that
+ * does.
+ */
 static plait_status is_sustained(reach *r, const plait_cluster *cluster, int gpus, double rate,
                                  bool *yes, plait_error *err)
 {
@@ -38,15 +41,18 @@ static plait_status is_sustained(reach *r, const plait_cluster *cluster, int gpu
     return PLAIT_OK;
 }
 
-/* The search stops after one to two seconds of pricing and simulation. The limits are chosen. */
+/*
+ * True when the search must stop, after one to two seconds of pricing and simulation. The limits
+ * are choices, not measured.
+ */
 static bool is_spent(const reach *r)
 {
     return r->looked >= 1e5 || r->simulations >= 16 || r->work >= 4e6;
 }
 
 /*
- * Returns the rate at which all GPUs give the most tokens of any point on the front of the last
- * decision; 0 if there is none. Points on the front are closed loops, so the result only
+ * Returns the request rate of all GPUs at the point of the last decision's Pareto front with the
+ * most tokens/s; 0 without such a point. Points on the front are closed loops, so the result only
  * approximates the maximum rate for random arrivals.
  */
 static double front_rate(const reach *r)
@@ -62,8 +68,8 @@ static double front_rate(const reach *r)
 }
 
 /*
- * Tries a rate between the highest sustained and the lowest rejected one, and replaces one of the
- * two by it.
+ * Tries a rate between out->rate, the highest sustained one, and *high, the lowest rejected one,
+ * and moves one of these two limits to it.
  */
 static plait_status try_rate(reach *r, double rate, double *high, plait_serve_reach *out,
                              plait_error *err)
@@ -86,8 +92,8 @@ static int gpus_of_one(const plait_serve_plan *plan)
 }
 
 /*
- * Number of replicas for the whole rate, if out->plan carries a part of it: each replica gets its
- * share of the random arrivals, which is again random.
+ * Returns the number of replicas for `rate` if out->plan sustains out->rate. The number grows in
+ * proportion, since the share of random arrivals that each replica gets is itself random.
  */
 static double copies_for(const plait_serve_reach *out, double rate)
 {
@@ -121,14 +127,14 @@ static plait_status try_copies(reach *r, int replicas, double rate, bool *yes,
 }
 
 /*
- * Finds the fewest replicas that sustain the whole rate, above those of out->plan and at most
- * `high`; beyond most_work it stops at the fewest found so far. *fewest is 0 if `high` replicas do
+ * Finds the fewest replicas that sustain the requested rate, more than out->plan has and at most
+ * `high`. After most_work it returns the fewest found so far. *fewest is 0 if `high` replicas do
  * not sustain the rate.
  */
 static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_reach *out,
                                   plait_error *err)
 {
-    static const double most_work = 2e6; // about two seconds; chosen
+    static const double most_work = 2e6; // about two seconds; a choice
     const double asked = r->q->load.rate, start = r->work;
     int low = out->plan.replicas;
     bool yes;
@@ -151,9 +157,10 @@ static plait_status fewest_copies(reach *r, int high, int *fewest, plait_serve_r
 }
 
 /*
- * Uses the fewest replicas within the GPUs that sustain the whole rate, or else as many as fit.
- * S.108 may have run out of work before it reached them: bounds that only a light load meets need
- * many more workers in the simulation than in the closed forms.
+ * Replaces out->plan by the fewest replicas within the GPUs that sustain the requested rate, or
+ * else by as many as fit. The decision of S.108 can stop at its limit of work before it reaches
+ * such a plan, since bounds that only a light load meets need many more workers in the simulation
+ * than in the closed forms.
  */
 static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err)
 {
@@ -172,8 +179,8 @@ static plait_status fill_gpus(reach *r, plait_serve_reach *out, plait_error *err
 }
 
 /*
- * Finds the GPUs that the rate needs, in whole nodes: at most those of the replicas, fewer if a
- * larger deployment sustains the rate.
+ * Finds the number of GPUs, in whole nodes, that the requested rate needs: that of the necessary
+ * replicas of out->plan, or fewer if another deployment sustains the rate.
  */
 static plait_status find_gpus(reach *r, plait_serve_reach *out, plait_error *err)
 {

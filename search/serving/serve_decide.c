@@ -9,12 +9,12 @@
 
 /*
  * Number of requests of a simulation. Near saturation 10,000 requests reveal that 2 % of the load
- * is not carried (C.364); runs with many steps per request have fewer. The limits are chosen: two
+ * is not carried (C.364); runs with many steps per request have fewer. The limits are choices: two
  * million steps, or a million requests, take about a second.
  */
 static int requests_of(const plait_serve_options *q, const plait_serve_plan *plan, bool near)
 {
-    // long_steps: limit for long answers; chosen
+    // long_steps: limit of steps for long outputs; a choice
     static const double usual = 2000.0, fewest = 100.0, long_steps = 1e7;
     static const double each = 10.0, near_least = 10000.0, near_each = 20.0;
     static const double most = 1e6, most_steps = 2e6;
@@ -155,7 +155,7 @@ static plait_status judge_plan(const plait_serve_options *q,
     const plait_arena_mark mark = plait_arena_save(arena);
     const bool near = is_near(q, plan, role);
 
-    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms exclude the start, too
+    if (q->load.kind == PLAIT_LOAD_CLOSED) // the closed forms also exclude the start
         draws.warmup_requests = (int)plan->concurrency;
     if (draws.requests == 0)
         draws.requests = requests_of(q, plan, near && q->load.kind == PLAIT_LOAD_RATE);
@@ -194,8 +194,8 @@ static int more_of(int count, const plait_serve_sim_result *drawn)
 }
 
 /*
- * Prices the deployment with more workers, or, without a load, with fewer users. Returns false if
- * none within the GPUs meets the bounds.
+ * Prices the deployment with more workers, or, if the options have no load, with fewer users.
+ * Returns false if no such deployment within the GPUs meets the bounds.
  */
 static bool add_workers(const plait_serve_options *q, plait_serve_plan *plan,
                         const serve_candidate *const role[PLAIT_SERVE_ROLES])
@@ -209,7 +209,7 @@ static bool add_workers(const plait_serve_options *q, plait_serve_plan *plan,
         return load.concurrency >= 1.0 && serve_price(q, load, plan, role) && serve_meets(q, plan);
     }
     for (;;) {
-        if (plan->disaggregated) { // the busier role: prefill by utilisation, decode by batch
+        if (plan->disaggregated) { // add to the busier role
             const double share = plan->service.batch / larger(plan->batch_cap, 1.0);
             int *const count = &plan->count[share > plan->service.utilisation];
             *count = more_of(*count, &drawn);
@@ -245,8 +245,8 @@ static plait_serve_plan remove_plan(plait_serve_answer *out, int at)
 }
 
 /*
- * Simulates the plan at index `at`. The plan stays if it is confirmed; else a wider variant may
- * replace it, at the index of its rank.
+ * Simulates the plan at index `at`. A confirmed plan stays in the ranking. Otherwise the same plan
+ * with more workers, if any meets the bounds, enters the ranking in its place.
  */
 static plait_status judge_at(decision *b, int at, const serve_candidate *role[PLAIT_SERVE_ROLES],
                              plait_error *err)
@@ -261,7 +261,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
         serve_keep(b->out, &plan);
         return PLAIT_OK;
     }
-    // Of the rejected plans the one whose simulation exceeds its bounds least becomes the nearest.
+    // Among rejected plans, the one whose simulation exceeds its bounds least becomes the nearest.
     plait_serve_answer *out = b->out;
     plait_serve_plan seen = plan;
 
@@ -280,7 +280,7 @@ static plait_status judge_at(decision *b, int at, const serve_candidate *role[PL
     return PLAIT_OK;
 }
 
-/* S.108: a decision within these limits takes a few seconds. Chosen. */
+/* S.108: a decision within these limits takes a few seconds. The limits are choices. */
 static bool is_spent(const decision *b)
 {
     static const int simulations = 24, of_one = 8;
@@ -348,7 +348,7 @@ plait_status serve_decide(const plait_serve_options *q, plait_serve_sim_options 
                           bool first_only, bool front, double *work, plait_arena *arena,
                           plait_serve_answer *out, plait_error *err)
 {
-    static const double margin[] = {1.0, 1.1, 1.25}; // factors on the load; chosen
+    static const double margin[] = {1.0, 1.1, 1.25}; // factors on the load; a choice
     plait_serve_answer *first = plait_arena_alloc(arena, 1, sizeof *first);
     decision b = {q, draws, arena, out, first_only, front, 0.0};
 

@@ -5,8 +5,8 @@
 #include "plan/serve_values.h"
 
 /*
- * SEARCH_GPUS: GPUs of one search, unless the model needs more. MOST_DIVIDED: limit of the number
- * of parts, a power of four, into which its load is divided.
+ * SEARCH_GPUS is the number of GPUs of one search, unless the model needs more. MOST_DIVIDED, a
+ * power of four, limits the number of parts into which the load is divided.
  */
 enum { SEARCH_GPUS = 64, MOST_DIVIDED = 1 << 28 };
 
@@ -56,7 +56,7 @@ static plait_status ask_part(part *p, double rate, int divided, plait_arena *are
 static plait_status search_parts(const plait_serve_options *q, double rate, plait_arena *arena,
                                  part *p, int *divided, plait_error *err)
 {
-    static const double light = 0.25; // requests/s of the smallest part, at most
+    static const double light = 0.25; // maximum requests/s of the smallest part
     const int node = q->cluster->group[0].gpus_per_node;
     int gpus = SEARCH_GPUS - SEARCH_GPUS % node, most = 1;
 
@@ -150,7 +150,7 @@ static fleet_kind remove_fleet(ranking *r, int at, plait_fleet *fleet)
 
 /*
  * S.101: the workers of a fleet whose simulation fails are counted again for 5 % more load each
- * time; a fleet that would need more than twice the load is dropped.
+ * time; a fleet that still fails at twice the load is dropped.
  */
 static plait_status confirm_all(ranking *r, plait_error *err)
 {
@@ -193,7 +193,7 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     PLAIT_TRY(check_ask(ask, err));
     part *const p = plait_arena_alloc(arena, 1, sizeof *p);
     ranking r = {.q = q, .ask = ask, .part = p, .arena = arena, .out = out};
-    double rate = 0.0; // of the busiest hour
+    double rate = 0.0; // rate of the busiest hour
     const int node = q->cluster->group[0].gpus_per_node;
 
     *out = (plait_fleet_answer){.gpus_per_node = node < q->gpus ? node : q->gpus};
@@ -207,7 +207,7 @@ plait_status plait_fleet_find(const plait_serve_options *q, const plait_fleet_op
     out->search = &p->answer;
     out->considered = p->answer.plans;
     for (int i = 0; i < p->answer.plans; i++) {
-        // factor on the GPU limit: keep_fleet() reports fleets that only their spares put above it
+        // factor on the GPU limit: keep_fleet() reports fleets whose spares alone exceed the limit
         static const int beyond = 4;
         fleet_kind kind = {.q = &r.part->q,
                            .ask = r.ask,

@@ -16,7 +16,8 @@ typedef struct fleet_kind {
 } fleet_kind;
 
 /**
- * Returns the unit of a worker: its nodes or its workers per node, and its availability. (S.102)
+ * Returns the unit that fails together with a worker: the nodes of the worker, or the workers on
+ * one node, and the availability. (S.102)
  */
 plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpus,
                                int gpus_per_node);
@@ -32,8 +33,8 @@ double fleet_spares(const plait_fleet_options *ask, const plait_fleet_unit *unit
                     int roles, int *spare);
 
 /**
- * Fills hours, nodes and totals, but not the fields of fleet_fill_details(); false: no number of workers is
- * enough.
+ * Fills hours, nodes and totals, but not the fields of fleet_fill_details(). Returns false if no
+ * number of workers is enough.
  */
 bool fleet_day(const fleet_kind *kind, plait_fleet *out);
 
@@ -50,7 +51,5 @@ int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet);
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
                              plait_serve_options *question);
 
-/**
- * Fills what is computed only for the fleets that are reported: utilisation, energy and the band.
- */
+/** Fills the fields that only reported fleets have: utilisation, energy and the band. */
 void fleet_fill_details(const fleet_kind *kind, plait_fleet *fleet);

@@ -38,7 +38,7 @@ static plait_serve_plan with_workers(const fleet_kind *kind, const int count[PLA
     return plan;
 }
 
-/* Prices `count` workers at a rate; false: they are too few. */
+/* Prices `count` workers at a rate. Returns false if they are too few. */
 static bool is_enough(const fleet_kind *kind, double rate, const int count[PLAIT_SERVE_ROLES],
                       plait_serve_plan *plan)
 {
@@ -72,10 +72,7 @@ static int fewest_between(const fleet_kind *kind, double rate, int count[PLAIT_S
     return high;
 }
 
-/*
- * Finds the fewest workers of one role if no sufficient number is known: doubles the count, then
- * bisects.
- */
+/* Finds the fewest workers of one role by doubling the count until it is enough, then bisecting. */
 static bool find_workers_of_role(const fleet_kind *kind, double rate, int count[PLAIT_SERVE_ROLES],
                                  int role)
 {
@@ -185,8 +182,8 @@ static bool find_workers(const fleet_kind *kind, const plait_fleet_unit *unit, d
 }
 
 /*
- * Returns the requirement that one worker less would miss. With two roles, the decode worker is
- * removed if there are several.
+ * Returns the requirement that a fleet with one worker less would miss. With two roles, the decode
+ * worker is removed if there are several.
  */
 static plait_fleet_lack lack_of(const fleet_kind *kind, double rate,
                                 const int count[PLAIT_SERVE_ROLES])
@@ -247,7 +244,7 @@ static bool is_busier(const plait_fleet_hour *a, const plait_fleet_hour *b)
     return nodes_of(a) != nodes_of(b) ? nodes_of(a) > nodes_of(b) : a->rate > b->rate;
 }
 
-/* Fills the nodes of each hour, for the requested rates times a factor. */
+/* Fills workers and nodes of each hour for the requested rates times `factor`. */
 static bool fill_hours(const fleet_kind *kind, double factor, plait_fleet *out)
 {
     hour_units units;
@@ -365,7 +362,7 @@ int fleet_tightest(const fleet_kind *kind, const plait_fleet *fleet)
 plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hour,
                              plait_serve_options *question)
 {
-    static const double most = 8.0; // limit of the workers of the larger role; chosen
+    static const double most = 8.0; // limit on the workers of the larger role; a choice
     const double workers = larger(hour->workers[0], hour->workers[1]);
     const double share = smaller(most / workers, 1.0);
     int count[PLAIT_SERVE_ROLES] = {0, 0};
@@ -384,7 +381,8 @@ plait_serve_plan fleet_slice(const fleet_kind *kind, const plait_fleet_hour *hou
 }
 
 /*
- * C.96: the GPUs of serving workers take the power of the plan's GPUs, all other GPUs idle power.
+ * C.96: GPUs of serving workers draw the mean power of the plan's GPUs; all other GPUs draw idle
+ * power.
  */
 static void fill_energy(const fleet_kind *kind, plait_fleet *fleet)
 {

@@ -7,7 +7,10 @@
 #include "base/numbers.h"
 #include "search/serving/serve_private.h"
 
-/* Limit per role for a load of users; more workers would be further replicas. */
+/*
+ * Limit of workers per role in a closed loop of users; more workers are reached by further
+ * replicas.
+ */
 enum { MOST_WORKERS = 64 };
 
 /* A candidate in one role under an engine. */
@@ -22,7 +25,7 @@ typedef struct pairs {
     const plait_engine *engine;
     role *prefill, *decode;
     int prefills, decodes;
-    double needed; /* requests/s that the bounds imply at least; 0: none */
+    double needed; /* fewest requests/s with which the bounds can be met; 0: unknown */
 } pairs;
 
 // ---- roles ---------------------------------------------------------------------------------
@@ -100,7 +103,9 @@ static double most_requests(const plait_serve_options *q, const role *p, const r
     return q->load.concurrency / (p->limit.least_s + d->limit.least_s);
 }
 
-/* Upper bound on the tokens/s per GPU of a pair: the numbers of workers match exactly. */
+/*
+ * Upper bound on the tokens/s per GPU of a pair, reached if the numbers of workers match exactly.
+ */
 static double best_of(const plait_serve_options *q, const role *p, const role *d)
 {
     return q->load.output / (p->gpus / p->limit.requests_per_s + d->gpus / d->limit.requests_per_s);
@@ -149,9 +154,9 @@ static bool meets_bounds(pairs *all, plait_serve_plan *plan,
 }
 
 /*
- * Returns the fewest workers of role `which`, low .. high, that are enough with `other` workers of
- * the other role; `high` must be enough. The result is usually close to low, so the search doubles
- * its steps from low and then bisects.
+ * Returns the fewest workers of role `which`, from low to high, that meet the bounds with `other`
+ * workers of the other role; `high` must be enough. The result is usually close to low, so the
+ * search doubles its steps from low and then bisects.
  */
 static int fewest_workers(pairs *all, plait_serve_plan *plan,
                           const serve_candidate *by[PLAIT_SERVE_ROLES], int which, int other,
@@ -169,9 +174,9 @@ static int fewest_workers(pairs *all, plait_serve_plan *plan,
 }
 
 /*
- * S.100 for random arrivals: for each number of prefill workers, from the fewest that are enough
- * with decode workers on all GPUs, finds the fewest decode workers, until the pair takes more GPUs
- * than the best one.
+ * S.100 for random arrivals. The number of prefill workers starts at the fewest that meet the
+ * bounds with decode workers on all GPUs. For each number, the function finds the fewest decode
+ * workers; it stops when a pair takes more GPUs than the best one.
  */
 static void search_counts_for_rate(pairs *all, const role *p, const role *d, int n, int m0)
 {
@@ -207,9 +212,9 @@ static void search_counts_for_rate(pairs *all, const role *p, const role *d, int
 }
 
 /*
- * S.100 for users: prices all numbers of workers up to MOST_WORKERS per role that can beat the
- * plans kept so far. Without a load, a multiple of a pair is only further replicas, so numbers with
- * a common factor are skipped.
+ * S.100 for a closed loop of users: prices all pairs of numbers up to MOST_WORKERS that can be
+ * better than the plans kept so far. If the options have no load, a multiple of a pair is only
+ * further replicas, so numbers with a common factor are skipped.
  */
 static void search_counts_for_users(pairs *all, const role *p, const role *d, int n, int m0)
 {
@@ -242,8 +247,8 @@ static void search_counts_for_users(pairs *all, const role *p, const role *d, in
 // ---- all pairs -----------------------------------------------------------------------------
 
 /*
- * Lower bound on the requests/s that the load implies: its rate, or the users over the longest time
- * that the bounds allow.
+ * Returns a lower bound on the requests/s of a deployment that meets the bounds: the rate, or the
+ * users divided by the longest time that the bounds allow.
  */
 static double needed_requests(const plait_serve_options *q)
 {
@@ -285,7 +290,7 @@ static void search_pairs(pairs *all)
 
 /*
  * Sets the numbers of workers that match best if each decode worker completes `requests`
- * requests/s; false: no pair fits.
+ * requests/s. Returns false if no pair fits the GPUs.
  */
 static bool match_counts(const plait_serve_options *q, const role *p, const role *d,
                          double requests, plait_serve_plan *plan)

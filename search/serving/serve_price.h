@@ -4,8 +4,8 @@
 #include "search/serving/serve_space.h"
 
 /**
- * Fills what is needed to price a plan's roles, in `arena`; or sets *why to the reason that the
- * plan cannot run. Errors: RANGE, NOMEM.
+ * Fills `role` with the tables and memory that pricing a plan needs, in `arena`; or sets *why to
+ * the reason why the plan cannot run. Errors: RANGE, NOMEM.
  */
 PLAIT_MUST_CHECK plait_status serve_roles(const plait_serve_options *q,
                                           const plait_serve_plan *plan, plait_arena *arena,
@@ -16,7 +16,7 @@ PLAIT_MUST_CHECK plait_status serve_roles(const plait_serve_options *q,
 plait_deployment serve_deployment_of(const plait_serve_options *q, const plait_serve_plan *plan,
                                      const serve_candidate *const role[PLAIT_SERVE_ROLES]);
 
-/** Prices the plan under a load; false: it is not stable. */
+/** Prices the plan under a load. Returns false if the service is not stable. */
 bool serve_price(const plait_serve_options *q, plait_load load, plait_serve_plan *plan,
                  const serve_candidate *const role[PLAIT_SERVE_ROLES]);
 
@@ -36,8 +36,8 @@ bool serve_misses(const plait_serve_options *q, const plait_serve_plan *plan, in
 double serve_tightest_tpot(const plait_serve_options *q);
 
 /**
- * Returns the maximum rate of a plan, requests/s: if `within`, with all bounds met, else only
- * stable. (S.105)
+ * Returns the maximum rate, requests/s, at which a plan is stable and, if `within` is true, meets
+ * all bounds. (S.105)
  */
 double serve_most_rate(const plait_serve_options *q, const plait_serve_plan *plan,
                        const serve_candidate *const role[PLAIT_SERVE_ROLES], bool within);

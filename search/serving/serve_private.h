@@ -27,8 +27,8 @@ void serve_keep(plait_serve_answer *out, const plait_serve_plan *plan);
 void serve_reject(serve_search_state *look, const plait_serve_plan *plan);
 
 /**
- * Without a load: finds the most users that the bounds allow, then the fewest users that give
- * nearly as many tokens.
+ * For options without a load: finds the most users that the bounds allow, then the fewest users
+ * that give nearly as many tokens/s.
  *
  * @return tokens/s per GPU with the most users; 0: the bounds do not allow even one user
  */
@@ -43,8 +43,8 @@ plait_status serve_search(const plait_serve_options *question, bool front, plait
                           plait_serve_answer *out, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Implements plait_serve_decide(), or only finds its first plan; with or without the front. Adds
- * the simulation work to *work, in the unit of S.108.
+ * Implements plait_serve_decide(), with or without the front; `first_only` stops at the first
+ * confirmed plan. Adds the simulation work to *work, in the unit of S.108.
  */
 plait_status serve_decide(const plait_serve_options *question, plait_serve_sim_options draws,
                           bool first_only, bool front, double *work, plait_arena *arena,

@@ -27,8 +27,9 @@ enum { CHUNKS = sizeof chunks / sizeof *chunks };
 // ---- one deployment ------------------------------------------------------------------------
 
 /*
- * C.379: the tail of the wait falls as e^(-t/m), where m is the mean wait of the requests that
- * wait. If users wait for a place or for a round of prompts, all wait equally long.
+ * C.379: returns the TTFT that a share `beyond` of the requests exceeds. The tail of the wait falls
+ * as e^(-t/m), where m is the mean wait of the requests that wait. If users wait for a free place
+ * in the cache or for a round of prompts, all wait equally long.
  */
 static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, double beyond)
 {
@@ -154,7 +155,7 @@ bool serve_meets(const plait_serve_options *q, const plait_serve_plan *plan)
 
 // ---- what is kept --------------------------------------------------------------------------
 
-/* Fewer GPU seconds per token, then shorter end-to-end time; of equal plans the first stays first. */
+/* Compares GPU seconds per token, then end-to-end time. Among equal plans the first stays first. */
 static bool is_cheaper(const plait_serve_plan *a, const plait_serve_plan *b)
 {
     if (a->tokens_per_s_gpu != b->tokens_per_s_gpu)
@@ -195,7 +196,7 @@ static void consider_nearest(serve_search_state *s, const plait_serve_plan *plan
 {
     const double lack = serve_excess(s->q, plan);
 
-    if (plan->gpus > s->q->gpus) // each role of such a plan has all GPUs
+    if (plan->gpus > s->q->gpus) // such a plan gives all GPUs to each role
         return;
     if (s->out->has_nearest && lack >= s->lack)
         return;
@@ -211,7 +212,7 @@ void serve_reject(serve_search_state *s, const plait_serve_plan *plan)
     const plait_serve_options *q = s->q;
     plait_serve_reject why = PLAIT_SERVE_REJECT_LOAD;
 
-    if (serve_meets(q, plan)) // needs too many GPUs, or is dearer than the kept plans
+    if (serve_meets(q, plan)) // the plan needs too many GPUs, or costs more than the kept plans
         why = PLAIT_SERVE_REJECT_BOUND;
     else if (plan->service.stable) {
         why = serve_misses(q, plan, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMITS)
@@ -225,8 +226,8 @@ void serve_reject(serve_search_state *s, const plait_serve_plan *plan)
 // ---- one pool ------------------------------------------------------------------------------
 
 /*
- * S.99: more replicas lighten the load of each, so TTFT and TPOT fall. Bisection finds the fewest
- * that meet the bounds.
+ * S.99: with more replicas each has less load, so TTFT and TPOT fall, and bisection finds the
+ * fewest replicas that meet the bounds. `each` is the number of GPUs of one replica.
  */
 static void find_replicas(serve_search_state *s, plait_serve_plan *plan,
                           const serve_candidate *role[PLAIT_SERVE_ROLES], int each)
@@ -265,7 +266,10 @@ static int fill_users(double *users)
     return count;
 }
 
-/* Prices one replica under `users` users; false: it misses a bound, or requests wait for memory. */
+/*
+ * Prices one replica under `users` users. Returns false if it misses a bound or requests wait for
+ * memory.
+ */
 static bool holds_users(serve_search_state *s, plait_serve_plan *plan, double users,
                         const serve_candidate *const role[PLAIT_SERVE_ROLES])
 {
@@ -278,14 +282,14 @@ static bool holds_users(serve_search_state *s, plait_serve_plan *plan, double us
 }
 
 /*
- * Share of the tokens/s of the most users that counts as equal: more users would mainly wait
- * longer. Chosen.
+ * Share of the maximum tokens/s that counts as equal to it, since more users would mainly wait
+ * longer. A choice.
  */
 static const double as_many = 0.99;
 
 /*
- * Finds the fewest users, up to users[high], with as many tokens/s as users[high]; *best is the
- * plan for those and is updated.
+ * Finds the fewest users, up to users[high], whose tokens/s count as equal to those of users[high].
+ * *best is the plan for users[high] on entry and for the fewest users on return.
  */
 static void find_fewest_users(serve_search_state *s, const double *users, int high,
                               const serve_candidate *const role[PLAIT_SERVE_ROLES],

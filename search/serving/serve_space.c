@@ -16,8 +16,8 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
 }
 
 /*
- * True if engines can express ep: 1, all ranks, or any smaller degree without data-parallel
- * attention.
+ * True if engines can express ep: it is 1 or the number of ranks, or, without data-parallel
+ * attention, any smaller degree.
  */
 static bool is_usual(plait_worker w)
 {
@@ -26,7 +26,10 @@ static bool is_usual(plait_worker w)
     return w.ep == 1 || w.ep == ranks || (w.dp_attention == 1 && w.ep <= ranks);
 }
 
-/* Advances to the next worker of at most `gpus` GPUs, in a fixed order; false after the last. */
+/*
+ * Advances to the next worker of at most `gpus` GPUs, in a fixed order. Returns false after the
+ * last.
+ */
 static bool next_worker(plait_worker *w, bool experts, int gpus)
 {
     do {
@@ -50,8 +53,8 @@ static bool is_any(int asked, int degree)
 }
 
 /*
- * True if the worker is within the options and its tensor ranks span at most two domains; more
- * would only add latency.
+ * True if the worker has the required degrees and its tensor ranks span at most two scale-up
+ * domains; more domains would only add latency.
  */
 static bool is_sane(const plait_serve_options *q, plait_worker w)
 {

@@ -1,4 +1,4 @@
-/* serve_space.h - workers of a search, with what is needed to price them */
+/* serve_space.h - workers of a search, with the tables and memory that prices need */
 #pragma once
 
 #include "plait/serve.h"
@@ -8,10 +8,10 @@ typedef struct serve_candidate {
     plait_serving serving;
     plait_step_table table;
     plait_serve_memory memory;
-    const char *reason; /* reason that the worker is invalid; NULL: valid */
+    const char *reason; /* reason why the worker is invalid; NULL: valid */
 } serve_candidate;
 
-/** Fills a candidate with what is needed to price it. */
+/** Fills all fields of a candidate: step table, memory, or the reason why it is invalid. */
 void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
                           serve_candidate *out);
 

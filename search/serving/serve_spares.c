@@ -7,8 +7,8 @@
 
 /*
  * S.102: if a node fails, all workers on it fail; a worker of several nodes fails with any of them.
- * A unit is out until the failure is detected and the unit restarted, and if a node is lost, until
- * it is repaired.
+ * A unit is down until the failure is detected and the unit is restarted and, if a node is lost,
+ * until that node is repaired.
  */
 plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpus,
                                int gpus_per_node)
@@ -28,8 +28,9 @@ plait_fleet_unit fleet_unit_of(const plait_reliability *failures, int worker_gpu
 }
 
 /*
- * S.103: sums over the number of units that are out. Terms more than 40 plus twelve standard
- * deviations from the mean are below e^-72 of the largest term and are skipped.
+ * S.103: sums the binomial probabilities over the number of units that are down. Terms farther from
+ * the mean than 40 plus twelve standard deviations are below e^-72 of the largest term and are
+ * skipped.
  */
 double plait_fleet_up(int units, int needed, double available)
 {
@@ -49,9 +50,9 @@ double plait_fleet_up(int units, int needed, double available)
 }
 
 /*
- * S.103 for all numbers of spares, up[0 .. PLAIT_MOST_SPARES], in one pass: the sum over the units
- * that are out before the needed-th that is up. Each term follows from the previous one (Pascal's
- * law).
+ * Computes S.103 for all numbers of spares, up[0 .. PLAIT_MOST_SPARES], in one pass. Term s is the
+ * probability that s units are down before the needed-th unit that is up (Pascal distribution);
+ * each term follows from the previous one.
  */
 static void up_by_spares(int needed, double available, double *up)
 {
@@ -77,9 +78,10 @@ int plait_fleet_spares(int needed, double available, double share)
 }
 
 /*
- * Divides spare nodes between two roles: the fewest nodes for which both together reach the share, or if
- * their number is given (0 or more), so that the probability that both are up is highest. The more spares one
- * role has, the fewer the other needs.
+ * Divides spare nodes between two roles. If `given` is 0 or more, it is the number of spare nodes,
+ * and the division maximises the probability that both roles are up. Otherwise the fewest nodes are
+ * chosen with which this probability reaches `share`. More spares of one role never require more
+ * spares of the other.
  */
 static bool spares_of_two(int given, double share, const plait_fleet_unit *unit, const int *needed,
                           int *spare)
