@@ -12,8 +12,8 @@ static bool is_given(plait_key_set given, plait_key_id key)
 }
 
 /*
- * Searches the keys that are free. If no plan is legal, *found is false and the degrees are
- * unchanged.
+ * Searches split and recomputation unless they are given. If no plan is legal, *found is false and
+ * the degrees are unchanged.
  */
 static plait_status search_free(const plait_problem *problem, plait_key_set given,
                                 plait_refine refine, plait_arena *arena, plait_degrees *degrees,
@@ -28,8 +28,9 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
     options.distinct = 0;
     options.threads = 1;
     options.refine = refine;
-    // Add limits that fix all keys except split and recomputation, unless those are given. The
-    // search then takes the fastest plan that fits, or if none fits the one with the least memory.
+    // Add limits that fix all keys except split and recomputation; these two are fixed only if they
+    // are given. The search then takes the fastest plan that fits or, if none fits, the one with
+    // the least memory.
     char piece[PLAIT_VALUE_SIZE + 32];
     char value[PLAIT_VALUE_SIZE];
 
@@ -59,8 +60,9 @@ static plait_status search_free(const plait_problem *problem, plait_key_set give
 }
 
 /*
- * Writes a layout whose chunks differ by at most one layer; the embedding and the loss count as layers, as in
- * split `both`. Returns false if there are too many chunks, or if the text is too long for a value.
+ * Writes a layout whose chunks differ by at most one layer, where the embedding and the loss count
+ * as layers, as in the split `both`. Returns false if there are too many chunks or the text is too
+ * long for a value.
  */
 static bool level_layout(const plait_model *model, const plait_degrees *d, char *text)
 {
@@ -79,7 +81,10 @@ static bool level_layout(const plait_model *model, const plait_degrees *d, char 
     return layout_write(chunk, chunks, text);
 }
 
-/* Called if no named split is legal: takes the fastest layout that fits, or else an even one. */
+/*
+ * Called if no named split is legal. Takes the fastest layout that fits, or an even one if none
+ * fits.
+ */
 static plait_status complete_layout(const plait_problem *problem, plait_key_set given,
                                     plait_degrees *degrees, plait_arena *arena, plait_error *err)
 {
@@ -112,7 +117,7 @@ plait_status plait_degrees_complete(const plait_problem *problem, plait_key_set 
     PLAIT_TRY(degrees_check_ranges(degrees, err));
     plait_degrees_fill(problem, given, degrees);
     if (is_given(given, PLAIT_KEY_SPLIT) &&
-        (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan is not changed
+        (is_given(given, PLAIT_KEY_RECOMPUTE) || // an illegal plan stays unchanged
          plait_degrees_check(problem, degrees, NULL, 0) == PLAIT_INVALID))
         return PLAIT_OK;
     PLAIT_TRY(search_free(problem, given, PLAIT_REFINE_NONE, arena, degrees, &found, err));

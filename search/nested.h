@@ -3,11 +3,11 @@
 
 #include "plait/search.h"
 
-/** Which results a search computes. */
+/** The set of results that a search computes. */
 typedef enum search_depth {
     SEARCH_WHOLE,   /* all results of plait_search */
-    SEARCH_RANKING, /* the ranking alone: no front, no tight plan, no closest plan */
-    SEARCH_FITS     /* the ranking, of the coarse pass alone if that finds a plan (S.14) */
+    SEARCH_RANKING, /* the ranking only: no front, no tight plan, no closest plan */
+    SEARCH_FITS     /* the ranking only, and only of the coarse pass if that finds a plan (S.14) */
 } search_depth;
 
 /** Searches as plait_search does, but computes only the results of `depth`. */
@@ -17,8 +17,8 @@ PLAIT_MUST_CHECK plait_status search_problem(const plait_problem *problem,
                                              plait_search_result *result, plait_error *err);
 
 /**
- * Searches plans with an objective below `below` alone; the result has no plan if there is none. A cluster with
- * several accelerators ignores `below`. Points are not counted.
+ * Searches only plans with an objective below `below`; result->plans is 0 if there is none. `below`
+ * is ignored on a cluster with several accelerators. Points are not counted.
  */
 PLAIT_MUST_CHECK plait_status search_problem_below(const plait_problem *problem,
                                                    const plait_search_options *options,
@@ -27,8 +27,8 @@ PLAIT_MUST_CHECK plait_status search_problem_below(const plait_problem *problem,
                                                    plait_error *err);
 
 /**
- * Finds the best plan that fits. *fits is false if no plan fits, or if none is legal, which is no
- * error; then `out` is unchanged and the arena is rewound.
+ * Finds the best plan that fits. If no plan fits, or none is legal, the function succeeds with
+ * *fits false, leaves `out` unchanged and rewinds the arena.
  */
 PLAIT_MUST_CHECK plait_status search_best_plan(const plait_problem *problem,
                                                const plait_search_options *options,

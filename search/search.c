@@ -29,7 +29,9 @@ void plait_search_options_init(plait_search_options *options)
 const char *const plait_refine_name[PLAIT_REFINES + 1] = {"none",   "layouts", "stages",
                                                           "layers", "all",     NULL};
 
-/* Indexed by plait_refine - 1. Each refinement starts from the best plans of those before it. */
+/*
+ * Refinements, indexed by plait_refine - 1. Each starts from the best plans of the previous ones.
+ */
 static const search_refinement *const refinements[] = {&search_layouts, &search_per_stage,
                                                        &search_per_layer};
 
@@ -63,7 +65,7 @@ static plait_status find_closest(const search_run *run, plait_search_result *res
     result->closest_proven = !search_is_large(run->space->rows);
     if (result->has_closest)
         result->closest = closest[0];
-    result->closest.index = -1; // points were not counted
+    result->closest.index = -1; // points are not counted in this search
     return PLAIT_OK;
 }
 
@@ -89,7 +91,8 @@ static plait_status put_first(const search_run *run, const plait_ranked *best,
 }
 
 /*
- * Counts how many plans each plan of the ranking represents, and their spread of objectives. (S.96)
+ * Counts the variants that each plan of the ranking represents, and the spread of their objectives.
+ * (S.96)
  */
 static plait_status count_variants(search_run *run, const search_found *found,
                                    plait_search_result *result, plait_error *err)
@@ -115,8 +118,8 @@ static plait_status count_variants(search_run *run, const search_found *found,
 }
 
 /*
- * Runs the refinements, each of which searches plans that are not uniform and beat the best known
- * plan.
+ * Runs the refinements. Each searches plans that are not uniform and are better than the best plan
+ * found so far.
  */
 static plait_status refine(search_run *run, search_found *found, plait_search_result *result,
                            plait_error *err)
@@ -173,7 +176,7 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     PLAIT_TRY(answer_front(run, &found.front, &front, &result->front_size, err));
     result->plan = plan;
     result->front = front;
-    // A plan that may run out of memory counts if it is better than the best that fits.
+    // Report the best tight plan only if it is better than the best plan that fits.
     const plan_top *tight = &found.tight_best;
     plait_ranked *best;
 
@@ -183,7 +186,7 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
         if (result->has_tight)
             result->tight_best = best[0];
     }
-    // A search of SEARCH_FITS refines only a small space in which no uniform plan fits. (S.14)
+    // With SEARCH_FITS, refine only a small space in which no uniform plan fits. (S.14)
     if (!run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows)))
         PLAIT_TRY(refine(run, &found, result, err));
     if (found.points == 0 && result->plans == 0) {
@@ -207,7 +210,7 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
     plait_status status;
 
     *result = (plait_search_result){0};
-    // Check the ranges of the options, and that the GPU has the data that the objective needs
+    // Check the ranges of the options, and that the accelerator file has the data of the objective.
     PLAIT_TRY(search_options_check(options, err));
     PLAIT_TRY(problem_check(problem, err));
     const plait_accelerator *gpu = plait_cluster_accelerator(problem->cluster, 0);

@@ -27,7 +27,7 @@ void plait_capacity_options_init(plait_capacity_options *ask)
     *ask = usual;
 }
 
-/* Upper limit of runs to draw. */
+/* Upper limit of simulated runs. */
 enum { MOST_RUNS = 1000000 };
 
 plait_status capacity_options_check(const plait_capacity_options *ask, plait_error *err)
@@ -84,7 +84,10 @@ int capacity_nodes(const plait_problem *problem)
 
 // ---- random runs ---------------------------------------------------------------------------
 
-/* With more expected interruptions all runs take the mean, and none is drawn. */
+/*
+ * Expected interruptions of a run above which runs are not simulated, since their durations hardly
+ * differ from the mean.
+ */
 static const double most_interruptions = 1e5;
 
 static double quantile(const double *sorted, int count, double share)
@@ -93,8 +96,9 @@ static double quantile(const double *sorted, int count, double share)
 }
 
 /*
- * Draws the runs of a row (C.327); NaN if the closed form has no finite time. Run i has seed i and its own
- * slot, and the slots are sorted, so the result does not depend on threads.
+ * Simulates the runs of a row (C.327); NaN if the closed form gives no finite time. Run i has seed
+ * i and its own array element, and the array is sorted, so the result does not depend on the number
+ * of threads.
  */
 static plait_status draw_runs(const plait_capacity_options *ask, const plait_capacity_row *row,
                               plait_arena *arena, plait_run_samples *out, plait_error *err)
@@ -133,7 +137,7 @@ static plait_status draw_runs(const plait_capacity_options *ask, const plait_cap
 
 // ---- days ----------------------------------------------------------------------------------
 
-/* Share of useful time below which a run counts as one that never ends. */
+/* Share of useful time below which a run is treated as endless. */
 static const double least_effective = 1e-3;
 
 static plait_capacity_limit limit_of(const plait_capacity_options *ask,
@@ -177,8 +181,8 @@ plait_status plait_capacity_follow(const plait_capacity_options *ask, plait_aren
                                                                      band.low, band.high)
                                           : (double)NAN;
 
-    // Spares are paid for as long as the job runs; steps that are repeated take the power of a
-    // step.
+    // Spares are paid for as long as the job runs. Repeated steps draw the same power as other
+    // steps.
     const double spare_gpus =
         (double)row->goodput.spares * problem->cluster->group[0].gpus_per_node;
     row->usd_per_gpu_hour = plait_capacity_usd_per_gpu_hour(ask, problem);

@@ -50,7 +50,7 @@ plait_capacity_verdict capacity_pick(const plait_capacity_row *row, int rows)
 plait_capacity_verdict plait_capacity_compare(const plait_capacity_options *ask,
                                               plait_capacity_row *row, int rows)
 {
-    // Set scaling, gain and knee of rows, from the time that each takes for the same tokens
+    // Set scaling, gain and knee of the rows, from the time that each takes for the same tokens.
     const plait_capacity_row *first = NULL, *before = NULL;
     bool bent = false;
 
@@ -70,7 +70,7 @@ plait_capacity_verdict plait_capacity_compare(const plait_capacity_options *ask,
             continue;
         }
         r->gain = before ? before->wall_s / r->wall_s - 1.0 : (double)NAN;
-        // Numbers that do not fit are skipped, and the last may be less than twice the one before.
+        // Growth of the number of GPUs since the previous row that fits; it need not be a doubling.
         const double more =
             before ? (double)r->problem->job.gpus / before->problem->job.gpus - 1.0 : 1.0;
         r->knee = before && !bent && r->gain < ask->knee * more;

@@ -1,18 +1,22 @@
 /*
  * capacity_range.c - the smallest and the cheapest of a range of numbers of GPUs
  *
- * Guarantee: no number of the range, with any of its batches, is smaller within deadline and budget, or
- * cheaper within the deadline, than the rows that remain, provided that a search of a number finds its best
- * plan. A number is skipped if even its bounds are too high:
+ * Guarantee: if each search of a number finds its best plan, then no number of the range, with any
+ * of its batches, is smaller within deadline and budget, or cheaper within the deadline, than the
+ * rows in the result. A number n is skipped if lower bounds on its time T(n) and its dollars are
+ * too high:
  *
  *     T(n) >= steps L(n) g(n),   dollars >= price (n + spares) T(n)                  (S.112)
  *
- * with L(n) of S.81 and g(n) of C.323 without waiting for nodes, and with checkpoints of no bytes. The
- * others are searched, from the fewest GPUs on, for a plan whose step makes the number one of the two.
+ * L(n) is the bound of S.81, and g(n) is C.323 without waiting for nodes and with checkpoints of no
+ * bytes. All other numbers are searched, from the fewest GPUs on, for a plan that is fast enough to
+ * make the number the smallest or the cheapest.
  *
- * Beyond MOST_EXACT_PAIRS the guarantee rests on an assumption, which the result states (`assumed`): doublings
- * of a node divide best; a number between two of them needs at least as many GPU seconds a sequence as the
- * straight line between theirs, less a margin; and a number counts as cheaper only if it saves 1 %:
+ * With more than MOST_EXACT_PAIRS pairs of number and batch, the guarantee depends on an
+ * assumption, and the result has `assumed` set. The assumption is that doublings of a node divide
+ * best: a number n between the doublings d and 2d needs at least as many GPU seconds per sequence,
+ * w(n), as the straight line between w(d) and w(2d), less a margin. In this case a number counts as
+ * cheaper only if it saves 1 %:
  *
  *     L(n) = max(L(n), 0.98 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
  */
@@ -29,15 +33,17 @@
 
 enum {
     MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */
-    MOST_ODD_PART = 16,    /* of a batch; S.113 assumes nothing of batches that divide less well */
-    MOST_SEARCHES = 256    /* of one range, a few minutes; beyond, the result is not `whole` */
+    MOST_ODD_PART = 16,    /* limit for batches; S.113 assumes nothing about batches with a larger
+                            * odd part */
+    MOST_SEARCHES = 256 /* limit for one range, a few minutes; if it is reached, `whole` is false */
 };
 
 static const double similar_batch =
-    1.07; /* ratio below which GPU seconds a sequence are alike within `margin` */
-static const double margin = 0.02;      /* of S.113 */
-static const double least_saved = 0.01; /* of dollars, under S.113 */
-static const double rounding = 1e-9;    /* of sums in another order */
+    1.07; /* ratio of batches within which GPU seconds per sequence differ by less than `margin` */
+static const double margin = 0.02;      /* margin of S.113 */
+static const double least_saved = 0.01; /* share of dollars that a cheaper number must save under
+                                         * S.113 */
+static const double rounding = 1e-9;    /* tolerance for sums in another order */
 
 typedef struct gpu_number {
     int gpus, gbs;
@@ -47,8 +53,8 @@ typedef struct gpu_number {
 } gpu_number;
 
 /*
- * `row` holds the caller's `known` rows, then at most PLAIT_CAPACITY_FOUND of this search, then a place for
- * the row in work.
+ * The array `row` has the caller's `known` rows, then at most PLAIT_CAPACITY_FOUND rows of this
+ * search, then room for the row that is being computed.
  */
 typedef struct range_search {
     const plait_capacity_options *ask;
@@ -57,8 +63,8 @@ typedef struct range_search {
     gpu_number *number;
     int numbers;
     const char *cluster;
-    int node;                /* GPUs */
-    double checkpoint_bytes; /* of a doubling */
+    int node;                /* GPUs of one node */
+    double checkpoint_bytes; /* checkpoint bytes of a row on a doubling */
     plait_capacity_row *row;
     int known, rows;
     plait_capacity_range_result *out;
@@ -67,8 +73,9 @@ typedef struct range_search {
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Returns whether a known row answers this number. Clusters that are listed twice differ in price: a row of
- * another price answers only if no plan fits, which no price changes.
+ * Returns whether a row of the caller has the result for this problem. A cluster that is listed
+ * twice has two prices; a row with another price is valid only if no plan fits, which does not
+ * depend on the price.
  */
 static bool has_row(const range_search *s, const plait_problem *problem)
 {
@@ -86,7 +93,10 @@ static bool has_row(const range_search *s, const plait_problem *problem)
     return false;
 }
 
-/* Appends all numbers of the range that some plan divides with one batch, and marks them in `divides`. */
+/*
+ * Appends all numbers of the range for which some plan divides layers and the batch `gbs`, and
+ * marks them in `divides`.
+ */
 static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_error *err)
 {
     const plait_capacity_range *const range = s->range;
@@ -111,7 +121,8 @@ static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_er
         double bound_s = gpus_bound_s(&bound, n);
         if (!isfinite(bound_s))
             continue;
-        // Rows of uniform layers bound no plan whose layers have a tp each (C.91).
+        // The bound holds for uniform layers only, not for plans in which each layer has its own tp
+        // (C.91).
         if (problem.runtime->can.tp_by == PLAIT_BY_LAYER)
             bound_s = 0.0;
         divides[(n - range->from) / range->step] = true;
@@ -129,7 +140,10 @@ static int fewest_first(const void *left, const void *right)
 
 // ---- one number ----------------------------------------------------------------------------
 
-/* The longest run, in seconds on the calendar, with which a number of GPUs is worth a row; 0: none is. */
+/*
+ * Returns the duration, in seconds on the calendar, below which a run on `gpus` GPUs gets a row; 0
+ * if no duration does.
+ */
 static double most_wall_s(const range_search *s, int gpus, double usd_per_s, bool smallest)
 {
     const plait_capacity_options *const ask = s->ask;
@@ -149,7 +163,7 @@ static double most_wall_s(const range_search *s, int gpus, double usd_per_s, boo
     return fmax(most_s, fmin(deadline_s, worth * usd / usd_per_s));
 }
 
-/* Removes the rows of this search that are no longer the smallest or the cheapest. */
+/* Removes those rows of this search that are neither the smallest nor the cheapest. */
 static void keep_best(range_search *s)
 {
     const plait_capacity_verdict v = capacity_pick(s->row, s->rows);
@@ -161,7 +175,9 @@ static void keep_best(range_search *s)
     s->rows = kept;
 }
 
-/* The problem of a number, in the caller's arena since a row of it may remain. */
+/*
+ * Makes the problem of a number in the caller's arena, since a row of the result may point to it.
+ */
 static plait_status make_problem(range_search *s, const gpu_number *number, plait_problem **out,
                                  plait_error *err)
 {
@@ -170,7 +186,7 @@ static plait_status make_problem(range_search *s, const gpu_number *number, plai
     return s->range->question(s->range->context, number->gpus, number->gbs, s->arena, *out, err);
 }
 
-/* Searches the best plan with a step below `below_s`; if there is one, its row is appended. */
+/* Searches the best plan with a step below `below_s`, and appends its row if there is one. */
 static plait_status find_row(range_search *s, gpu_number *number, const plait_problem *problem,
                              double below_s, bool *found, plait_error *err)
 {
@@ -189,7 +205,7 @@ static plait_status find_row(range_search *s, gpu_number *number, const plait_pr
 
 // ---- doublings of a node (S.113) -----------------------------------------------------------
 
-/* 8 has the odd part 1, 6 has 3, 2304 has 9. */
+/* Returns the largest odd divisor: 1 for 8, 3 for 6, 9 for 2304. */
 static int odd_part(int number)
 {
     while (number % 2 == 0)
@@ -197,11 +213,14 @@ static int odd_part(int number)
     return number;
 }
 
-/* GPU seconds of a sequence on a doubling, and the batches of the rows they come from. */
+/*
+ * GPU seconds per sequence on a doubling, and the batches of the rows from which they were
+ * computed.
+ */
 typedef struct doubling {
-    double work;     /* the least; infinite: no row */
-    int largest_gbs; /* 0: no row */
-    int odd;         /* the least odd part of a batch */
+    double work;     /* minimum over the rows; infinite: no row */
+    int largest_gbs; /* largest batch of the rows; 0: no row */
+    int odd;         /* smallest odd part of a batch */
 } doubling;
 
 static void add_row(range_search *s, const plait_capacity_row *row, doubling *at)
@@ -215,13 +234,14 @@ static void add_row(range_search *s, const plait_capacity_row *row, doubling *at
 }
 
 /*
- * GPU seconds of a sequence on a doubling; 0: no batch near the largest has a plan. A search adds to the known
- * rows if none of them has a batch that is nearly the largest, or one that divides as well.
+ * Computes the GPU seconds per sequence on a doubling; *work is 0 if no batch close to the largest
+ * has a plan. If the known rows have no batch that is close to the largest, or none that divides as
+ * well, one more row is searched.
  */
 static plait_status find_work(range_search *s, int64_t gpus, double *work, plait_error *err)
 {
     const double least_gbs = s->range->gbs[s->range->batches - 1] / similar_batch;
-    gpu_number *number = NULL; // with the least odd part of a batch of at least `least_gbs`
+    gpu_number *number = NULL; // smallest odd part among batches of at least least_gbs
 
     for (int i = 0; i < s->numbers; i++) {
         gpu_number *const n = &s->number[i];
@@ -252,7 +272,10 @@ static plait_status find_work(range_search *s, int64_t gpus, double *work, plait
 
 // ---- the range -----------------------------------------------------------------------------
 
-/* Two passes from the fewest GPUs on: for the smallest number alone, then for the cheapest as well. */
+/*
+ * Searches the numbers in two passes, each from the fewest GPUs on: the first finds the smallest
+ * number, the second the cheapest.
+ */
 static plait_status search_numbers(range_search *s, plait_error *err)
 {
     const plait_search_options *const search = &s->ask->search;
@@ -267,7 +290,7 @@ static plait_status search_numbers(range_search *s, plait_error *err)
         if (search->progress)
             search->progress(search->progress_context, (double)i / (2.0 * s->numbers));
         if (!number->done) {
-            // Search a number unless its bounds exclude it
+            // Search the number unless its bounds exclude it.
             const plait_arena_mark mark = plait_arena_save(s->arena);
             plait_reliability luckiest = s->ask->fleet;
             plait_problem *problem;
@@ -278,8 +301,8 @@ static plait_status search_numbers(range_search *s, plait_error *err)
             const int nodes = capacity_nodes(problem);
             const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
 
-            // S.112: no run waits for nodes, and no spare is paid for that the caller does not
-            // name.
+            // S.112: the bound assumes that no run waits for nodes, and counts only the spares that
+            // the caller sets.
             luckiest.node_loss = 0.0;
             luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
             const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
@@ -290,7 +313,7 @@ static plait_status search_numbers(range_search *s, plait_error *err)
             const double most_s =
                 most_wall_s(s, number->gpus, usd_per_s, i < s->numbers) * (1.0 + rounding);
 
-            // S.113: the run of the assumed step, counted as that of a row.
+            // S.113: duration of a run with the assumed step, computed as for a row.
             const double work_s = steps * number->assumed_s;
             if (work_s > 0.0) {
                 const plait_goodput assumed =
@@ -328,7 +351,8 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
     if (s->numbers > 0)
         qsort(s->number, (size_t)s->numbers, sizeof *s->number, fewest_first);
     if (s->numbers > MOST_EXACT_PAIRS) {
-        // Set assumed_s of all numbers; above the last doubling its own work holds
+        // Set assumed_s of all numbers; numbers above the last doubling get the work of that
+        // doubling.
         double low_work = 0.0, high_work;
 
         s->out->assumed = true;
@@ -347,7 +371,7 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
         }
     }
     PLAIT_TRY(search_numbers(s, err));
-    // find_row draws no runs: draw those of the rows that remain.
+    // find_row() does not simulate runs, so simulate those of the remaining rows.
     for (int i = s->known; i < s->rows; i++) {
         PLAIT_TRY(plait_capacity_follow(s->ask, s->arena, &s->row[i], err));
         s->out->row[s->out->rows++] = s->row[i];

@@ -17,7 +17,7 @@ enum { PRICE, FAILURES, RESTART, STORAGE, NETWORK, MEMORY, EFFICIENCY };
 
 static const struct {
     const char *what;
-    bool replan; /* the input changes the step, so that another plan may be best */
+    bool replan; /* whether the input changes the step, so that another plan can be best */
 } inputs[PLAIT_CAPACITY_SWINGS] = {
     [PRICE] = {"price of a GPU hour", false},
     [FAILURES] = {"rate of interruptions", false},

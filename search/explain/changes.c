@@ -1,8 +1,9 @@
 /*
  * changes.c - the fewest changes to a plan that make it faster (S.97)
  *
- * A move frees one key and the keys that depend on it; all others keep their values. Every move and every
- * pair of moves is a search of its own. The results are sorted by their number of changed keys.
+ * A move frees one key and the keys that depend on it; all other keys keep their values. A separate
+ * search runs for every move and every pair of moves. The results are sorted by their number of
+ * changed keys.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 typedef struct plan_move {
     plait_key_id key;
-    plait_key_set follow; /* keys that may have to change with it */
+    plait_key_set follow; /* keys that a change of `key` can require to change */
 } plan_move;
 
 #define BIT(key) PLAIT_KEY_BIT(PLAIT_KEY_##key)
@@ -38,7 +39,10 @@ static const plan_move moves[] = {
 
 enum { MOVES = sizeof moves / sizeof *moves };
 
-/* dp follows from the other degrees, and so does a shard group over all of dp. */
+/*
+ * Keys that every move frees: dp follows from the other degrees, and so does a shard group over all
+ * of dp.
+ */
 static const plait_key_set always_free = BIT(DP) | BIT(SHARD_GROUP);
 
 static plait_key_set freed_by(const plan_move *move)
@@ -77,7 +81,7 @@ static bool comes_before(const plait_change *a, const plait_change *b)
     return a->keys != b->keys ? a->keys < b->keys : a->best.objective < b->best.objective;
 }
 
-/* Inserts a change in order, unless another move has found it. */
+/* Inserts a change in order, unless an earlier move found the same change. */
 static void insert_change(const plait_change *change, int most, plait_change *found, int *count)
 {
     int at = *count < most ? *count : most - 1;
@@ -95,8 +99,9 @@ static void insert_change(const plait_change *change, int most, plait_change *fo
 }
 
 /*
- * Finds the best plan that differs in the keys of `open` alone; *any is false if none is legal or fits. With
- * `layouts`, irregular layouts are searched if no split by name is legal.
+ * Finds the best plan that differs from `from` only in the keys of `open`; *any is false if no such
+ * plan is legal or fits. If `layouts` is true, irregular layouts are searched when no named split
+ * is legal.
  */
 static plait_status try_moves(const plait_problem *problem, const plait_search_options *options,
                               const plait_degrees *from, plait_key_set open, bool layouts,
@@ -112,8 +117,8 @@ static plait_status try_moves(const plait_problem *problem, const plait_search_o
     one.refine = PLAIT_REFINE_NONE;
     one.progress = NULL;
     // Add limits that keep all keys except those in `open`. A layout is not in the uniform space,
-    // so its plan may get any split. A plan without offload or fusion keeps that choice, although
-    // the keys do not matter to it.
+    // so a plan with a layout can get any split. Offload of activations and fusion are also kept if
+    // they have no effect on `from`, so that the search does not turn them on.
     char value[PLAIT_VALUE_SIZE], limit[PLAIT_VALUE_SIZE + 40];
 
     for (int key = 0; key < PLAIT_KEYS; key++) {
@@ -174,7 +179,7 @@ typedef struct repair_search {
     const plait_problem *problem;
     plait_key_set given;
     plait_key_set fixed;  /* keys that no repair changes */
-    plait_key_set chosen; /* keys that are always searched, and do not count as a change */
+    plait_key_set chosen; /* keys that are always searched and do not count as changes */
     const plait_degrees *from;
     int most;
     plait_arena *arena;
@@ -182,7 +187,7 @@ typedef struct repair_search {
     int *count;
 } repair_search;
 
-/* Adds the best plan that differs in these keys alone, if one runs and fits. */
+/* Adds the best plan that differs only in the keys of `open`, if one runs and fits. */
 static plait_status try_repair(const repair_search *w, plait_key_set open, plait_error *err)
 {
     const bool layouts = (open & BIT(SPLIT)) != 0;
@@ -194,12 +199,12 @@ static plait_status try_repair(const repair_search *w, plait_key_set open, plait
         return PLAIT_OK;
     plait_search_options_init(&options);
     options.threads = 1;
-    options.allow_numerics = (open & BIT(OFFLOAD)) != 0; // else offload is not searched
+    options.allow_numerics = (open & BIT(OFFLOAD)) != 0; // needed to search offload
     PLAIT_TRY(try_moves(w->problem, &options, w->from, (open | w->chosen | always_free) & ~w->fixed,
                         layouts, w->arena, &change, &any, err));
     if (!any)
         return PLAIT_OK;
-    // A value that the user gave counts as changed whether it matters or not.
+    // A given value counts as changed even if its key has no effect.
     for (int key = 0; key < PLAIT_KEYS; key++)
         if ((w->given & PLAIT_KEY_BIT(key)) &&
             !plait_key_same(w->from, &change.best.plan.degrees, (plait_key_id)key))
@@ -215,7 +220,7 @@ plait_status plait_ways_out(const plait_problem *problem, plait_key_set given, p
                             const plait_degrees *from, int most, plait_arena *arena,
                             plait_change *found, int *count, plait_error *err)
 {
-    const plait_key_set offloaded = BIT(OFFLOAD) | BIT(ZERO); // parameters need ZeRO 3
+    const plait_key_set offloaded = BIT(OFFLOAD) | BIT(ZERO); // offload of parameters needs ZeRO 3
     const repair_search w = {
         .problem = problem,
         .given = given & ~BIT(DP),

@@ -1,9 +1,10 @@
 /*
  * fewer_gpus.c - the number of GPUs below the given one that has the shortest step
  *
- * Guarantee: of all numbers n < N of whole nodes, the result has the shortest step, and among equal steps the
- * most GPUs. Numbers are searched by rising lower bound L(n) (S.81, gpus_bound.c) until L(n) is no longer
- * below the shortest step found. The step that all N GPUs would have if they divided as well:
+ * Guarantee: among all numbers n < N of GPUs in whole nodes, the result has the shortest step T(n)
+ * and, among equal steps, the most GPUs. Numbers are searched by rising lower bound L(n) (S.81,
+ * gpus_bound.c) until L(n) is no longer below the shortest step found. If all N GPUs divided as
+ * well as n, their step would be shorter than T(n) by
  *
  *     T(n) - T(n) n / N                                                                     (S.82)
  */
@@ -58,7 +59,7 @@ static int by_bound(const void *left, const void *right)
     return order != 0 ? order : b->gpus - a->gpus;
 }
 
-/* Lists numbers of whole nodes with a bound below `least_s`, by rising bound. */
+/* Lists the numbers of whole nodes whose bound is below `least_s`, by rising bound. */
 static plait_status list_numbers(const plait_problem *problem, const plait_search_options *options,
                                  double least_s, plait_arena *scratch, gpu_number **list,
                                  int *count, plait_error *err)
@@ -81,7 +82,7 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
     return PLAIT_OK;
 }
 
-/* Searches one number, and keeps its best plan if that is the best so far. */
+/* Searches one number of GPUs, and keeps its best plan if no earlier number has a shorter step. */
 static plait_status try_number(const plait_problem *problem, int gpus,
                                const plait_search_options *options, plait_arena *scratch,
                                plait_arena *arena, double *least_s, plait_fewer_gpus *out,

@@ -3,9 +3,9 @@
  *
  *     L(n) = w(n) / n,   w(n) = min over rows and stages p of tp cp p t                  (S.81)
  *
- * where t is C.91 of a row on p stages and one replica, so that tp cp p t is GPU seconds of a step: with d
- * replicas each has 1 / d of them, and n = tp cp p d. The minimum is over rows whose tp cp p divides n such
- * that p stages can hold the layers and d mbs divides the batch.
+ * t is the bound C.91 of a row on p stages and one replica, so tp cp p t is the GPU seconds of a
+ * step. With d replicas each does 1 / d of the work, and n = tp cp p d. The minimum is over the
+ * rows whose tp cp p divides n, if p stages can hold the layers and d mbs divides the batch.
  */
 #include "search/explain/gpus_bound.h"
 
@@ -34,7 +34,9 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
     return &b->work[place * (size_t)b->rows.microbatch.count];
 }
 
-/* Returns whether the state of a pipeline fits if all remaining GPUs are replicas that shard it. */
+/*
+ * Returns whether the state of a pipeline can fit if all remaining GPUs are replicas that shard it.
+ */
 static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table *table)
 {
     const int64_t ranks = (int64_t)row.tp * row.cp * row.pp;
@@ -48,7 +50,8 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                              plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
     bound->problem = problem;
-    // Fewer GPUs may have a narrower memory band, so at the same risk more bytes: at 0.5 none applies.
+    // A smaller number of GPUs can have a narrower memory band and so more usable bytes at the same
+    // risk. A risk of 0.5 gives the capacity without a band.
     bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
     PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
     const int most = problem->runtime->can.most[PLAIT_KEY_PP];
@@ -76,7 +79,7 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                   cp_at = index_of(bound->rows.divisors, row.cp),
                   mbs_at = index_of(bound->rows.microbatch, row.mbs);
 
-        row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.91 holds for every overlap
+        row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // the bound C.91 holds for every overlap
         if (plait_layers_floor_bytes(problem, &row) > bound->most_bytes)
             continue;
         for (int i = 0; i < bound->stages.divisors.count; i++) {
@@ -94,7 +97,10 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     return PLAIT_OK;
 }
 
-/* The minimum over stages and replicas whose product is `copies`, for one tp and cp. */
+/*
+ * Returns the minimum of `work` over stages and replicas whose product is `copies`, for one tp and
+ * cp.
+ */
 static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int copies)
 {
     const space_list mbs = b->rows.microbatch;

@@ -1,4 +1,7 @@
-/* why.c - questions after a search: why not another plan, what makes one fit, which resource binds */
+/*
+ * why.c - questions after a search: why a plan was not chosen, which change makes a plan fit, which
+ * resource is the bottleneck
+ */
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,7 +17,10 @@
 
 // ---- why not -------------------------------------------------------------------------------
 
-/* Explains a plan that fits and is not the first: how much slower it is, and in which term most. */
+/*
+ * Writes how much slower than the winner the plan why->best is, and the term with the largest
+ * difference.
+ */
 static plait_status explain_slower(const plait_problem *problem, const plait_ranked *winner,
                                    plait_arena *arena, plait_why *why, plait_error *err)
 {
@@ -27,7 +33,7 @@ static plait_status explain_slower(const plait_problem *problem, const plait_ran
     struct {
         const char *name;
         double s;
-    } loss = {"", 0.0}; // the term that exceeds the winner's most
+    } loss = {"", 0.0}; // the term that exceeds the winner's by the most
 
 #define X(term, equation, what)                                                                    \
     if (other.step.term##_s - best.step.term##_s > loss.s) {                                       \
@@ -105,7 +111,7 @@ static bool is_full(const relaxer *r)
     return *r->count == r->most;
 }
 
-/* NULL if the list is full. */
+/* Appends a relaxation and returns it; NULL if the list is full. */
 static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *best,
                                         const plait_job *job)
 {
@@ -116,7 +122,10 @@ static plait_relaxation *add_relaxation(const relaxer *r, const plait_ranked *be
     return found;
 }
 
-/* Returns whether a key follows from others; its limit is dropped with theirs. */
+/*
+ * Returns whether the value of a key follows from other keys. drop_limits() drops the limits of
+ * such keys together with any other limit.
+ */
 static bool is_dependent(plait_key_id key)
 {
     return key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP || key == PLAIT_KEY_SPLIT;
@@ -131,7 +140,7 @@ static bool is_within(const plait_search_options *options, plait_key_id key, con
                : text_parse_int(value, 0, INT_MAX, &number) && limits_allow(options, key, number);
 }
 
-/* Tries to drop each limit by itself. */
+/* Tries to drop each limit alone. */
 static plait_status drop_limits(const relaxer *r, plait_error *err)
 {
     for (int i = 0; i < r->options->limits && !is_full(r); i++) {
@@ -149,7 +158,8 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
         PLAIT_TRY(search_best_plan(r->problem, &fewer, SEARCH_FITS, r->arena, &fits, &best, err));
         plait_relaxation *found = fits ? add_relaxation(r, &best, &r->problem->job) : NULL;
         if (found) {
-            // Name the change, such as "tp = 2", with each dependent key that left its limit
+            // Write the change, such as "tp = 2", and each dependent key whose value is outside its
+            // limit.
             const plait_degrees *const d = &found->best.plan.degrees;
             char value[96];
             size_t used = 0;
@@ -169,8 +179,9 @@ static plait_status drop_limits(const relaxer *r, plait_error *err)
 }
 
 /*
- * Searches with state in host memory, which changes numerics and is not searched by default. Offloads are
- * tried by size: the first with which a plan fits is taken.
+ * Searches plans with state in host memory, which are not searched by default since offload changes
+ * numerics. Kinds of offload are tried from the smallest on, up to the first with which a plan
+ * fits.
  */
 static plait_status search_offloaded(const plait_problem *problem,
                                      const plait_search_options *options, plait_arena *arena,
@@ -214,7 +225,10 @@ static plait_status search_larger(const relaxer *r, const plait_cluster *cluster
     return PLAIT_OK;
 }
 
-/* Tries whole nodes at a quarter, a half and three quarters of the way to a number that fits. */
+/*
+ * Tries the numbers of whole nodes at a quarter, a half and three quarters of the way from `few` to
+ * `enough`.
+ */
 static plait_status try_between(const relaxer *r, int few, int enough, plait_relaxation *found,
                                 plait_error *err)
 {
@@ -239,7 +253,10 @@ static plait_status try_between(const relaxer *r, int few, int enough, plait_rel
     return PLAIT_OK;
 }
 
-/* Tries 2, 4, ... times the GPUs: the first number that fits, or one between it and the last. */
+/*
+ * Tries 2, 4, ... times the GPUs up to the first number with a plan that fits, then the numbers of
+ * try_between() below it.
+ */
 static plait_status more_gpus(const relaxer *r, plait_error *err)
 {
     enum { MOST = 64 };
@@ -264,7 +281,7 @@ static plait_status more_gpus(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* In a heterogeneous cluster: tries 2, 4, ... times the nodes of one group. */
+/* Tries 2, 4, ... times the nodes of group g of a heterogeneous cluster. */
 static plait_status more_nodes(const relaxer *r, int g, plait_error *err)
 {
     enum { MOST = 16 };
@@ -454,11 +471,12 @@ plait_status plait_sensitivities(const plait_problem *problem, const plait_plan 
         for (int g = 0; g < cluster.groups; g++)
             cluster.group[g].accelerator = &gpu;
         changed.cluster = &cluster;
-        // With more memory the plan may recompute less.
+        // With more memory, less recomputation can suffice.
         if (i == MEMORY && today.verdict == PLAIT_FITS)
             PLAIT_TRY(plait_plan_choose_recompute(&changed, plan, arena, &chosen, err));
         PLAIT_TRY(plait_plan_evaluate(&changed, &chosen, NULL, arena, &cost, err));
-        // A uniform choice of recomputation may be slower than the plan's own by stage.
+        // The new choice of recomputation is uniform and can be slower than the plan's own choice
+        // by stage.
         const double step_s = i == MEMORY ? fmin(cost.step_s, today.step_s) : cost.step_s;
         found[i] = (plait_sensitivity){
             .resource = resources[i],
