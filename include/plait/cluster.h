@@ -1,7 +1,6 @@
 /*
  * cluster.h - the hardware: accelerators, and the levels of links that join them
  *
- *
  * A cluster is one or more node groups (accelerator, node shape, count) and a list of levels from
  * the accelerator outwards: the scale-up domain, the NIC or rail, the leaf switch, the spine. A
  * level has the number of accelerators that it joins, and the rate of one of them through it, in

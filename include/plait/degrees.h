@@ -1,7 +1,6 @@
 /*
  * degrees.h - one uniform point of the plan space, and its keys
  *
- *
  * plait_degrees is a small value that the search's inner loop prices, and that the command line and
  * plan files give key by key. Everything about a key (its name, its values, its help) is one row of
  * plait_keys, which parsing, printing, limits, files, completion and help read. So a new key is a

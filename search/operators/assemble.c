@@ -118,7 +118,7 @@ static plait_status add_edge(const layer_graph *g, int e, const double *table, p
     const int strategies = g->node[edge->to].strategies;
 
     if (edge->from == edge->to) {
-        // The only operator of a layer: add the conversion to the times of its states.
+        // The edge joins the only operator of a layer to itself: add the conversion to its states.
         program_state *states = out->program.variable[edge->from].state;
 
         for (int s = 0; s < out->program.variable[edge->from].states; s++)

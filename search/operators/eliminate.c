@@ -33,8 +33,8 @@ static int neighbours_of(const program *p, joined_table joined, const bool *gone
 }
 
 /*
- * Returns the variable with the fewest neighbours left, among equals the one with the fewest
- * states; -1 if all have three or more.
+ * Returns the variable with the fewest remaining neighbours and, among equals, the fewest states;
+ * -1 if all have three or more neighbours.
  */
 static int next_of(const program *p, joined_table joined, const bool *gone, int last)
 {
@@ -78,7 +78,7 @@ bool program_order(const program *p, int last, program_step step[PROGRAM_VARIABL
 
 // ---- weighted sums -------------------------------------------------------------------------
 
-/* State of an elimination. All tables are kept, since reading the choice needs them. */
+/* State of an elimination. All tables are kept, since the choice is read from them. */
 typedef struct elimination {
     const program *p;
     program_weights weights;
@@ -188,7 +188,7 @@ static bool remove_all(elimination *e)
     for (int i = 0; i + 1 < e->p->variables; i++) {
         const int v = e->step[i].variable, *const pair = e->step[i].neighbour;
         if (e->step[i].neighbours == 1) {
-            // Add the least over the states of v to each state of its only neighbour.
+            // Add the minimum over the states of v to each state of its only neighbour.
             const int states = e->p->variable[pair[0]].states;
             const double *const table = e->pair[pair[0]][v];
 

@@ -1,10 +1,10 @@
 /*
  * fronts.c - variable elimination with a front of time and bytes in each entry of a table
  *
- * A label has the seconds and bytes of one choice for the variables that an entry has absorbed. A
- * label is dropped if another label of its entry is as fast and as small, or if its time +
- * multiplier * bytes exceeds the least of its entry by more than the gap: then every choice that
- * contains it is slower than the best known one. (S.43)
+ * A label has the seconds and bytes of one choice for the variables that were eliminated into an
+ * entry. A label is dropped if another label of its entry is as fast and as small, or if its time +
+ * multiplier * bytes exceeds the minimum of its entry by more than the gap, since then every choice
+ * that contains the label is slower than the best choice found so far. (S.43)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@
 
 typedef struct label {
     double time_s, bytes;
-    const struct label *part[3]; /* labels whose sum it is; all NULL for an option of a state */
+    const struct label
+        *part[3]; /* labels of which it is the sum; all NULL for an option of a state */
     int variable, state, option;
     int order; /* position among the candidates of its entry */
 } label;
@@ -33,7 +34,7 @@ typedef struct front_search {
     program_step step[PROGRAM_VARIABLES];
     label *candidate; /* labels of the entry under construction */
     int candidates, room;
-    double least; /* least time + multiplier * bytes of the candidates */
+    double least; /* minimum of time + multiplier * bytes over the candidates */
     bool whole, failed;
     int64_t labels;
 } front_search;
@@ -81,8 +82,8 @@ static void begin_entry(front_search *f)
 }
 
 /*
- * Makes room for one more candidate: removes dominated ones; doubles the array if over half is
- * left.
+ * Makes room for one more candidate. Removes dominated candidates, and doubles the array if more
+ * than half of it is still in use. Returns false when out of memory.
  */
 static bool has_room(front_search *f)
 {
@@ -103,8 +104,8 @@ static bool has_room(front_search *f)
 }
 
 /*
- * Adds a candidate unless a limit excludes it. After most_labels labels each entry keeps only its
- * first.
+ * Adds a candidate unless a limit excludes it. After most_labels labels, each entry keeps only its
+ * first candidate.
  */
 static void add_candidate(front_search *f, label candidate)
 {
@@ -127,7 +128,7 @@ static label_list end_entry(front_search *f)
     prune(f);
     const int most = f->slack.most_each;
 
-    if (most != 0 && f->candidates > most) { // keep evenly spaced ones, including both ends
+    if (most != 0 && f->candidates > most) { // keep evenly spaced labels, both ends included
         for (int i = 0; i < most; i++)
             f->candidate[i] = f->candidate[(int64_t)i * (f->candidates - 1) / (most - 1)];
         f->candidates = most;
@@ -151,7 +152,10 @@ static label_list *entry_of(const front_search *f, int a, int i, int b, int j)
                  : &f->pair[b][a][j * f->p->variable[a].states + i];
 }
 
-/* Creates the table of a and b unless it exists, with one label of no time and bytes in each entry. */
+/*
+ * Creates the table of a and b unless it exists, with one label of zero seconds and bytes in each
+ * entry.
+ */
 static bool make_pair(front_search *f, int a, int b)
 {
     const int low = a < b ? a : b, high = a < b ? b : a;
@@ -221,7 +225,7 @@ static bool fill_tables(front_search *f)
 static label nothing_at_all = {.variable = -1};
 static const label_list only_nothing = {1, &nothing_at_all};
 
-/* Offers the sums of one label from each list, in all combinations. */
+/* Adds the sums of one label from each list as candidates, in all combinations. */
 static void offer_sums(front_search *f, label_list x, label_list y, label_list z)
 {
     for (int i = 0; i < x.count; i++)

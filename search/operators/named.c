@@ -84,8 +84,8 @@ static bool is_small(const layer_graph *g, const node *n)
 }
 
 /*
- * Returns the homes (bits) that a weight may have in this named layout; 0: it excludes the
- * strategy.
+ * Returns the homes that a weight may have in this named layout, as bits; 0 if the layout excludes
+ * the strategy.
  */
 static unsigned homes_in(const void *context, const layer_graph *g, const node *n,
                          const strategy *s)
@@ -101,8 +101,8 @@ static unsigned homes_in(const void *context, const layer_graph *g, const node *
 }
 
 /*
- * Advances to the next named layout, in a fixed order; false after the last. Axes of one rank and
- * models without experts have fewer roles.
+ * Advances to the next named layout, in a fixed order. Returns false after the last. Axes of one
+ * rank and models without experts have fewer roles.
  */
 static bool next_named(const layer_graph *g, named *as)
 {
@@ -149,7 +149,7 @@ plait_status named_best(const layer_graph *g, double *const *tables, double limi
     return PLAIT_OK;
 }
 
-/* "data parallel 0, TP+SP 1, ZeRO-3" */
+/* Writes a name such as "data parallel 0, TP+SP 1, ZeRO-3". */
 static void write_name(const layer_graph *g, const named *as, bool replicas, char *name,
                        size_t size)
 {

@@ -8,8 +8,8 @@
  *     sequences  B / (batch experts)      tp = etp  ways of heads or ffn, whichever side has them
  *     cp         sequence                 ep        experts
  *
- * No degree cuts the hidden width. A strategy that does divides that dimension of products, and the
- * bytes of other operators.
+ * No degree cuts the hidden width. For a strategy that cuts it, that dimension of products and the
+ * bytes of other operators are divided.
  */
 #include <math.h>
 
@@ -120,7 +120,8 @@ static double statistics_s(const layer_graph *g, const node *n, const strategy *
 }
 
 /*
- * The exposed seconds of the communication inside an operator: attention context, norm statistics. (S.46)
+ * Returns the exposed seconds of the communication inside an operator: attention context and norm
+ * statistics. (S.46)
  */
 static double inside_s(const layer_graph *g, const node *n, const strategy *s,
                        const plait_block *block, double kernels_s)
@@ -223,8 +224,8 @@ static plait_part owner_of(plait_tensor kept)
 }
 
 /*
- * Returns the part with whose tensors the node is charged. All norms over the hidden width count as
- * NORM, those over latents as no part.
+ * Returns the part whose kept tensors are charged to the node. All norms over the hidden width
+ * count as NORM; norms over latents count as no part.
  */
 static plait_part part_that_keeps(const node *n)
 {

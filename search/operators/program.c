@@ -17,7 +17,8 @@ typedef struct dual {
     plait_arena *arena;
     program_choice over;  /* choice with the fewest bytes that does not fit */
     program_choice under; /* fastest choice that fits */
-    program_choice last;  /* latest choice that fits; with `over`, the edge of the hull */
+    program_choice last;  /* latest choice that fits; the line from it to `over` is the candidate
+                           * edge of the hull */
     double multiplier;
     double lower_s;
 } dual;
@@ -136,7 +137,7 @@ plait_status program_solve(const program *p, int64_t most_labels, plait_arena *a
     PLAIT_TRY(raise_lower_bound(&d, err));
     if (d.under.time_s <= d.lower_s * (1.0 + 1e-12))
         out->proven = true;
-    // Short fronts first, since better choices reduce the gap and the size of the full fronts.
+    // Start with short fronts, since better choices reduce the gap and the size of the full fronts.
     for (size_t i = 0; i < sizeof most_each / sizeof *most_each && !out->proven; i++) {
         const plait_arena_mark mark = plait_arena_save(d.arena);
         program_choice found;

@@ -79,7 +79,10 @@ PLAIT_MUST_CHECK plait_status program_solve(const program *p, int64_t most_label
 /** Computes time_s and bytes of a choice from its states and options. */
 void program_price(const program *p, program_choice *choice);
 
-/** An elimination minimises time * seconds + bytes * bytes of the choice. */
+/**
+ * Weights of an elimination, which minimises `time` times the seconds plus `bytes` times the bytes
+ * of the choice.
+ */
 typedef struct program_weights {
     double time;
     double bytes;
@@ -97,14 +100,14 @@ PLAIT_MUST_CHECK plait_status program_eliminate(const program *p, program_weight
                                                 program_choice *choice, plait_error *err);
 
 /**
- * Limits on labels. A label is dropped if its time + multiplier * bytes exceeds the least of its
+ * Limits on labels. A label is dropped if its time + multiplier * bytes exceeds the minimum of its
  * entry by more than gap_s. (S.43)
  */
 typedef struct program_slack {
     double multiplier; /* seconds per byte (S.42) */
     double gap_s;
-    int most_each;       /* most labels that an entry keeps; 0: no limit */
-    int64_t most_labels; /* most labels to generate */
+    int most_each;       /* maximum number of labels in an entry; 0: no limit */
+    int64_t most_labels; /* maximum number of generated labels */
 } program_slack;
 
 /**
@@ -119,7 +122,7 @@ PLAIT_MUST_CHECK plait_status program_fronts(const program *p, program_slack sla
                                              bool *found, bool *whole, int64_t *labels,
                                              plait_error *err);
 
-/** One step of an elimination: a variable, and the variables that are joined to it and left. */
+/** One step of an elimination: a variable, and its neighbours that are not eliminated yet. */
 typedef struct program_step {
     int variable;
     int neighbours; /* at most 2; valid entries of `neighbour` */

@@ -74,7 +74,7 @@ static bool width_divides(const layer_graph *g, const node *n, int width, int wa
 }
 
 /*
- * Returns whether an operator can use the axes like this: every cut must divide its dimension.
+ * Returns whether an operator can use the axes in this way: every cut must divide its dimension.
  * (C.16)
  */
 static bool is_possible(const layer_graph *g, const node *n, const plait_use *use)
@@ -99,8 +99,8 @@ static bool is_possible(const layer_graph *g, const node *n, const plait_use *us
 }
 
 /*
- * Advances to the next combination of uses; false after the last. Axes of one rank are always
- * REPLICATE.
+ * Advances to the next combination of uses. Returns false after the last. Axes of one rank are
+ * always REPLICATE.
  */
 static bool next_use(const plait_mesh *mesh, plait_use *use)
 {

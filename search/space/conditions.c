@@ -5,7 +5,7 @@
 #include "search/space/space.h"
 #include "base/text.h"
 
-/* "8", "..8", "2..", "2..16" */
+/* Parses a number or a range: "8", "..8", "2..", "2..16". */
 static bool parse_range(const char *value, plait_limit *limit)
 {
     enum { MOST = PLAIT_MAX_GPUS }; // the largest bound of any key
@@ -29,8 +29,8 @@ static bool parse_range(const char *value, plait_limit *limit)
 }
 
 /*
- * Length up to the comma after a value. first-last:F,L contains one comma, a layout any number of them:
- * it ends before the next key.
+ * Returns the length of a condition up to the comma after its value. first-last:F,L contains one
+ * comma; a layout contains any number of commas and ends before the next key.
  */
 static size_t piece_length(const char *at)
 {
@@ -88,8 +88,8 @@ plait_status plait_search_limit(plait_search_options *options, const char *text,
                               piece);
         for (char *c = piece; *c; c++)
             *c = *c == '-' ? '_' : *c;
-        // Parse a number or a range, or for a key of words a word, which is stored in its canonical
-        // spelling
+        // Parse a number or a range or, for a key with words, a word, which is stored in its
+        // canonical spelling.
         const int key = plait_key_find(piece);
         plait_degrees probe = plait_degrees_init();
         plait_limit limit = {.key = (plait_key_id)key};

@@ -16,8 +16,8 @@ typedef struct row_walk {
     const plan_space *space;
     int tp_at;              /* index of tp among the divisors */
     unsigned char *cached;  /* attention kernels: [tp][cp][cp_comm][microbatch.count] */
-    unsigned char *kernels; /* those of the current tp, cp and cp_comm */
-    plait_degrees priced;   /* degrees that `kernels` is for */
+    unsigned char *kernels; /* part of `cached` for the current tp, cp and cp_comm */
+    plait_degrees priced;   /* degrees to which `kernels` belongs */
     dispatch_cache *dispatches;
     plait_degrees *row; /* NULL while rows are counted */
     int64_t count;
@@ -38,8 +38,8 @@ static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
 enum { KERNELS_VALID = 128 };
 
 /*
- * The attention kernels for the i-th microbatch. They depend on tp, cp and cp_comm alone, so they are priced
- * once, not for each sp, ep, etp and walk.
+ * Returns the attention kernels for the i-th microbatch size. Besides this size they depend only on
+ * tp, cp and cp_comm, so they are priced once, not again for each sp, ep, etp and walk.
  */
 static unsigned kernels_for(const row_walk *walk, int i)
 {
@@ -51,7 +51,10 @@ static unsigned kernels_for(const row_walk *walk, int i)
     return walk->kernels[i];
 }
 
-/* Every microbatch with its fastest dispatcher; returns the dispatchers that are only for pairs. */
+/*
+ * Walks all microbatch sizes with their fastest dispatcher. Returns the dispatchers that are listed
+ * only for pairs.
+ */
 static unsigned walk_fastest(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -69,7 +72,7 @@ static unsigned walk_fastest(row_walk *walk, plait_degrees d)
     return in_pairs;
 }
 
-/* The microbatches for which d.dispatcher is only for pairs. */
+/* Walks the microbatch sizes for which d.dispatcher is listed only for pairs. */
 static void walk_in_pairs(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -83,8 +86,8 @@ static void walk_in_pairs(row_walk *walk, plait_degrees d)
 }
 
 /*
- * Legality of a layer does not depend on mbs or on the listed kernels. Rows of one dispatcher are
- * neighbours, since they share most of their price.
+ * Walks mbs and dispatchers. The legality of a layer does not depend on mbs or on the listed
+ * kernels. Rows with the same dispatcher are adjacent, since they share most of their price.
  */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
@@ -98,7 +101,10 @@ static void walk_mbs(row_walk *walk, plait_degrees d)
     }
 }
 
-/* etp is 1, tp or, if the runtime supports it, any divisor of tp. */
+/*
+ * Returns whether the limits allow etp and it is 1, tp or, if the runtime supports it, any divisor
+ * of tp.
+ */
 static bool etp_allowed(const plan_space *space, int etp, int tp)
 {
     if (etp != 1 && etp != tp && !(space->problem->runtime->can.etp && tp % etp == 0))
@@ -106,7 +112,10 @@ static bool etp_allowed(const plan_space *space, int etp, int tp)
     return limits_allow(space->options, PLAIT_KEY_ETP, etp);
 }
 
-/* Without experts ep is 1 and etp the default; else every etp with every ep that the GPUs allow. */
+/*
+ * Walks ep and etp. Without experts, ep is 1 and etp has its default; with experts, every etp is
+ * listed with every ep that the GPUs allow.
+ */
 static void walk_experts(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -134,7 +143,7 @@ static void walk_experts(row_walk *walk, plait_degrees d)
     }
 }
 
-/* The rows of a tp, a cp and its exchange. Legality is checked with the first kernel that runs. */
+/* Walks the rows of one tp, cp and cp_comm. Legality is checked with the first kernel that runs. */
 static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
 {
     const plan_space *space = walk->space;
@@ -151,7 +160,10 @@ static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
         walk_experts(walk, d);
 }
 
-/* With cp = 1 nothing is exchanged: cp_comm is the default, or else what the limits allow. */
+/*
+ * Returns cp_comm for cp = 1, which exchanges nothing: the default if the limits allow it, else the
+ * first value that they allow.
+ */
 static unsigned char idle_cp_comm(const plan_space *space)
 {
     const int usual_comm = space->problem->runtime->defaults.key[PLAIT_KEY_CP_COMM];
@@ -163,7 +175,7 @@ static unsigned char idle_cp_comm(const plan_space *space)
     return (unsigned char)usual_comm;
 }
 
-/* Fusion applies to all-reduces of tp, and to experts that begin a layer. */
+/* Returns whether fusion can apply: to all-reduces of tp, or to experts that begin a layer. */
 static bool may_fuse(const plait_model *model, const plait_degrees *d)
 {
     for (int k = 0; k < model->kinds; k++)
@@ -178,7 +190,10 @@ static bool takes_fusion(const plan_space *space, plait_fusion fusion)
            limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
 }
 
-/* If both are allowed, `auto` suffices: it takes no more time and the same memory. */
+/*
+ * Walks cp and cp_comm. If both values of `fusion` are allowed, `auto` suffices, since it takes no
+ * more time than `none` and the same memory.
+ */
 static void walk_context(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -211,7 +226,10 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
-/* tp is outermost and sp next, so that rows which share most of their price are neighbours. */
+/*
+ * Walks tp and sp. tp is outermost and sp next, so that rows that share most of their price are
+ * adjacent.
+ */
 static void walk_tensor(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
@@ -233,7 +251,9 @@ static void walk_tensor(row_walk *walk, plait_degrees d)
     }
 }
 
-/* Placements that place ranks differently: one, except on tori whose sides differ. */
+/*
+ * Walks the placements that place ranks differently: only one, except on tori with different sides.
+ */
 static void walk_rows(row_walk *walk)
 {
     const plan_space *space = walk->space;
@@ -317,7 +337,7 @@ plait_status space_make_rows(const plait_problem *problem, const plait_search_op
 
 // ---- why there is no point -----------------------------------------------------------------
 
-/* The lowest value that a limit allows, as text. */
+/* Returns the lowest value that a limit allows, as text. */
 static const char *lowest_allowed(const plait_limit *limit, char value[TEXT_NUMBER_SIZE])
 {
     const int low = plait_keys[limit->key].low;
@@ -327,7 +347,9 @@ static const char *lowest_allowed(const plait_limit *limit, char value[TEXT_NUMB
     return text_number(limit->low > low ? limit->low : low, value);
 }
 
-/* The simplest candidate has the lowest value of each limit, and defaults for other keys. */
+/*
+ * The simplest candidate has the lowest value that each limit allows, and defaults for other keys.
+ */
 void space_explain_empty(const plan_space *space, char *why, size_t size)
 {
     const plait_search_options *options = space->options;
@@ -345,7 +367,7 @@ void space_explain_empty(const plan_space *space, char *why, size_t size)
         given |= PLAIT_KEY_BIT(key);
     }
     plait_degrees_fill(space->problem, given, &d);
-    // If the candidate is legal, only the combination of limits is not.
+    // If the candidate is legal, the limits exclude all plans only in combination.
     if (plait_degrees_check(space->problem, &d, why, size) != PLAIT_INVALID)
         snprintf(why, size, "no plan satisfies all limits together");
 }

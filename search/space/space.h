@@ -6,9 +6,9 @@
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
  *
- * A key that is not named here is free: it takes every value of its row in plait_keys that the runtime
- * supports, with every shard. Points are numbered in this order. Splits are listed once for each (pp, vpp) and
- * shards once for all mbs, so that the points of a pipeline are counted without visiting them.
+ * A key that is not named here is free: each shard is listed with every value of the key that the
+ * runtime supports. Points are numbered in this order. Splits are listed once for each (pp, vpp)
+ * and shards once for all mbs, so that the points of a pipeline are counted without visiting them.
  */
 #pragma once
 
@@ -25,8 +25,8 @@ typedef plait_choice space_choice;
 typedef struct space_recompute {
     int count;
     const space_choice *value; /* without full:N */
-    bool full_layers;          /* whether full:N is a choice, for N from low to high */
-    int low, high;             /* capped below the layers of a stage */
+    bool full_layers;          /* whether full:N is a choice for N from low to high */
+    int low, high;             /* range of N, which is also below the layers of a stage */
     int paired;                /* number of choices that are legal with pairs of microbatches */
     const space_choice *pair;  /* [paired] */
 } space_recompute;
@@ -57,7 +57,7 @@ const space_split_range *space_splits_for(const space_splits *splits, plait_sche
 /** A free key and its values. */
 typedef struct space_free_key {
     plait_key_id key;
-    bool usual_only; /* only the default of the runtime, which may depend on other keys */
+    bool usual_only; /* whether only the default is listed, which may depend on other keys */
     space_list values;
 } space_free_key;
 
@@ -66,21 +66,22 @@ enum { SPACE_FREE_KEYS = 24 };
 typedef struct plan_space {
     const plait_problem *problem;
     const plait_search_options *options;
-    space_list divisors;   /* of the number of GPUs */
+    space_list divisors;   /* divisors of the number of GPUs */
     space_list microbatch; /* divisors of the batch that the limits allow */
     space_list zero;
     space_list schedules;
     space_list orders;
     space_list ep_overlaps;
-    space_list dispatchers; /* candidates of each row */
+    space_list dispatchers; /* dispatchers that rows can use */
     int free_keys;
     space_free_key free_key[SPACE_FREE_KEYS];
     space_recompute recompute;
     const space_splits *splits; /* [divisors.count], by the index of pp */
-    bool layouts;               /* pipelines without a split by name are listed too, for layouts */
+    bool layouts;               /* whether pipelines without a named split are also listed, for
+                                 * layouts */
     int64_t rows;
-    const plait_degrees *row; /* [rows]; keys of the levels below at their first value, except
-                                 ep_overlap: a row with PAIRS is only for pairs of microbatches */
+    const plait_degrees *row; /* [rows]; keys of the later levels have their first value, except
+                               * ep_overlap: a row with PAIRS is only for pairs of microbatches */
 } plan_space;
 
 /** A sharding of the state, and values of the free keys. */
@@ -93,7 +94,8 @@ typedef struct space_shard {
 /** A triple of schedule, order and ep_overlap. */
 typedef struct space_kind {
     unsigned char schedule, order, ep_overlap;
-    unsigned relevant; /* free keys that matter with this triple: bits 1 << place in the space */
+    unsigned relevant; /* free keys that have an effect with this triple: bits 1 << index in
+                        * free_key */
     int shards;
     const space_shard *shard;
 } space_kind;
@@ -106,10 +108,10 @@ typedef struct space_pipeline {
     const space_splits *splits;
     int64_t points;
     int kinds;
-    space_kind kind[SPACE_KINDS]; /* the legal ones */
+    space_kind kind[SPACE_KINDS]; /* legal kinds */
 } space_pipeline;
 
-/** State of a walk over rows: the shards of each pp, which neighbouring rows share. */
+/** State of a walk over rows. Consecutive rows share the shards of each pp. */
 typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
@@ -131,21 +133,23 @@ PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
                                               plait_arena *arena, plan_space *space,
                                               plait_error *err);
 
-/** Starts a walk; false when out of memory. */
+/** Starts a walk. Returns false when out of memory. */
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);
 
-/** The pipeline of a row with the i-th divisor as pp; false if none is legal. */
+/**
+ * Makes the pipeline of a row with the i-th divisor as pp. Returns false if it has no legal plan.
+ */
 bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 
 /**
- * The steps of space_pipeline_at, to be called in this order, so that a caller can stop between them: the
- * ranks, then the schedules, then shards and number of points.
+ * The three steps of space_pipeline_at in their order, for callers that stop between them. They
+ * fill the ranks, then the schedules, then the shards and the number of points.
  */
 bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
 bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *pipeline);
 bool space_shards_of(space_cursor *cursor, int i, space_pipeline *pipeline);
 
-/** Gives a point the keys of a shard. */
+/** Sets the keys of a point to those of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);
 
 /** Lists recompute choices, each with every set of activations that may be offloaded. */
@@ -154,10 +158,13 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
                                                    plait_arena *arena, space_recompute *out,
                                                    plait_error *err);
 
-/** Upper bound on the choices of any point. */
+/** Returns an upper bound on the recompute choices of any point. */
 size_t space_most_choices(const plan_space *space);
 
-/** Sets the recomputation and offload of a choice; with pairs of microbatches, of the paired choices. */
+/**
+ * Sets the recomputation and offload of a choice. With pairs of microbatches, `choice` is an index
+ * of the paired choices.
+ */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 
 /** Fails (RANGE) if options, their objective or the form of their limits is not valid. */
@@ -168,7 +175,7 @@ PLAIT_MUST_CHECK plait_status search_options_check(const plait_search_options *o
 bool limits_allow(const plait_search_options *options, plait_key_id key, int value);
 bool limits_allow_text(const plait_search_options *options, plait_key_id key, const char *text);
 
-/** Takes a number, or the index of a word for a key of words. */
+/** As limits_allow; `value` is the index of a word if the key has words. */
 bool limits_allow_value(const plait_search_options *options, plait_key_id key, int value);
 
 /** Writes why a space has no point: the reason why its simplest candidate is illegal. */

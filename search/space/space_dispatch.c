@@ -1,9 +1,10 @@
 /*
- * space_dispatch.c - the dispatchers that rows are listed with (S.79)
+ * space_dispatch.c - chooses the dispatchers of rows (S.79)
  *
- * Dispatchers differ in seconds and in SMs only. An exchange that is not overlapped is waited for, so the
- * fastest dispatcher suffices. In pairs of microbatches it may be hidden, and the SMs that it occupies
- * matter as well: there every dispatcher is listed that no other dominates in both.
+ * Dispatchers differ only in the seconds of the exchange and in the SMs that they occupy. Ranks
+ * wait for an exchange that is not overlapped, so only the fastest dispatcher is listed for it. In
+ * pairs of microbatches the exchange can be hidden, and the occupied SMs matter too, so all
+ * dispatchers are listed that no other one dominates in seconds and SMs.
  */
 #include <math.h>
 #include <string.h>
@@ -25,13 +26,15 @@ static double waited_s(const candidate *c)
     return c->use.dispatch_s + c->use.combine_s;
 }
 
-/* Ties in time: by SMs, or if nothing is sent by being the default. */
+/*
+ * Orders dispatchers with equal times: fewer SMs first or, if nothing is sent, the default first.
+ */
 static double tie_break(const candidate *c, int usual)
 {
     return waited_s(c) > 0.0 ? c->use.sms : (double)(c->dispatcher != usual);
 }
 
-/* The first of equal candidates dominates. */
+/* Returns whether a dominates b. Among equal candidates the first one dominates. */
 static bool dominates(const candidate *a, const candidate *b)
 {
     const bool equal = a->use.dispatch_s == b->use.dispatch_s &&
@@ -82,9 +85,9 @@ static row_dispatchers choose_dispatchers(const plan_space *space, const plait_d
 
 // ---- cache -----------------------------------------------------------------------------------
 
-/* All that the exchange depends on. The struct has no padding, since it is compared by memcmp. */
+/* All inputs of an exchange. The struct has no padding, since it is compared by memcmp. */
 typedef struct dispatch_key {
-    double tokens; /* of a rank and microbatch, before tp cuts them */
+    double tokens; /* tokens of a rank and microbatch, before tp divides them */
     int tp, sp, etp, ep, placement, valid;
 } dispatch_key;
 
@@ -93,7 +96,7 @@ typedef struct cached_dispatch {
     row_dispatchers dispatchers;
 } cached_dispatch;
 
-enum { DISPATCHES = 4096 }; /* a power of two; a key has one place */
+enum { DISPATCHES = 4096 }; /* size of the hash table, a power of two; each key has one slot */
 
 struct dispatch_cache {
     cached_dispatch of[DISPATCHES];

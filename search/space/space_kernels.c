@@ -1,10 +1,11 @@
 /*
- * space_kernels.c - the attention kernels that rows are listed with
+ * space_kernels.c - chooses the attention kernels of rows
  *
  *     a dominates b:   forward_a <= forward_b,  backward_a <= backward_b,  kept_a <= kept_b     (S.80)
  *                      in every kind of layer; of equal ones the default kernel, then the first
  *
- * A price depends on the kernel through these three alone, and does not fall with any of them.
+ * A price depends on the kernel only through these three costs, and no increase of a cost makes it
+ * lower.
  */
 #include "rules/kernels.h"
 #include "plait/cost.h"
@@ -13,7 +14,10 @@
 #include "plan/model_queries.h"
 #include "costmodel/api.h"
 
-/* Cost of each kernel in each kind of layer; kinds with the same mixer are priced once, as the first. */
+/*
+ * Cost of each kernel in each kind of layer; kinds with the same mixer are priced once, as the
+ * first of them.
+ */
 typedef struct kernel_uses {
     int kinds;
     int usual;
@@ -21,7 +25,7 @@ typedef struct kernel_uses {
     plait_attention_use use[PLAIT_ATTENTION_KERNELS][PLAIT_MAX_LAYER_KINDS];
 } kernel_uses;
 
-/* The order of kernels with equal costs. */
+/* Orders kernels with equal costs: the default first, then by number. */
 static bool comes_first(const kernel_uses *uses, int a, int b)
 {
     return a == uses->usual || (b != uses->usual && a < b);
@@ -71,7 +75,7 @@ unsigned space_kernels_of(const plan_space *space, const plait_degrees *row)
                         .runs = space_running_kernels(space, row)};
     unsigned left = uses.runs;
 
-    if ((uses.runs & (uses.runs - 1)) == 0) // one, or none
+    if ((uses.runs & (uses.runs - 1)) == 0) // at most one kernel
         return uses.runs;
     plait_degrees d = *row;
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {

@@ -12,7 +12,10 @@
 #include "plan/split.h"
 #include "plan/model_queries.h"
 
-/* Shards of all kinds with the same relevant keys; the shards that nest in cp come first. */
+/*
+ * Shards of all kinds with the same relevant keys. The first `nested` shards are those that nest in
+ * cp.
+ */
 typedef struct shard_list {
     unsigned relevant;
     int shards, nested, room;
@@ -20,16 +23,18 @@ typedef struct shard_list {
 } shard_list;
 
 /*
- * One pp of the walk. `grid` and `usual` belong to the row `row`, whatever its mbs; `grid.kind` is valid if
- * `listed`. The lists of shards depend on the ranks alone, those of `key`.
+ * State of the walk for one pp. `grid` and `usual` are valid for the row `row` with any mbs;
+ * `grid.kind` is valid if `listed` is true. The lists of shards depend only on the ranks, and are
+ * valid for the ranks of `key`.
  */
 struct cursor_slot {
-    plait_degrees row; /* with mbs 0; all zero: none yet */
-    bool possible;     /* the ranks exist, and the layers divide over them */
+    plait_degrees row; /* current row with mbs 0; all zero: no row yet */
+    bool possible;     /* whether a plan with these ranks can exist */
     bool listed;
-    plait_degrees usual; /* as `grid`, with the default of each free key */
+    plait_degrees usual; /* degrees of `grid` with the default of each free key */
     space_pipeline
-        grid; /* with the leanest free keys, the kinds that are legal for some mbs, no shards */
+        grid; /* pipeline with the free keys of least memory and the kinds that are legal for some
+               * mbs */
     plait_degrees key;
     int lists;
     shard_list list[SPACE_KINDS];
@@ -57,13 +62,16 @@ static bool is_relevant(const plan_space *space, const plait_degrees *d, plait_k
     return row->matters == NULL || row->matters(space->problem, d);
 }
 
-/* An irrelevant key has one value: the first of its list. */
+/* Returns how many values of a key are listed: only the first if the key has no effect. */
 static int values_of(const plan_space *space, const plait_degrees *d, plait_key_id key, int count)
 {
     return count == 0 || is_relevant(space, d, key) ? count : 1;
 }
 
-/* Runtimes with many free keys have millions of shards, most of them illegal: the list grows on demand. */
+/*
+ * Appends a shard. The list grows on demand, since runtimes with many free keys have millions of
+ * combinations, most of them illegal.
+ */
 static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
 {
     space_shard *const more =
@@ -78,8 +86,8 @@ static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
 }
 
 /*
- * Without replicas all ZeRO stages are equivalent, but formats and offload may require one: only the lowest
- * legal stage is listed.
+ * Returns whether a lower ZeRO stage is equivalent and legal. Without replicas all stages are
+ * equivalent, but formats and offload can require one, so only the lowest legal stage is listed.
  */
 static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d)
 {
@@ -95,7 +103,7 @@ static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d
     return false;
 }
 
-/* Adds every combination of values of the free keys from the k-th on, with this shard. */
+/* Adds this shard with every combination of values of the free keys from the k-th on. */
 static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
                             shard_list *list)
 {
@@ -122,8 +130,8 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
 }
 
 /*
- * Adds the ZeRO stages and shard groups that nest in cp, or those that do not. A shard group of one rank is
- * equivalent to ZeRO 0, so it is left out.
+ * Adds all ZeRO stages with the shard groups that nest in cp if `nested` is true, else with all
+ * other shard groups. A shard group of one rank is equivalent to ZeRO 0, so it is left out.
  */
 static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard_list *list)
 {
@@ -152,8 +160,9 @@ void space_apply_shard(const plan_space *space, const space_shard *shard, plait_
 }
 
 /*
- * The value of a free key that lower bounds use. Formats are ordered from wide to narrow, so the last legal
- * one needs least memory; bounds contain no time that depends on these keys.
+ * Returns the value of the k-th free key that lower bounds use. Formats are ordered from wide to
+ * narrow, so the last legal one needs the least memory; no time in the bounds depends on these
+ * keys.
  */
 static int leanest_value(const plan_space *space, const plait_degrees *d, int k)
 {
@@ -181,7 +190,7 @@ static int least_chunks(unsigned char schedule)
     return plait_schedule_takes((plait_schedule)schedule, 1) ? 1 : 2;
 }
 
-/* The degrees of a kind, with the fewest chunks that its schedule supports. */
+/* Returns the degrees of a kind, with the fewest chunks that its schedule supports. */
 static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
 {
     d.schedule = kind->schedule;
@@ -192,9 +201,10 @@ static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
 }
 
 /*
- * The shards of kinds with these relevant keys, listed once for all microbatches, since shards depend on the
- * ranks alone. The first of these kinds decides which are legal; an order with stages inside replicas then
- * uses only the shards that nest in cp. NULL: out of memory.
+ * Returns the shards of the kinds with these relevant keys; NULL when out of memory. They are
+ * listed once for all microbatch sizes, since they depend only on the ranks. Their legality is
+ * checked with the first of these kinds; an order with stages inside replicas later uses only the
+ * shards that nest in cp.
  */
 static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slot,
                                    unsigned relevant)
@@ -204,7 +214,7 @@ static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slo
 
     while (at < slot->lists && slot->list[at].relevant != relevant)
         at++;
-    assert(at < SPACE_KINDS); // each list belongs to a kind of its own
+    assert(at < SPACE_KINDS); // there is at most one list per kind
     shard_list *const list = &slot->list[at];
     if (at < slot->lists)
         return list;
@@ -232,7 +242,10 @@ static unsigned relevant_keys(const plan_space *space, const plait_degrees *d)
     return relevant;
 }
 
-/* One schedule in one order, with and without pairs of microbatches; a row for pairs has only these. */
+/*
+ * Lists the kinds of one schedule and order, with and without pairs of microbatches. A row for
+ * pairs has only kinds with pairs.
+ */
 static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
 {
     const int least = d.ep_overlap;
@@ -249,7 +262,7 @@ static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeli
     }
 }
 
-/* The legal schedules, in each order that makes a difference. */
+/* Lists the legal schedules, in each order of axes that makes a difference. */
 static void list_kinds(const plan_space *space, const plait_degrees *usual, space_pipeline *p)
 {
     const int orders = values_of(space, usual, PLAIT_KEY_ORDER, space->orders.count);
@@ -294,13 +307,13 @@ bool space_has_layouts(const plan_space *space, int pp)
 }
 
 /*
- * Sets the degrees of one pp of a row, each free key at its leanest value by itself, which together need not
- * be legal. False if there is no plan.
+ * Sets the degrees of one pp of a row. Each free key gets the value that needs the least memory by
+ * itself; together these values need not be legal. Returns false if no plan can exist.
  */
 static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct cursor_slot *slot)
 {
     const plait_problem *problem = space->problem;
-    const bool named = space->splits[i].count > 0; // a split has a name
+    const bool named = space->splits[i].count > 0; // whether a named split exists
 
     d.pp = space->divisors.value[i];
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
@@ -349,7 +362,8 @@ bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
     if (!slot->listed)
         list_kinds(cursor->space, &slot->usual, &slot->grid);
     slot->listed = true;
-    for (int k = 0; k < slot->grid.kinds; k++) { // the kinds that the number of microbatches allows
+    for (int k = 0; k < slot->grid.kinds;
+         k++) { // keep kinds that the number of microbatches allows
         const plait_degrees d = degrees_of(p->degrees, &slot->grid.kind[k]);
         if (plan_batch_legal(cursor->space->problem, &d, &no_reason))
             p->kind[p->kinds++] = slot->grid.kind[k];

@@ -11,22 +11,24 @@ PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *
 PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,
                                                 plait_error *err);
 
-/** Returns whether a layout may assign the layers to `pp` stages. */
+/** Returns whether some layout can assign the layers to `pp` stages. */
 bool space_has_layouts(const plan_space *space, int pp);
 
-/** Kernels that run with these degrees and any microbatch: bits 1 << plait_attention_kernel. */
+/**
+ * Returns the kernels that run with these degrees and any mbs, as bits 1 << plait_attention_kernel.
+ */
 unsigned space_running_kernels(const plan_space *space, const plait_degrees *row);
 
-/** Kernels that get a row of their own, as the same bits. (S.80) */
+/** Returns the kernels that get rows, as bits 1 << plait_attention_kernel. (S.80) */
 unsigned space_kernels_of(const plan_space *space, const plait_degrees *row);
 
 /** The dispatchers that get rows with given degrees. (S.79) */
 typedef struct row_dispatchers {
-    int fastest;       /* -1: none runs */
-    unsigned in_pairs; /* others, only for pairs of microbatches: bits 1 << plait_dispatcher */
+    int fastest;       /* fastest dispatcher; -1: none runs */
+    unsigned in_pairs; /* dispatchers only for pairs of microbatches: bits 1 << plait_dispatcher */
 } row_dispatchers;
 
-/** A cache for one space. NULL: out of memory. */
+/** A cache of dispatchers for one space. dispatch_cache_new returns NULL when out of memory. */
 typedef struct dispatch_cache dispatch_cache;
 dispatch_cache *dispatch_cache_new(plait_arena *arena);
 row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,

@@ -11,7 +11,7 @@
 #include "plan/split.h"
 #include "base/text.h"
 
-/* Layers of the fullest rank: full:N is a choice for N below that. */
+/* Returns the number of layers of the fullest rank. full:N is a choice only for smaller N. */
 static int fullest_stage(const plait_model *model, const plait_degrees *d)
 {
     int counts[PLAIT_MAX_LAYERS];
@@ -56,8 +56,9 @@ static bool has_even(const plan_space *space, const plait_degrees *d)
 }
 
 /*
- * Splits that equal `even` are left out. Counts or layout come from a limit; else first-last gets its balanced
- * counts, and a layout is not listed.
+ * Returns whether a split is listed. A split that equals `even` is not. The counts of first-last
+ * and the text of a layout come from a limit; without a limit, first-last gets balanced counts, and
+ * no layout is listed.
  */
 static bool split_wanted(const plan_space *space, plait_degrees *d)
 {
@@ -80,7 +81,7 @@ static bool split_wanted(const plan_space *space, plait_degrees *d)
            plan_stages_legal(space->problem, d, &no_reason);
 }
 
-/* The splits of one (pp, vpp) that runtime, limits and layers allow. */
+/* Lists the splits of one (pp, vpp) that runtime, limits and layers allow. Returns their number. */
 static int list_splits_of(const plan_space *space, plait_degrees d, space_split *out)
 {
     const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_SPLIT];
@@ -118,7 +119,10 @@ static int most_chunks(const plan_space *space)
                                  : PLAIT_SPLIT_BOTH);
 }
 
-/* The schedule decides which layers share a rank, and so which splits are legal. */
+/*
+ * Lists the splits of one pp by schedule, since the schedule determines which layers share a rank
+ * and therefore which splits are legal.
+ */
 static plait_status list_splits(const plan_space *space, int pp, plait_arena *arena,
                                 space_splits *out, plait_error *err)
 {

@@ -11,7 +11,10 @@
 
 // ---- numbers and words ---------------------------------------------------------------------
 
-/* The divisors that the limits of a key allow, ascending; each i <= sqrt(of) gives one from either end. */
+/*
+ * Lists the divisors of `of` that the limits of a key allow, ascending. Each divisor i <= sqrt(of)
+ * gives one entry at either end.
+ */
 static plait_status list_divisors(const plait_search_options *options, plait_key_id key, int of,
                                   plait_arena *arena, space_list *out, plait_error *err)
 {
@@ -38,7 +41,10 @@ static plait_status list_divisors(const plait_search_options *options, plait_key
     return PLAIT_OK;
 }
 
-/* If the runtime offloads gradients with the optimizer, a limit to `optimizer` allows `gradients`. */
+/*
+ * Returns whether the limits allow a value. If the runtime offloads gradients with the optimizer, a
+ * limit to `optimizer` also allows `gradients`.
+ */
 static bool allowed_by_word(const plan_space *space, plait_key_id key, int value)
 {
     return limits_allow_value(space->options, key, value) ||
@@ -47,7 +53,7 @@ static bool allowed_by_word(const plan_space *space, plait_key_id key, int value
             limits_allow_value(space->options, key, PLAIT_OFFLOAD_OPTIMIZER));
 }
 
-/* The values of a mask that the limits allow. */
+/* Lists the values of a mask that the limits allow. */
 static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_id key,
                               plait_arena *arena, space_list *out, plait_error *err)
 {
@@ -62,7 +68,7 @@ static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_
     return PLAIT_OK;
 }
 
-/* The keys that are not free. */
+/* Keys that the levels of the space name (space.h). All other keys are free. */
 static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
     PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) | PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) |
@@ -84,8 +90,9 @@ static bool is_limited(const plait_search_options *options, plait_key_id key)
 }
 
 /*
- * A key that no profile restricts, or that changes the numerics of a step, keeps its default unless a limit
- * names it or numerics are allowed to change.
+ * Returns whether a key keeps its default. A key with a limit does not. Another key does if no
+ * profile can restrict it, or if it changes the numerics of a step and the options do not allow
+ * that.
  */
 static bool is_usual_only(const plan_space *space, plait_key_id key)
 {
@@ -98,7 +105,10 @@ static bool is_usual_only(const plan_space *space, plait_key_id key)
 
 // ---- communication of experts --------------------------------------------------------------
 
-/* Delayed weight gradients never take longer, so that pairs without them are not searched. */
+/*
+ * Returns the overlaps to search. Pairs with delayed weight gradients never take longer than pairs
+ * without, so the latter are searched only if a limit names the key.
+ */
 static unsigned worthwhile_overlaps(const plan_space *space)
 {
     const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_EP_OVERLAP];
@@ -111,7 +121,10 @@ static unsigned worthwhile_overlaps(const plan_space *space)
 
 // ---- recomputation -------------------------------------------------------------------------
 
-/* The module core_attn alone equals `selective`, which is listed instead. */
+/*
+ * Returns whether a set of modules is core_attn alone, which equals `selective`, and `selective` is
+ * listed instead.
+ */
 static bool is_selective(const plait_search_options *options, const plait_capabilities *can,
                          unsigned modules)
 {
@@ -120,7 +133,10 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
            limits_allow_text(options, PLAIT_KEY_RECOMPUTE, "selective");
 }
 
-/* Adds a recompute choice with each set of activations that can be offloaded beside it, none first. */
+/*
+ * Adds a recompute choice with each set of activations that can be offloaded with it. The empty set
+ * comes first.
+ */
 static void add_recompute(const plait_problem *problem, const plait_search_options *options,
                           plait_recompute choice, space_choice *list, int *count)
 {
@@ -142,7 +158,7 @@ static void add_recompute(const plait_problem *problem, const plait_search_optio
             list[(*count)++] = (space_choice){choice, (unsigned char)set};
 }
 
-/* A limit may allow one N of full:N, or none. */
+/* Restricts full:N to the limits: a limit on recompute allows one N or none. */
 static void limit_full_layers(const plait_search_options *options, space_recompute *out)
 {
     for (int i = 0; i < options->limits; i++) {
@@ -158,7 +174,10 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
     }
 }
 
-/* The kinds of the runtime, with the sets of modules that the model has; full:N is stored as a range. */
+/*
+ * Lists the kinds of the runtime, with the sets of modules that the model has. full:N is stored as
+ * a range.
+ */
 plait_status space_list_recompute(const plait_problem *problem, const plait_search_options *options,
                                   plait_arena *arena, space_recompute *out, plait_error *err)
 {
@@ -194,7 +213,7 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         .high = PLAIT_MAX_LAYERS,
     };
     limit_full_layers(options, out);
-    // The choices that are legal with pairs of microbatches
+    // Copy the choices that are legal with pairs of microbatches.
     space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
     plait_degrees probe = plait_degrees_init();
 
@@ -231,8 +250,8 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         list_mask(space, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena, &space->orders, err));
     PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
                         &space->ep_overlaps, err));
-    // Dispatchers that differ in seconds alone. An all-gather needs a buffer as well and is listed
-    // only if the runtime has no other; a dispatch in 8 bits changes numerics.
+    // List the dispatchers that differ only in seconds. An all-gather also needs a buffer, so it is
+    // listed only if the runtime has no other dispatcher. A dispatch in 8 bits changes numerics.
     const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
     const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
     const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);

@@ -7,7 +7,6 @@
  * each level beyond it, and rings or lines on grids. The closed forms that it evaluates are public;
  * each is a textbook formula with its source.
  *
- *
  * The buffer S is what nccl-tests call size: the whole vector of an all-reduce, the gathered
  * output of an all-gather, the input of a reduce-scatter, what one rank sends in an all-to-all
  * (its own share included), the message of a send.

@@ -93,7 +93,6 @@ typedef struct plait_decode_work {
 /**
  * Time of decode attention.
  *
- *
  *     T = t0 + bytes/(HBM eb) (1 + few/(sequences kv_heads))                           (C.361)
  *
  * Source: form and constants fitted on ai-dynamo/aiconfigurator's decode tables (Apache-2.0). The
