@@ -68,8 +68,8 @@ typedef enum plait_kernel {
 extern const char *const plait_kernel_name[PLAIT_KERNELS + 1];
 
 /**
- * Constants of a GEMM's time (equation C.30): shape efficiency over tiles and waves, a
- * lower bound by memory, a launch time.
+ * Constants of the time of a GEMM (C.30): efficiency by tiles and waves, rate of memory, launch
+ * time.
  */
 typedef struct plait_gemm_fit {
     bool measured;
@@ -242,8 +242,8 @@ typedef struct plait_level {
     double ramp_bytes;         /* bytes added to a message per hop, since short ones do not fill the
                                 * link */
     double oversubscription;   /* divisor of the rate when all GPUs send, >= 1 */
-    double scattered;          /* share of neighbours in another instance of the level, over a
-                                * packed job (C.115) */
+    double scattered;          /* share of neighbours in another instance of the level, compared
+                                * with a packed job (C.115) */
     double in_network;         /* speed of in-switch all-reduces over two passes; 0: none (C.114) */
     int side[PLAIT_MAX_SIDES]; /* grid: units along x, y, z, ...; 1: no such axis */
     bool wrap[PLAIT_MAX_SIDES]; /* whether the whole axis closes to a ring */
@@ -272,7 +272,8 @@ typedef struct plait_cluster {
     int levels;
     plait_level level[PLAIT_MAX_LEVELS];
     plait_level between;    /* level between sites; link.bytes_per_s 0: as inside a site */
-    int gpus;               /* GPUs taken; 0 before plait_cluster_take if the file gives no size */
+    int gpus;               /* GPUs of the job; 0 before plait_cluster_take if the file gives no
+                             * size */
     double node_overhead_w; /* host, fans, NICs: one node */
     double pue;             /* facility power over IT power */
     double

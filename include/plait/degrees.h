@@ -102,7 +102,7 @@ typedef enum plait_split_kind {
     PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
     PLAIT_SPLIT_COST,   /* stage r ends when the running cost exceeds total (r+1)/p (nanotron) */
     PLAIT_SPLIT_LAYOUT, /* a text lists each chunk; it may place embedding, MTP modules and loss
-                             * anywhere */
+                         * anywhere */
     PLAIT_SPLITS
 } plait_split_kind;
 

@@ -44,7 +44,7 @@ extern const char *const plait_rules_name[PLAIT_RULES + 1];
 
 enum { PLAIT_MAX_MODULE_SETS = 16 };
 
-/** The granularity of a choice: constant, and word in profiles. */
+/** The unit for which a setting is chosen: constant, and word in profiles. */
 #define PLAIT_CHOOSER_LIST(X)                                                                      \
     X(PLAIT_BY_PLAN, "plan")   /* one for all layers, or the same full:N in each stage */          \
     X(PLAIT_BY_STAGE, "stage") /* one for each stage */                                            \
@@ -67,16 +67,17 @@ extern const char *const plait_chooser_name[PLAIT_CHOOSERS + 1];
 typedef struct plait_capabilities {
     int most[PLAIT_KEYS];       /* upper bound; 1: not supported */
     unsigned takes[PLAIT_KEYS]; /* allowed values; for recompute and split, allowed kinds */
-    bool etp;                   /* expert tensor parallelism other than 1 and tp */
-    bool etp_is_tp;             /* expert tensor parallelism equals tp always */
-    bool hsdp;                  /* shard_group below dp cp */
-    bool full_layers;           /* recompute full:N */
-    bool stages_differ;         /* stages may have different degrees and nodes */
+    bool etp;                   /* whether etp can differ from 1 and tp */
+    bool etp_is_tp;             /* whether etp always equals tp */
+    bool hsdp;                  /* whether shard_group can be below dp cp */
+    bool full_layers;           /* whether recompute=full:N is supported */
+    bool stages_differ;         /* whether stages can have different degrees and nodes */
     unsigned char recompute_by; /* plait_granularity: granularity of recomputation */
     unsigned char offload_by;   /* plait_granularity: granularity of offload, at most a stage */
     unsigned char tp_by;        /* plait_granularity: granularity of tp, plan or layer */
     unsigned char zero_by;      /* plait_granularity: granularity of the ZeRO stage */
-    unsigned recompute_alike;   /* kinds of recomputation that all or no layers must have */
+    unsigned recompute_alike;   /* kinds of recomputation that a plan must use in all layers or in
+                                 * none */
     unsigned precision;
     int module_sets;
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
@@ -88,7 +89,7 @@ typedef struct plait_runtime_defaults {
         [PLAIT_KEYS]; /* words and small numbers: the profile's value, else the first allowed one */
 } plait_runtime_defaults;
 
-/** Kernel switches: passes over memory that are fused into one. */
+/** Kernel switches: which passes over memory are fused, and how kernels are scaled and launched. */
 typedef struct plait_kernel_set {
     bool fused_norm;
     bool norm_in_product; /* norms run inside the kernel of the next product */
@@ -97,19 +98,20 @@ typedef struct plait_kernel_set {
     bool fused_residual; /* bias, dropout and addition in one pass */
     bool fused_softmax;  /* unfused attention runs one scale-mask-softmax kernel */
     bool fused_loss;
-    bool fused_permute; /* one read and write moves tokens to experts, and one moves them back */
+    bool fused_permute; /* one pass puts tokens in the order of experts, and one puts them back */
     bool fused_accumulation; /* a weight-gradient product adds directly to the gradient buffer */
     bool fused_experts;      /* both products, bias and activation of experts are one kernel */
-    bool expert_streams;     /* a product for each expert, on several streams; else one for all */
-    bool recompute_stops;    /* full recomputation ends with the last tensor that backward needs */
-    bool narrow_head;        /* the head's product runs in the job's precision */
-    bool unpadded_vocab;     /* the head has the tokenizer's width; else one that kernels like */
-    bool delayed_scaling;    /* fp8 scale from the maxima of earlier steps; else from the tensor */
-    bool rowwise_scaling;    /* one scale per row, computed for each direction of a matrix */
-    bool fp8_attention;      /* the core attention of 8- and 4-bit jobs runs in fp8 */
-    bool layer_graphs;       /* CUDA graphs of all parts except experts, which then have no launch
-                              * time */
-    bool cuda_graphs;        /* CUDA graphs of the whole step: no launch time */
+    bool expert_streams;  /* one product per expert, on several streams; else one grouped product */
+    bool recompute_stops; /* full recomputation ends with the last tensor that backward needs */
+    bool narrow_head;     /* the head's product runs in the job's precision */
+    bool unpadded_vocab;  /* the vocabulary projection has the tokenizer's width; else a padded
+                           * one */
+    bool delayed_scaling; /* fp8 scale from the maxima of earlier steps; else from the tensor */
+    bool rowwise_scaling; /* one scale per row, computed for each direction of a matrix */
+    bool fp8_attention;   /* the core attention of 8- and 4-bit jobs runs in fp8 */
+    bool layer_graphs;    /* CUDA graphs of all parts except experts, which then have no launch
+                           * time */
+    bool cuda_graphs;     /* CUDA graphs of the whole step: no launch time */
 } plait_kernel_set;
 
 /**
@@ -247,10 +249,10 @@ extern const char *const plait_tensor_name[PLAIT_TENSORS + 1];
 /** Kept activations, and memory besides state and activations. */
 typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes per element; 0: not kept */
-    bool quantised_inputs;   /* narrow products keep their inputs and weights in their own format */
-    double keeps_gathered;   /* share of sp inputs kept gathered, not divided by tp */
-    double logits;           /* bytes per token and vocabulary entry on the last stage */
-    bool logits_whole;       /* whether logits are not divided by tp */
+    bool quantised_inputs; /* products in 8 or 4 bits keep inputs and weights in that format */
+    double keeps_gathered; /* share of inputs under sp that are kept gathered, not divided by tp */
+    double logits;         /* bytes per token and vocabulary entry on the last stage */
+    bool logits_whole;     /* whether logits are not divided by tp */
     double transient_layers; /* unsharded layers alive under ZeRO-3 */
     double transient_params; /* upper bound on the parameters of these layers, but at least one
                               * matrix; 0: none */

@@ -149,7 +149,7 @@ typedef struct plait_engine {
     double graph_bytes;                  /* bytes of one GPU besides weights and cache */
     double block_tokens;                 /* tokens of one cache block */
     double poll_steps;                   /* steps from one poll for new requests to the next */
-    double gather_steps; /* steps that a prompt waits at most to be batched with others */
+    double gather_steps; /* maximum steps that a prompt waits to be batched with others */
 } plait_engine;
 
 /** Sets all constants to the defaults for an engine without measured runs. */
@@ -169,8 +169,8 @@ PLAIT_MUST_CHECK plait_status plait_engine_list(plait_arena *arena, plait_engine
 
 /**
  * The profile that covers an engine's software at a given month on a vendor's accelerators. A
- * profile for the vendor precedes one for any vendor; of several, the one that ends earliest is
- * chosen.
+ * profile for the vendor precedes one for any vendor; among several, the one with the earliest end
+ * is chosen.
  *
  * @param month    2506: June 2025; 0: unknown
  * @param version  version of the software, used if the month is unknown: 12 is 0.12, 103 is 1.3; 0:
@@ -187,8 +187,9 @@ enum { PLAIT_STEP_POINTS = 34, PLAIT_STEP_CONTEXTS = 42 };
 
 /**
  * Times of one worker's passes on the hardware, in seconds: kernels without launches, and
- * collectives separately. All pipeline stages are summed. Points are numbers of tokens on one
- * attention rank (PLAIT_STEP_POINTS) or context lengths (PLAIT_STEP_CONTEXTS). (C.360)
+ * collectives separately. Each time is the sum over all pipeline stages. Arrays are indexed by
+ * points of a grid: PLAIT_STEP_POINTS numbers of tokens on one attention rank, or
+ * PLAIT_STEP_CONTEXTS context lengths. (C.360)
  */
 typedef struct plait_step_table {
     plait_worker worker;
@@ -277,7 +278,7 @@ typedef struct plait_serve_memory {
     double weights;
     double token;    /* bytes of one cached token, over all layers without a window */
     double sequence; /* bytes of a sequence at any length: states, full windows */
-    double mean;     /* longest length of the sequences that `sequence` assumes, tokens */
+    double mean;     /* mean tokens of a sequence at its longest, as `sequence` assumes */
 } plait_serve_memory;
 
 /**
@@ -294,7 +295,9 @@ double plait_serve_room_bytes(const plait_serve_memory *memory, const plait_engi
 double plait_serve_held_bytes(const plait_serve_memory *memory, const plait_engine *engine,
                               double tokens);
 
-/** Tokens that the cache of one attention rank holds under an engine; 0: the weights do not fit. */
+/**
+ * Capacity of the cache of one attention rank under an engine, tokens; 0: the weights do not fit.
+ */
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine);
 
 /* ---- service ----------------------------------------------------------------------------- */
@@ -303,7 +306,7 @@ double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engin
 typedef enum plait_load_kind {
     PLAIT_LOAD_CLOSED,  /* a closed loop of users, each with one request at a time */
     PLAIT_LOAD_RATE,    /* Poisson arrivals */
-    PLAIT_LOAD_STATIC,  /* one batch started together */
+    PLAIT_LOAD_STATIC,  /* one batch of requests that start together */
     PLAIT_LOAD_OFFLINE, /* all requests are available from the start */
     PLAIT_LOAD_KINDS
 } plait_load_kind;
@@ -312,7 +315,7 @@ typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
     double cached;        /* input tokens found in a prefix cache */
-    double spread;        /* half width of the uniform lengths, over their mean */
+    double spread;        /* half width of the uniform distribution of lengths, over its mean */
     double concurrency;   /* CLOSED: users; STATIC: batch; of the deployment */
     double rounds;        /* CLOSED: requests of each user; 0: endless */
     double rate;          /* RATE: requests/s, of the deployment */
@@ -397,7 +400,7 @@ typedef struct plait_service {
 /** Service of a deployment under a load, by closed forms. (C.370 to C.377) */
 plait_service plait_serve(const plait_deployment *deployment, plait_load load);
 
-/** Upper limit of one worker of a role, for any workers of the other role. */
+/** Upper limits of one worker of a role, valid with any workers of the other role. */
 typedef struct plait_role_limit {
     double requests_per_s; /* maximum rate; 0: no rate meets the bound */
     double least_s;        /* prefill: minimum TTFT without queueing; decode: minimum time after the
@@ -405,8 +408,8 @@ typedef struct plait_role_limit {
 } plait_role_limit;
 
 /**
- * Limit of a prefill worker: prompts of the load's length back to back. The caller applies the TTFT
- * bound.
+ * Limits of a prefill worker that processes prompts of the load's length back to back. The caller
+ * applies the TTFT bound.
  */
 plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_engine *engine,
                                            const plait_load *load);
@@ -416,7 +419,7 @@ double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engin
                                const plait_load *load, double sequences);
 
 /**
- * Limit of a decode worker. The returned rate is 1.0 to 1.1 times the exact one.
+ * Limits of a decode worker. The returned rate is 1.0 to 1.1 times the exact one.
  *
  * @param tpot_s  bound on TPOT; 0: none
  */
@@ -512,7 +515,7 @@ typedef struct plait_serve_options {
     const void *reserved[4]; /* zero; later versions turn it into fields */
 } plait_serve_options;
 
-/** Bounds of a question: flag, key, and the field of the same name of a question and of a plan. */
+/** Bounds of a question: flag, and NAME of the fields NAME_s in a question and in a plan. */
 #define PLAIT_SERVE_LIMIT_LIST(X)                                                                  \
     X("--ttft", ttft)                                                                              \
     X("--ttft-p95", ttft_p95)                                                                      \
@@ -530,7 +533,7 @@ typedef enum plait_serve_limit {
 
 extern const char *const plait_serve_limit_flag[PLAIT_SERVE_LIMITS + 1];
 
-/** Copies the bounds of a question to `seconds`, by plait_serve_limit; 0: no bound. */
+/** Copies the bounds of a question to `seconds`, indexed by plait_serve_limit; 0: no bound. */
 void plait_serve_limits_asked(const plait_serve_options *question,
                               double seconds[PLAIT_SERVE_LIMITS]);
 
@@ -569,8 +572,8 @@ typedef struct plait_serve_plan {
 } plait_serve_plan;
 
 /**
- * Copies the times of a plan to `seconds`, by plait_serve_limit. Unknown quantiles of TPOT are
- * replaced by the mean TPOT.
+ * Copies the times of a plan to `seconds`, indexed by plait_serve_limit. Unknown quantiles of TPOT
+ * are replaced by the mean TPOT.
  */
 void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT_SERVE_LIMITS]);
 
@@ -666,18 +669,19 @@ PLAIT_MUST_CHECK plait_status plait_serve_judge(const plait_serve_options *quest
 enum { PLAIT_SERVE_SHOWN = 10 };
 
 /**
- * plait_serve_search, followed by simulations of the first PLAIT_SERVE_SHOWN plans: of the first
- * plan always, of the others near saturation. A plan that is overloaded or exceeds a bound in its
- * simulation is replaced by the same plan with more workers, or by the next plan. (S.108)
+ * plait_serve_search, followed by simulations of the first PLAIT_SERVE_SHOWN plans: the first plan
+ * is always simulated, the others only near saturation. A plan that is overloaded or exceeds a
+ * bound in its simulation is replaced by the same plan with more workers, or by the next plan.
+ * (S.108)
  */
 PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_options *question,
                                                  plait_serve_sim_options draws, plait_arena *arena,
                                                  plait_serve_answer *out, plait_error *err);
 
 /**
- * For a question of arrivals that no deployment answers: the rate that its GPUs carry, and the
- * number of GPUs that carry its rate. `answers` is true if copies of the plan carry the whole rate
- * after all; then `plan` has these copies and `rate` is the rate of the question.
+ * Result for a question with Poisson arrivals that no deployment meets: the rate that its GPUs
+ * carry, and the number of GPUs that carry its rate. `answers` is true if copies of the plan carry
+ * the whole rate after all; then `plan` has these copies and `rate` is the rate of the question.
  */
 typedef struct plait_serve_reach {
     double rate; /* requests/s carried by the question's GPUs within the bounds; 0: none */
@@ -686,7 +690,10 @@ typedef struct plait_serve_reach {
     bool answers;          /* the question has an answer after all */
 } plait_serve_reach;
 
-/** Finds both by plait_serve_decide at other rates and with more GPUs. (S.109) */
+/**
+ * Finds the rate and the number of GPUs by plait_serve_decide at other rates and with more GPUs.
+ * (S.109)
+ */
 PLAIT_MUST_CHECK plait_status plait_serve_reach_of(const plait_serve_options *question,
                                                    plait_serve_sim_options draws,
                                                    plait_arena *arena, plait_serve_reach *out,
@@ -779,7 +786,7 @@ typedef struct plait_fleet_hour {
     double ttft_s, ttft_p99_s,
         tpot_s;                     /* times of `workers`, without spares; NaN without requests */
     double used[PLAIT_FLEET_MODES]; /* utilisation: rate over the rate that all nodes sustain
-                                        * within the bounds */
+                                     * within the bounds */
 } plait_fleet_hour;
 
 /** The set of workers of one role that fail together, since they share nodes. (S.102) */
@@ -798,11 +805,12 @@ typedef struct plait_fleet_totals {
 
 typedef struct plait_fleet {
     plait_serve_plan plan; /* deployment of the busiest hour, with its service there */
-    int busiest;           /* hour that needs the most nodes, then the most requests */
+    int busiest;           /* hour with the most nodes and, among equals, the most requests */
     plait_fleet_unit unit[PLAIT_SERVE_ROLES];
     plait_fleet_hour hour[PLAIT_FLEET_HOURS];
     plait_fleet_totals totals;
-    plait_fleet_totals band[2]; /* 80 % band: with the engine's highest and lowest rate */
+    plait_fleet_totals band[2]; /* 80 % band: totals with the highest and the lowest rate in the
+                                 * engine's band */
     double sustained;           /* maximum requests/s of all nodes within the bounds */
     double tokens_per_day;      /* output tokens */
     double usd_per_mtok[PLAIT_FLEET_MODES];

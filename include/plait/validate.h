@@ -215,10 +215,10 @@ typedef enum plait_run_mlp {
 
 /** One row with the values of the file; a missing count is 0, a missing text "". */
 typedef struct plait_run {
-    int line; /* line in the file */
+    int line; /* line number in the file */
     const char *id;
     const char *source;
-    const char *sweep; /* sweep: its rows differ only in their plans */
+    const char *sweep; /* name of the sweep, whose rows differ only in their plans */
     const char *model;
     const char *accelerator;
     const char *framework;
@@ -525,7 +525,7 @@ typedef struct plait_tries {
         [PLAIT_MAX_TRIES]; /* expected share above the best of all plans, after each of the tries */
     double now;  /* expected regret before any of the tries; infinite without measurements */
     double gain; /* upper bound on the share of the step that an unmeasured plan saves, at
-                            * 95 % probability */
+                  * 95 % probability */
 } plait_tries;
 
 /**

@@ -1,4 +1,4 @@
-/* capacity.c - one number of GPUs: its best plan, then days, dollars and energy of the run (C.328) */
+/* capacity.c - best plan for a number of GPUs, and days, dollars and energy of the run (C.328) */
 #include "search/capacity/capacity.h"
 
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * space_splits.c - the splits of the layers over the stages of each pp
  *
- * Splits are listed once for each pp with their number of recompute choices, so that the points of a
- * pipeline are counted without visiting them.
+ * Splits are listed once for each pp with their numbers of recompute choices, so that the points of
+ * a pipeline are counted without visiting them.
  */
 #include "search/space/space_private.h"
 

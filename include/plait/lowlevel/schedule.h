@@ -8,8 +8,8 @@
  *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     1F1B with p = 2, m = 4, f = b = one slot:
  *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(f+b), here two slots
  *
- * plait_schedule_actions lists the same schedules, rank by rank, action by action. Each schedule has
- * a descriptor in costmodel/schedule.
+ * plait_schedule_actions lists the actions of the same schedules, rank by rank. Each schedule has a
+ * descriptor in costmodel/schedule.
  *
  * In order: plait_pipeline_s and plait_schedule_in_flight for the time and memory of stages, or
  * plait_schedule_actions for the actions, which simulate.h takes.
@@ -99,7 +99,10 @@ typedef struct plait_pipeline_load {
  */
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load);
 
-/** C.73 stage by stage: the stages passed so far, and the longest chains that turned at them. */
+/**
+ * State of C.73, which is computed stage by stage: the stages passed so far, and the longest chains
+ * that turn at one of them.
+ */
 typedef struct plait_chain {
     int stages;                   /* stages passed */
     double both_s;                /* sum of f + b of these stages */
