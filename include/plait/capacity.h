@@ -96,7 +96,8 @@ typedef enum plait_capacity_limit {
     PLAIT_CAPACITY_LIMIT_FAILURES, /* less than 0.1 % of the time is useful work */
     PLAIT_CAPACITY_LIMIT_DEADLINE, /* the mean run ends after the deadline */
     PLAIT_CAPACITY_LIMIT_BUDGET,   /* the mean run costs more than the budget */
-    PLAIT_CAPACITY_LIMIT_BOTH,     /* after the deadline and over the budget */
+    PLAIT_CAPACITY_LIMIT_BOTH,     /* the mean run ends after the deadline and costs more than the
+                                    * budget */
     PLAIT_CAPACITY_LIMITS
 } plait_capacity_limit;
 
@@ -140,7 +141,7 @@ typedef struct plait_capacity_row {
     double scaling;          /* tokens per GPU and day over those of the cluster's fewest GPUs */
     double gain;             /* tokens per day over those of the previous number; NaN: first */
     bool knee;               /* the first number that gains too little */
-    bool front;              /* no other row is both faster and cheaper */
+    bool front;              /* whether the row is on the Pareto front of time and dollars */
     bool between;            /* found by a range search; excluded from gain and knee */
     double power_w;          /* mean power of the facility in a step, with PUE; NaN if unknown */
     double usd_per_gpu_hour; /* NaN when no price is known */

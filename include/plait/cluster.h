@@ -147,7 +147,7 @@ typedef struct plait_collective_fit {
     double a_s[3];            /* fixed time */
     double b_s[3];            /* added for each rank beyond the first */
     double bytes_per_s[3];    /* bus rate */
-    double local_bytes_per_s; /* copy of the rank's own shard */
+    double local_bytes_per_s; /* rate at which a rank copies its own shard */
     double nvls_a_s;          /* fixed time of an in-switch reduction; 0: none */
     double nvls_bytes_per_s;
 } plait_collective_fit;
@@ -172,7 +172,8 @@ typedef struct plait_accelerator {
     plait_confidence confidence;               /* confidence in the data sheet figures */
     double peak_flops_per_s[PLAIT_PRECISIONS]; /* dense; 0: not supported */
     unsigned missing_kernels;  /* bits of plait_kernel that are missing; 0: none known */
-    bool fp16_only;            /* no bf16 units (V100): its bf16 entries hold those of fp16 */
+    bool fp16_only;            /* the accelerator has no bf16 units (V100); bf16 entries have the
+                                * values of fp16 */
     double vector_flops_per_s; /* fp32 outside the matrix units; no price reads it */
     int sms;                   /* SMs, CUs or cores */
     double memory_bytes;       /* bytes that a process can use */
@@ -184,7 +185,8 @@ typedef struct plait_accelerator {
     double wgrad_ratio;  /* weight-gradient GEMM time over forward's */
     double speed_spread; /* deviation of speed among accelerators of one kind (C.310) */
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
-    plait_attention_fit attention[PLAIT_ATTENTION_KERNELS]; /* from PLAIT_ATTENTION_FLASH on */
+    plait_attention_fit
+        attention[PLAIT_ATTENTION_KERNELS]; /* entries from PLAIT_ATTENTION_FLASH on */
     plait_decode_fit decode[PLAIT_KV_FORMATS];
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
     double memory_op_fraction; /* fraction of the HBM rate that elementwise kernels reach */
@@ -209,7 +211,7 @@ typedef struct plait_accelerator {
 
 /** Every kind of link: constant, word, and descriptor in costmodel/network. */
 #define PLAIT_LEVEL_LIST(X)                                                                        \
-    X(PLAIT_LEVEL_SWITCH, "switch", link_switch)     /* any pair at full rate */                   \
+    X(PLAIT_LEVEL_SWITCH, "switch", link_switch)     /* all pairs reach the full rate */           \
     X(PLAIT_LEVEL_FULL, "full", link_full)           /* direct links, shared evenly among peers */ \
     X(PLAIT_LEVEL_RING, "ring", link_grid)           /* a torus of one axis */                     \
     X(PLAIT_LEVEL_MESH, "mesh", link_grid)           /* a grid: lines along each axis */           \
@@ -237,7 +239,7 @@ typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
     int gpus;                  /* GPUs that one instance joins; INT_MAX: all */
-    plait_link link;           /* one GPU's share; latency beyond NCCL's own constants */
+    plait_link link;           /* rate of one GPU; latency in addition to NCCL's constants */
     double efficiency;         /* fraction of the wire rate that large messages reach */
     double ramp_bytes;         /* bytes added to a message per hop, since short ones do not fill the
                                 * link */
@@ -258,7 +260,7 @@ enum { PLAIT_MAX_LEVELS = 6, PLAIT_MAX_NODE_GROUPS = 4 };
 typedef struct plait_node_group {
     const plait_accelerator *accelerator;
     int gpus_per_node;
-    int nodes;                /* 0: as many as a job takes */
+    int nodes;                /* number of nodes; 0: as many as a job needs */
     int levels;               /* number of levels in `level`; 0: the levels of the cluster apply */
     const plait_level *level; /* [levels] */
     const char *site;         /* groups with the same name are at one site; NULL: no name */

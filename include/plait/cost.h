@@ -76,10 +76,10 @@ typedef struct plait_volume {
     plait_collective_op op;
     plait_axis axis;
     int ranks;
-    bool between;     /* between scale-up domains, over the network */
+    bool between;     /* whether the calls leave a scale-up domain and use the network */
     double count;     /* calls per step */
     double bytes;     /* bytes of the buffer of one call */
-    double seconds;   /* all calls, hidden or exposed */
+    double seconds;   /* time of all calls, hidden or exposed */
     double exposed_s; /* never above seconds */
 } plait_volume;
 
@@ -115,7 +115,7 @@ typedef enum plait_fusion_rule {
 typedef enum plait_fusion_fate {
     PLAIT_NO_TRANSITION, /* the plan has no such transition */
     PLAIT_FUSED_ALREADY, /* the plan's own collectives are the fused ones */
-    PLAIT_DECLINED,      /* fusion would take longer on these links */
+    PLAIT_DECLINED,      /* the fused collective takes longer on these links */
     PLAIT_FUSED,
     PLAIT_FUSION_FATES
 } plait_fusion_fate;
@@ -208,7 +208,7 @@ typedef struct plait_price {
     double peak_bytes;
     double busy_s;   /* mean time of a GPU in matrix products, attention and recomputation */
     double moving_s; /* mean time of a GPU in memory-bound kernels and the optimizer */
-    bool exact;      /* no simulation could find a longer step */
+    bool exact;      /* whether step_s is exact: no simulation could find a longer step */
 } plait_price;
 
 /**

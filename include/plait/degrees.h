@@ -98,8 +98,10 @@ typedef enum plait_split_kind {
     PLAIT_SPLIT_EMBEDDING,  /* the embedding counts as a layer */
     PLAIT_SPLIT_LOSS,       /* the loss counts as a layer */
     PLAIT_SPLIT_BOTH,       /* both count */
-    PLAIT_SPLIT_FIRST_LAST, /* given counts on the first and the last stage, the rest even */
-    PLAIT_SPLIT_SPREAD,     /* as even as whole layers allow, earlier stages take the remainder */
+    PLAIT_SPLIT_FIRST_LAST, /* given numbers of layers on the first and the last stage, equal
+                             * numbers on the others */
+    PLAIT_SPLIT_SPREAD,     /* as even as possible: the first chunks get the remaining layers, one
+                             * each */
     PLAIT_SPLIT_COST,   /* stage r ends when the running cost exceeds total (r+1)/p (nanotron) */
     PLAIT_SPLIT_LAYOUT, /* a text lists each chunk; it may place embedding, MTP modules and loss
                          * anywhere */
@@ -202,7 +204,7 @@ typedef enum plait_quantise {
 /** How tokens are sent to the ranks of their experts, and back. */
 typedef enum plait_dispatcher {
     PLAIT_DISPATCH_ALLTOALL,   /* the software's own: each copy, or once per node (moe_dedup) */
-    PLAIT_DISPATCH_ALLGATHER,  /* all tokens to all ranks, sums scattered back */
+    PLAIT_DISPATCH_ALLGATHER,  /* all tokens gathered to all ranks, results reduce-scattered */
     PLAIT_DISPATCH_DEEPEP,     /* each token once per node, then once per rank in it */
     PLAIT_DISPATCH_DEEPEP_FP8, /* as DeepEP, dispatched in 8 bits */
     PLAIT_DISPATCH_HYBRIDEP,   /* as DeepEP, by kernels that occupy fewer SMs */
@@ -251,9 +253,10 @@ typedef struct plait_degrees {
     unsigned char fusion;          /* plait_fusion */
     unsigned char grad_reduce;     /* plait_state_format of the gradient buffer and its reduction */
     unsigned char optimizer_state; /* plait_state_format of Adam's two moments */
-    bool post_validation;  /* no barrier before the optimizer: gradients are checked after it */
-    bool fp8_params;       /* parameters kept and gathered in the format of the products */
-    unsigned char offload; /* plait_offload */
+    bool
+        post_validation; /* no barrier before the optimizer: gradients are checked after its step */
+    bool fp8_params;     /* parameters kept and gathered in the format of the products */
+    unsigned char offload;       /* plait_offload */
     unsigned char offload_share; /* offloaded tenths of the optimizer; 0: all */
     unsigned char offload_acts;  /* index of a set of PLAIT_OFFLOAD_SETS */
     unsigned char reshard;       /* plait_reshard */
@@ -400,7 +403,7 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degre
                         plait_key_id key);
 
 /**
- * Should a table show the value: does the key have an effect, and is its value not the plain one?
+ * Should a table show the value? True if the key has an effect and its value is not absent_value.
  */
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
                        plait_key_id key);
@@ -422,7 +425,7 @@ char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *te
 
 #define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
 
-/** Every key that a plan may be given. */
+/** The set of all keys. */
 #define PLAIT_ALL_KEYS (PLAIT_KEY_BIT(PLAIT_KEYS) - 1)
 
 /** Bits 1 << PLAIT_OFFLOAD_... of the modules of a set. */

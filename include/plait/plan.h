@@ -75,7 +75,7 @@ typedef struct plait_stage {
     int chunks; /* = vpp */
     const plait_chunk *chunk;
     plait_degrees
-        degrees; /* the plan's, except for the stage's own offload (docs/reference/rules.md) */
+        degrees; /* degrees of the plan, except where stages differ (docs/reference/rules.md) */
     const plait_recompute *recompute; /* [layers], in the order of its chunks */
     const plait_cut *cut;             /* [layers]; NULL: all as in `degrees` */
     int layers;                       /* layers of all chunks */
@@ -175,8 +175,8 @@ plait_degrees plait_degrees_cut(const plait_degrees *degrees, plait_cut cut);
 int plait_plan_gpus(const plait_plan *plan, int g);
 
 /**
- * The problem restricted to node group g, with as many GPUs as `degrees` take: one stage is priced
- * as if all stages were like it. (C.221)
+ * The problem restricted to node group g, with the number of GPUs that `degrees` need. A stage on
+ * this group is priced as one of equal stages. (C.221)
  *
  * @param cluster  filled; the result points to it
  */

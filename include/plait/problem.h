@@ -30,7 +30,10 @@ typedef struct plait_job {
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
 } plait_job;
 
-/** Factors on a predicted step between which a measured one lies; both 0: unknown. */
+/**
+ * Error band: factors on a predicted step between which 80 % of measured steps lie; both 0:
+ * unknown.
+ */
 typedef struct plait_band {
     double low;
     double high;

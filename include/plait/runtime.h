@@ -260,7 +260,7 @@ typedef struct plait_residents {
     double head_transient;   /* bytes per entry of V h / tp that are alive on the last stage */
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
     double context_bytes;    /* outside the allocator: driver context, libraries */
-    double nccl_bytes;       /* buffers of one communicator that leaves its scale-up domain */
+    double nccl_bytes;       /* buffers of one communicator that spans several scale-up domains */
     double reserved_ratio;   /* reserved over allocated bytes of the allocator */
     double fragmentation;    /* bytes that the allocator needs over allocated bytes */
 } plait_residents;
@@ -338,7 +338,7 @@ struct plait_runtime {
     const plait_release *at; /* release of WHEN, an element of `release`; NULL: no restriction */
     int until;               /* last month of a variant; 0: not a variant */
     const char *source;
-    const char *family; /* software whose values it takes if no run determines them; "": none */
+    const char *family; /* software whose values replace those that no run determines; "": none */
     bool calibrated;    /* whether its factors were fitted to measured runs */
     const char *held;   /* reason why its factors are not refitted; "": they are */
     plait_rules rules;
@@ -354,8 +354,10 @@ struct plait_runtime {
         *release; /* [releases], oldest first; each has the features of earlier ones */
     size_t features;
     const plait_feature *feature; /* [features] that some of these releases do not have */
-    bool imbalance_stated;        /* factor.ep_imbalance was given by the job; memory uses it too */
-    bool natural_routing;         /* no load balancing of experts: bands are wider (C.62) */
+    bool imbalance_stated;        /* whether the job gave factor.ep_imbalance, which memory then
+                                   * also uses */
+    bool natural_routing;         /* whether experts have no load balancing, which widens bands
+                                   * (C.62) */
     const char
         *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
 };

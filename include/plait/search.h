@@ -127,14 +127,15 @@ typedef struct plait_search_result {
     const plait_ranked *plan; /* [plans], best first; empty if nothing fits */
     int front_size;
     const plait_ranked *front; /* Pareto front of time and memory, fastest first */
-    int refinements; /* in the order of their search; the best of them leads the ranking */
+    int refinements; /* number of refinements, in the order of the search; the best one heads the
+                      * ranking */
     plait_refinement refinement[PLAIT_MAX_REFINEMENTS];
     bool has_tight;
     plait_ranked tight_best; /* the best tight plan, if it is better than all that fit */
     bool has_closest;
     bool closest_proven;  /* whether no plan lacks less memory; otherwise `closest` is within
                            * PLAIT_CLOSEST_WITHIN */
-    plait_ranked closest; /* if nothing fits: the plan that lacks the least memory */
+    plait_ranked closest; /* if no plan fits: the plan that lacks the least memory */
 } plait_search_result;
 
 /**
@@ -282,8 +283,9 @@ PLAIT_MUST_CHECK plait_status plait_relax_runtime(
 
 /** The best number of GPUs below that of a job. */
 typedef struct plait_fewer_gpus {
-    int gpus; /* 0: none is better, or the job's own number divides well and none was searched */
-    plait_ranked best; /* its best plan */
+    int gpus; /* 0: no smaller number is better, or none was searched since the job's own divides
+               * well */
+    plait_ranked best; /* best plan on `gpus` GPUs */
     double
         ideal_s;  /* step of all GPUs if they divided as well: its step * gpus / the job's (S.82) */
     int searched; /* numbers of GPUs that were searched */

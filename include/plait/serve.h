@@ -106,8 +106,8 @@ int plait_worker_gpus(plait_worker worker);
     X(step_s, "step_us", 1e-6, 0.0, 50000.0, 1000.0)       /* additional time a step */            \
     X(sequence_s, "sequence_us", 1e-6, 0.0, 1000.0, 0.0)   /* time a decoding sequence */          \
     X(launch_s, "launch_us", 1e-6, 0.0, 1000.0, 30.0)      /* one kernel outside CUDA graphs */    \
-    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0)        /* from arrival to the first step */    \
-    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)          /* share of the links' rate for caches */
+    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0) /* time from arrival to the first step */      \
+    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)   /* share of the links' rate for caches */
 
 enum {
 #define X(field, word, unit, least, most, assumed) PLAIT_ENGINE_##field,
@@ -353,7 +353,8 @@ plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engi
                          const plait_serve_memory *memory, int workers, double chunk_tokens);
 
 /**
- * The link that carries the caches of one GPU between workers: the first outside a scale-up domain.
+ * The link that carries the caches of one GPU between workers: the innermost level beyond a
+ * scale-up domain.
  */
 plait_link plait_serve_transfer(const plait_cluster *cluster);
 
@@ -468,7 +469,8 @@ typedef struct plait_serve_sim_result {
  * cache is full. TensorRT-LLM and decode-only workers start a request when its full length fits.
  * (C.364)
  *
- * The result depends on the seed alone. The simulation runs some million steps a second.
+ * Equal arguments with equal seeds give equal results. The simulation runs some million steps per
+ * second.
  *
  * @return  RANGE if deployment, load or options hold invalid values; NOMEM
  */
@@ -686,7 +688,7 @@ PLAIT_MUST_CHECK plait_status plait_serve_decide(const plait_serve_options *ques
 typedef struct plait_serve_reach {
     double rate; /* requests/s carried by the question's GPUs within the bounds; 0: none */
     int gpus;    /* GPUs that carry the rate of the question; 0: not found */
-    plait_serve_plan plan; /* deployment that carries `rate`, if that is above 0 */
+    plait_serve_plan plan; /* deployment that carries `rate`, if `rate` is above 0 */
     bool answers;          /* the question has an answer after all */
 } plait_serve_reach;
 

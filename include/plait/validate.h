@@ -401,7 +401,7 @@ typedef struct plait_validation {
     size_t worst_count;
     size_t worst[PLAIT_WORST_RUNS]; /* rows by |error| of the step time, largest first */
     size_t reasons;
-    const plait_unpriced *unpriced; /* most frequent first */
+    const plait_unpriced *unpriced; /* reasons why rows have no price, most frequent first */
 } plait_validation;
 
 /** Price one run. *out lives in `arena`. Fails with NOMEM only. */

@@ -206,7 +206,7 @@ static bool remove_all(elimination *e)
 
 // ---- the choice ----------------------------------------------------------------------------
 
-/* Returns the best state of v, given the states of the variables that were eliminated after it. */
+/* Returns the best state of v, given the states of the variables that are eliminated after v. */
 static int state_beside(const elimination *e, int v, const bool *set, const int *state)
 {
     double least = HUGE_VAL;

@@ -13,7 +13,8 @@
  *     expert parallel       batch or sequence               experts                batch or sequence
  *
  * "others" are norms, residual sums, routers and latents. With ZeRO-3 in the name all large weights
- * are cut; without it each weight is whole or has its optimizer state cut (ZeRO-1).
+ * are sharded. Without it each weight is replicated, with its optimizer state replicated or sharded
+ * (ZeRO-1).
  */
 #include <stdio.h>
 #include <string.h>

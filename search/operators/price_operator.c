@@ -106,7 +106,10 @@ static bool is_norm(const node *n)
            n->place.makes == PLAIT_DIM_HIDDEN;
 }
 
-/* Returns the seconds in which a norm over a cut width sums four bytes per token, in each pass. */
+/*
+ * Returns the seconds of the all-reduce of a norm's sums if its width is cut: four bytes per token
+ * in each pass.
+ */
 static double statistics_s(const layer_graph *g, const node *n, const strategy *s)
 {
     const unsigned axes = mesh_axes(&g->mesh, s->use, PLAIT_USE_OUT);

@@ -2,8 +2,8 @@
  * spec.c - layouts of an operator's tensors as text: "[S0,R,R] x [R,S1] -> [S0,R,S1]" (S.45)
  *
  * The dimensions are [sequences, tokens, width], or [experts, sequences, tokens, width] for tokens
- * routed to experts; the weight of a product is [in, out]. S01 is a dimension cut by axes 0 and 1,
- * R one that is not cut. P1 after the brackets is a partial sum over axis 1.
+ * routed to experts; the weight of a product is [in, out]. S01 is a dimension cut by axes 0 and 1;
+ * R is a dimension that is not cut. P1 after the brackets is a partial sum over axis 1.
  */
 #include <stdio.h>
 

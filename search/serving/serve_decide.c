@@ -183,8 +183,8 @@ plait_status plait_serve_judge(const plait_serve_options *q, plait_serve_sim_opt
 // ---- more workers --------------------------------------------------------------------------
 
 /*
- * Returns a larger count: for an overloaded run in proportion to the share that it did not carry,
- * for a missed bound by 5 %, but by at least one.
+ * Returns a larger number of workers. It grows by the share of the load that an overloaded run did
+ * not carry, or by 5 % after a missed bound, and by at least one.
  */
 static int more_of(int count, const plait_serve_sim_result *drawn)
 {

@@ -24,7 +24,7 @@ typedef plait_choice space_choice;
 
 typedef struct space_recompute {
     int count;
-    const space_choice *value; /* without full:N */
+    const space_choice *value; /* choices other than full:N */
     bool full_layers;          /* whether full:N is a choice for N from low to high */
     int low, high;             /* range of N, which is also below the layers of a stage */
     int paired;                /* number of choices that are legal with pairs of microbatches */
@@ -48,7 +48,8 @@ typedef struct space_split_range {
 typedef struct space_splits {
     int count;
     const space_split *split;
-    space_split_range of[3]; /* by chunks per rank: 1, 2 in a V, several interleaved */
+    space_split_range of[3]; /* ranges by chunks per rank: [0] 1, [1] 2 in a V, [2] several
+                              * interleaved */
 } space_splits;
 
 /** The splits that a schedule supports. */

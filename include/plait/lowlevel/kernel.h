@@ -86,7 +86,7 @@ double plait_attention_s(const plait_accelerator *accelerator, plait_attention_k
 
 /** Work of decode attention: new tokens over the cached keys of each sequence. */
 typedef struct plait_decode_work {
-    double sequences, kv_heads; /* on one rank; an MLA latent is one head */
+    double sequences, kv_heads; /* numbers on one rank; an MLA latent counts as one head */
     double bytes;               /* bytes read, over all sequences */
 } plait_decode_work;
 

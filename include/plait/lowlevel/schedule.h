@@ -79,7 +79,7 @@ typedef struct plait_pipeline_load {
     int chunks; /* chunks per rank */
     int microbatches;
     bool no_barrier; /* a rank begins the next step without waiting for other ranks */
-    bool unlike;     /* all chunks of a rank may differ, not only its first and last */
+    bool unlike;     /* whether all chunks of a rank can differ, not only its first and last */
     int runs;
     const plait_rank_run *run; /* [runs], whose ranks sum to `ranks` */
 } plait_pipeline_load;

@@ -50,7 +50,7 @@ typedef struct plait_sim {
      * software runs them one after the other, unless `pairs` is true.
      */
     double pair_share;
-    bool pairs;    /* a pair takes the sum minus the mean of both stages' paired_s */
+    bool pairs; /* whether a pair takes the sum of both durations minus the mean of both paired_s */
     bool two_ways; /* DualPipe: half of the microbatches enters at each end */
 } plait_sim;
 
@@ -72,7 +72,7 @@ typedef struct plait_sim_rank {
 } plait_sim_rank;
 
 typedef struct plait_sim_result {
-    double pipeline_s;          /* from the first action to the end of the last */
+    double pipeline_s;          /* time from the first action to the end of the last */
     const plait_sim_rank *rank; /* [ranks] */
     int events;
     const plait_sim_event *event; /* [events], rank by rank */
@@ -94,7 +94,7 @@ PLAIT_MUST_CHECK plait_status plait_simulate(const plait_sim *sim, plait_arena *
 
 /** Durations of a simulated pipeline. */
 typedef struct plait_sim_spans {
-    double pipeline_s; /* from the first action to the end of the last */
+    double pipeline_s; /* time from the first action to the end of the last */
     double rank_s;     /* longest time from a rank's first action to its last */
 } plait_sim_spans;
 
