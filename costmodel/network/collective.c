@@ -1,8 +1,9 @@
 /*
- * collective.c - seconds of one collective on one placed group
+ * collective.c - seconds of one collective of a group that is placed on a cluster
  *
- * Inside a domain the descriptor of its topology returns the time. Beyond it NCCL's rings and trees
- * are priced over all levels at once, at the rate of the slowest.
+ * The time of a group inside one scale-up domain comes from domain_s (topology.c). For a group
+ * across domains, NCCL's rings and trees are priced over all levels at once, at the rate of the
+ * slowest level.
  */
 #include "costmodel/network/topology.h"
 
@@ -11,10 +12,10 @@
 #include "base/numbers.h"
 
 /*
- * Constants of NCCL's src/graph/tuning.cc (2.30): the CPU's time to post a transfer on Intel hosts
- * (2 us on AMD), the cap in bytes/s on the low-latency protocol LL between two nodes and more, and
- * the shares of the links' rate that its protocols reach. LL sends a flag with each word, which
- * halves the data rate; LL on trees is slower still.
+ * Constants of NCCL 2.30 (src/graph/tuning.cc): the time of the CPU to post a transfer on Intel
+ * hosts (2 us on AMD); the limits in bytes/s of the low-latency protocol LL between two nodes and
+ * between more nodes; and the shares of the links' rate that the protocols reach. LL sends a flag
+ * with each data item, which halves the data rate; LL on trees is slower still.
  */
 static const double posting_s = 1e-6;
 static const double ll_cap_two = 39e9;
@@ -28,14 +29,14 @@ static const double tree_share = 0.92;
 static const double ranks_at_full_rate = 16.0;
 
 /*
- * Posting time of an all-to-all's send to each peer outside the domain: half a posting, estimated.
- * (C.56)
+ * Time that an all-to-all takes to post the send to one peer outside the domain, as a share of
+ * posting_s: an estimate. (C.56)
  */
 static const double posting_share_a_peer = 0.5;
 
 /*
- * A chain over N nodes waits for min(N - 1, 8 + N / 4) hops: fewer than N - 1 in published runs of
- * large groups. Empirical. (C.54)
+ * A chain over N nodes waits for min(N - 1, 8 + N / 4) hops. The second term is empirical: in
+ * published runs, large groups wait for fewer than N - 1 hops. (C.54)
  */
 static const double chain_least_hops = 8.0;
 static const double chain_nodes_a_hop = 4.0;
@@ -43,19 +44,19 @@ static const double chain_nodes_a_hop = 4.0;
 // ---- between domains -----------------------------------------------------------------------
 
 /*
- * Ranks of a group in one node use their NICs together, up to the rails of the communicator's
- * rings.
+ * Number of NICs that the group's ranks in one node use together: one for each rank, but at most
+ * one for each rail of the communicator's rings (0 rails: no limit).
  */
 static double rails_of(plait_network network, int inside)
 {
     return network.rails > 0.0 ? smaller(network.rails, inside) : inside;
 }
 
-/* All levels beyond the domain as one link: the slowest sets the rate of the pipelined whole. */
+/* All levels beyond the domain as one link. NCCL pipelines them, so the slowest sets the rate. */
 typedef struct outer_link {
-    double bytes_per_s;      /* rate of an all-gather in which a unit receives only missing data */
-    double link_bytes_per_s; /* rate into one unit */
-    double ramp_bytes;       /* bytes that fill a node's links, for each hop */
+    double bytes_per_s;      /* rate of an all-gather that sends a unit only the data of others */
+    double link_bytes_per_s; /* lowest rate into one unit over all levels */
+    double ramp_bytes;       /* additional bytes for each hop (C.53) */
     double hop_s;
     double nodes;
 } outer_link;
@@ -70,8 +71,8 @@ static double hop_latency_s(const plait_route *route, plait_network network)
 }
 
 /*
- * At level l, N units of g ranks each exchange their 1/g of the buffer through g NICs. (C.53) A ring
- * runs at the rate of its slowest link, and the slowest of more links is slower. (C.308)
+ * At level l the g ranks of a unit use g NICs, each for 1/g of the buffer (C.53). A ring runs at the
+ * rate of its slowest link, which is lower on average the more links the ring has (C.308).
  */
 static outer_link outer_of(const plait_route *route, plait_network network)
 {
@@ -99,8 +100,8 @@ static outer_link outer_of(const plait_route *route, plait_network network)
 }
 
 /*
- * Short messages do not fill the links, so each node sends ramp_bytes more for each node that a
- * chunk passes. (C.53)
+ * Seconds of `rounds` passes of a buffer over the outer link. Short messages do not fill the links:
+ * this counts as ramp_bytes more for each of the `passes` nodes that a chunk passes. (C.53)
  */
 static double wire_s(const outer_link *outer, double rounds, double bytes, double passes)
 {
@@ -108,8 +109,8 @@ static double wire_s(const outer_link *outer, double rounds, double bytes, doubl
 }
 
 /*
- * Every chunk but one passes each link of a ring, even into units that already have it: for two
- * nodes this is twice the missing data. (C.309)
+ * Each link of a ring carries all chunks but one, even into units that already have them. Between
+ * two nodes this is twice the data that each node is missing. (C.309)
  */
 static double ring_wire_s(const plait_route *route, const outer_link *outer, double rounds,
                           double bytes, double passes)
@@ -144,7 +145,7 @@ static double ring_s(const plait_route *route, const outer_link *outer, plait_co
                            (protocol == PLAIT_NCCL_LL128 ? ll128_share : 1.0);
 }
 
-/* A tree has log2 N levels, up and down, whatever the number of ranks in a node. (C.55) */
+/* Data passes the log2 N levels of a tree over N nodes up and down again. (C.55) */
 static double tree_s(const plait_route *route, const outer_link *outer,
                      plait_nccl_protocol protocol, double bytes)
 {
@@ -162,8 +163,8 @@ static double tree_s(const plait_route *route, const outer_link *outer,
 }
 
 /*
- * Beyond the domain an all-to-all is n-1 sends. Its time at a level is set by the rank's own port,
- * or on a grid by the links between its halves. (C.56, C.111)
+ * Beyond the domain each of the n ranks of an all-to-all posts n-1 sends. At each level the rank's
+ * own port limits the time, or on a grid the links between the grid's halves. (C.56, C.111)
  */
 static double outer_all_to_all_s(const plait_route *route, plait_network network, double bytes)
 {
@@ -208,9 +209,9 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
 }
 
 /*
- * Switches that reduce receive each byte once and send the sum once, so they are up to twice as
- * fast as a reduce and a gather; level->in_network is the factor. The latency is that of NVLS.
- * Infinite if the switches of some level do not reduce. (C.114)
+ * Seconds of an all-reduce in the switches; infinite if the switches of a level cannot reduce. Such
+ * switches receive each byte once and send the sum once, so they are up to twice as fast as a
+ * reduce and a gather; level->in_network is the factor. The latency is that of NVLS. (C.114)
  */
 static double in_network_s(const plait_route *route, plait_network network, double bytes)
 {
@@ -235,9 +236,9 @@ static double in_network_s(const plait_route *route, plait_network network, doub
 }
 
 /*
- * C.153. One copy of a token is sent to each node that has one of its topk experts, and fans out
- * there to the ranks with its experts (C.150). A call takes time beyond its kernels, for the
- * exchange of routing tables and the work that waits for them. (C.307)
+ * C.153: one copy of a token is sent to each node with any of its topk experts, and from there to
+ * the ranks with these experts (C.150). Each call also takes call_s, and crossing_s across nodes,
+ * for the exchange of routing tables and the work that waits for them (C.307).
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
                                   double topk, double experts, double node_copies)
@@ -260,8 +261,9 @@ double plait_relayed_all_to_all_s(const plait_route *route, plait_network networ
 }
 
 /*
- * All-reduce, all-gather and reduce-scatter on a group across domains: the fastest of NCCL's
- * algorithms and protocols, which runs concurrently with the part inside the domain. (C.55)
+ * Seconds of an all-reduce, all-gather or reduce-scatter of a group across domains. NCCL uses its
+ * fastest algorithm and protocol; the part inside each domain runs at the same time, so the longer
+ * of both counts. (C.55)
  */
 static double outer_s(const plait_route *route, plait_network network, plait_collective_op op,
                       double bytes)
@@ -283,10 +285,11 @@ static double outer_s(const plait_route *route, plait_network network, plait_col
 }
 
 /*
- * C.140: a scatter between two groups is an all-to-all of their union in which a rank sends S, none
- * of it to itself. Across domains all of S leaves the domain. On a switch only the port counts.
- * With direct links between all pairs S uses the links to the other half. On a grid S passes at
- * least one link.
+ * C.140: a many-to-many scatter between two groups (PLAIT_M2MS) is priced as an all-to-all of their
+ * union in which each rank sends S bytes, none of them to itself. Across domains all of S leaves
+ * the domain. On a switch only the rank's port limits the time. With direct links between all
+ * pairs, S uses only the links to the other half of the ranks. On a grid S passes at least one
+ * link.
  */
 double plait_collective_s(const plait_route *route, plait_network network, plait_collective_op op,
                           double bytes)
@@ -305,7 +308,7 @@ double plait_collective_s(const plait_route *route, plait_network network, plait
 
         return grid && route->levels == 1 ? larger(s, plait_p2p_s(route, network, bytes)) : s;
     }
-    if (op == PLAIT_BROADCAST) // NCCL's ring broadcast: the time of a send, pipelined
+    if (op == PLAIT_BROADCAST) // NCCL pipelines a broadcast around a ring
         op = PLAIT_ALL_GATHER;
     if (route->levels == 1)
         return domain_s(route, route->ranks, op, bytes);
@@ -324,7 +327,7 @@ double plait_p2p_s(const plait_route *route, plait_network network, double bytes
     if (l == 0)
         return near.latency_s + bytes / (near.bytes_per_s * wire_speed(route));
     const plait_level *const level = &route->cluster->level[l];
-    const double ports = plait_level_is_grid(level) ? level->ports : 1.0; // a send uses one of them
+    const double ports = plait_level_is_grid(level) ? level->ports : 1.0; // a send uses one port
     return near.latency_s + hop_latency_s(route, network) +
            bytes / (level_rate(route, network, l, 2) / ports);
 }

@@ -1,24 +1,24 @@
 /*
  * collective_formulas.c - textbook times and volumes of collectives
  *
- * Closed forms without constants: S bytes, n ranks, W bytes a second in one direction of one rank's
- * link. Prices use measured constants instead if there are some (collective.c, topology.c);
- * these forms serve to check them, and `plait clusters` prints them.
+ * Closed forms without fitted constants for S bytes, n ranks, and W bytes/s in one direction of one
+ * rank's link. If measured constants exist, prices use those instead (collective.c, topology.c).
+ * The closed forms check such prices, and `plait clusters` prints them.
  */
 #include <math.h>
 
 #include "plait/lowlevel/collective.h"
 #include "base/numbers.h"
 
-/* C.40: one rank sends the bus factor times S bytes for a buffer of S. */
+/* C.40: for a buffer of S bytes one rank sends S times the bus factor. */
 double plait_collective_sent_bytes(plait_collective_op op, int ranks, double bytes)
 {
     return bytes * plait_bus_factor(op, ranks);
 }
 
 /*
- * C.40: a ring passes each of n pieces n - 1 times; an all-reduce does so twice, once to reduce and
- * once to gather. The factor is nccl-tests' bus bandwidth divided by its algorithm bandwidth.
+ * C.40: a ring sends each of n pieces n - 1 times; an all-reduce does so twice, once to reduce and
+ * once to gather. The factor is the bus bandwidth of nccl-tests divided by its algorithm bandwidth.
  */
 double plait_bus_factor(plait_collective_op op, int ranks)
 {
@@ -43,7 +43,8 @@ double plait_switch_all_gather_s(double bytes, double bytes_per_s, int ranks)
 }
 
 /*
- * C.42: scatter and gather. A switch that reduces receives each byte once and sends the sum once.
+ * C.42: an all-reduce is a reduce-scatter and an all-gather; a switch that reduces instead receives
+ * each byte once and sends the sum once.
  */
 double plait_switch_all_reduce_s(double bytes, double bytes_per_s, int ranks, bool in_switch)
 {
@@ -61,8 +62,8 @@ double plait_switch_all_to_all_s(double total_bytes, double bytes_per_s, int ran
 }
 
 /*
- * C.44: reduce-scatter among the g ranks of a node, all-reduce of each S / g across N nodes, and
- * all-gather back, with the latencies of these hops.
+ * C.44: a reduce-scatter of S among the g ranks of a node, an all-reduce of each rank's S / g
+ * across n nodes, and an all-gather among the g ranks; each adds the latencies of its hops.
  */
 double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner_ranks,
                                        plait_link outer, int outer_ranks)
@@ -75,7 +76,7 @@ double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner
            2.0 * (g - 1.0) * inner.latency_s + 2.0 * (n - 1.0) * outer.latency_s;
 }
 
-/* C.45: a level with D children transfers the data of D - 1; the slowest level sets the rate. */
+/* C.45: each of D children of a level receives (D - 1) / D of S; the slowest level sets the rate. */
 double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels)
 {
     double slowest = HUGE_VAL;
@@ -128,9 +129,9 @@ double plait_torus_all_reduce_s(double bytes, const int *size, int axes, double 
 }
 
 /*
- * C.111: N ranks send N messages of S / N each. Along an axis of X units each line passes N / X
- * messages between any two positions. floor(X^2 / 4) pairs of positions lie on different sides of
- * its middle link; a ring divides them between its two directions:
+ * C.111: each of N ranks sends N messages of S / N bytes. Each line along an axis of X units passes
+ * N / X messages from any position to any other. floor(X^2 / 4) pairs of positions have the middle
+ * link of the line between them; a ring divides their messages between its two directions:
  *
  *     0 1 | 2 3      4 pairs cross to the right: 02 03 12 13
  */
@@ -148,15 +149,15 @@ double plait_grid_all_to_all_s(double bytes, const int *size, const bool *wrap, 
     return bytes * slowest / link_bytes_per_s;
 }
 
-/* C.116: one rank receives n - 1 buffers over one link and sends the sum n - 1 times. */
+/* C.116: the root receives n - 1 buffers over one link and sends the sum n - 1 times. */
 double plait_naive_all_reduce_s(plait_link link, int ranks, double bytes)
 {
     return 2.0 * (ranks - 1.0) * (link.latency_s + bytes / link.bytes_per_s);
 }
 
 /*
- * C.57: an expert is not on a given node with probability 1 - 1/N, all k experts with its k-th
- * power.
+ * C.57: one expert of a token is not on a given node with probability 1 - 1/N, and none of its k
+ * experts is there with probability (1 - 1/N)^k.
  */
 double plait_expected_nodes(double nodes, double topk)
 {
@@ -167,8 +168,8 @@ double plait_expected_nodes(double nodes, double topk)
 enum { MOST_PICKED = 1 << 16 };
 
 /*
- * C.150: k of E experts are drawn without replacement; all k may lie outside a group of E/N
- * experts.
+ * C.150: k of E experts are drawn without replacement; `missed` is the probability that all k lie
+ * outside a given group of E/N experts.
  */
 double plait_reached_groups(double groups, double topk, double experts)
 {
@@ -191,7 +192,7 @@ double plait_reached_groups(double groups, double topk, double experts)
 static const double base_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
     {6.6, 14.0, 8.4},  /* ring */
     {6.8, 14.0, 8.4},  /* tree */
-    {0.0,  0.0, 0.0}}; /* NVLS: its own latency is the NVLink entry */
+    {0.0,  0.0, 0.0}}; /* NVLS: its fixed latency is in nvlink_us */
 static const double nvlink_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
     {0.6, 1.9,  3.4},
     {0.6, 1.25, 4.0},
@@ -204,9 +205,9 @@ static const double net_us[PLAIT_NCCL_ALGORITHMS][PLAIT_NCCL_PROTOCOLS] = {
 
 /*
  * C.49: a ring of n ranks takes n - 1 steps per round, of which nodes - 1 cross the network. In a
- * group of several nodes a step inside a node waits for the CPU to post a transfer: three times in
- * Simple. A tree passes the chain of ranks in a node and log2 N levels of nodes, up and down. NVLS
- * has one exchange with the switch and one with the network.
+ * group of several nodes a step inside a node takes at least the time of the CPU to post one
+ * transfer, or three under Simple. A tree passes the chain of ranks in a node and log2 N levels of
+ * N nodes, up and down. NVLS has one exchange with the switch and one with the network.
  */
 double plait_nccl_latency_s(plait_collective_op op, plait_nccl_algorithm algorithm,
                             plait_nccl_protocol protocol, int ranks, int nodes,

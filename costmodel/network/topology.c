@@ -1,7 +1,9 @@
 /*
- * topology.c - groups placed on levels, rates and latencies of levels, collectives of a domain
+ * topology.c - placement of groups on the levels of a cluster, rates and latencies of levels, and
+ * collectives inside a domain
  *
- * 16 GPUs in nodes of 8, tp = 4, dp = 4, innermost first:
+ * joined[l] is the number of a group's ranks in one instance of level l. Example: 16 GPUs in nodes
+ * of 8, tp = 4 (consecutive ranks), dp = 4:
  *
  *     node 0   0 1 2 3 | 4 5 6 7        tp groups stay inside a node: joined = {4}
  *     node 1   8 9 a b | c d e f        dp group {0, 4, 8, c}: two in a node: joined = {2, 4}
@@ -41,12 +43,12 @@ int plait_level_units(const plait_cluster *cluster, int l)
 
 // ---- switches and direct links -------------------------------------------------------------
 
-/* Any pair at full rate: NVSwitch, a PCIe switch, a fat tree; a unit always uses its whole port. */
+/* A switch (NVSwitch, PCIe switch, fat tree) connects any pair of units at the ports' full rate. */
 const link_kind link_switch = {0};
 
 /*
- * Direct links between all pairs: xGMI, the ports of Gaudi. A group of n units uses n - 1 links of
- * each. A send uses one link, and p2p was measured on one link. (C.59)
+ * Direct links connect all pairs of units: xGMI, the ports of Gaudi. A group of n units uses n - 1
+ * links of each unit. A send uses one link, and the p2p rate is measured on one link. (C.59)
  *
  *     4 units, 3 links each      a group of 2 uses one link of three, a group of 4 all of them
  */
@@ -61,7 +63,7 @@ const link_kind link_full = {.share = full_share};
 
 // ---- groups --------------------------------------------------------------------------------
 
-/* Members of the group that fit into `gpus` consecutive ranks. */
+/* Number of the group's members among the first `gpus` ranks from its first member on. */
 static int joined_by(const plait_group_shape *group, int gpus)
 {
     int joined = 1;
@@ -115,15 +117,15 @@ double wire_speed(const plait_route *route)
 }
 
 /*
- * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer a ring is as
+ * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer ranks a ring is as
  * fast.
  */
 enum { NVLS_LEAST_RANKS = 5 };
 
 /*
- * Small, medium and large messages each follow a line a + b (n-1) + sent / B. The fastest line
- * counts, since NCCL selects its protocol likewise; the copy of the rank's own shard is added. A
- * switch that reduces transfers every byte once. (C.50)
+ * Fitted seconds of a collective in the domain. Small, medium and large messages have one line
+ * each: a + b (n-1) + sent / B. The fastest line counts, since NCCL selects its fastest protocol;
+ * the copy of the rank's own shard is added. A switch that reduces transfers each byte once. (C.50)
  */
 static double fitted_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
@@ -146,7 +148,7 @@ static double fitted_s(const plait_route *route, int ranks, plait_collective_op 
     return best_s;
 }
 
-/* One rank alone takes no time. The runtime's network efficiency does not apply in the domain. */
+/* The runtime's network efficiency (plait_network) does not apply inside the domain. */
 double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes)
 {
     const plait_level *const level = &route->cluster->level[0];
@@ -191,7 +193,7 @@ double level_rate(const plait_route *route, plait_network network, int l, int un
 
     if (!is_scattered(route->cluster, l))
         return rate;
-    const plait_level *const above = level + 1; // carries the scattered share
+    const plait_level *const above = level + 1; // level that carries the scattered share
     return smaller(rate, above->link.bytes_per_s * above->efficiency * network.nic /
                              (above->oversubscription * level->scattered));
 }

@@ -1,10 +1,11 @@
 /*
- * topology.h - how a group of ranks uses each kind of link
+ * topology.h - rates and times of a group of ranks on each kind of link
  *
- * Level 0 is the scale-up domain, whose times follow from fits or, on a grid, from rings. A level
- * above it joins units (instances of the level below). If no level that a group uses is a grid,
- * NCCL's algorithms price all levels at once (collective.c) and need only the share of the rate
- * that a group can use. If one is a grid, the levels are priced one after the other (levels_s).
+ * Level 0 is the scale-up domain; its times follow from fitted constants or, on a grid, from rings.
+ * A level above it joins units, which are instances of the level below. If none of a group's levels
+ * is a grid, NCCL's algorithms are priced over all levels at once (collective.c), with the share of
+ * each level's rate that the group can use. Otherwise the levels are priced one after the other
+ * (levels_s).
  */
 #pragma once
 
@@ -12,15 +13,13 @@
 
 typedef struct link_kind {
     /**
-     * Seconds of a collective of a group's units at level l; `rate`: all bytes/s that one GPU
-     * sends. NULL: the level is priced by fits as the domain (C.50), and by its rate above it.
+     * Seconds of a collective among a group's units at level l; `rate` is the bytes/s that one GPU
+     * sends over all its links together. NULL: level 0 is priced by fits (C.50), a level above it
+     * by its rate.
      */
     double (*collective_s)(const plait_route *route, int l, double rate, plait_collective_op op,
                            double bytes);
-    /**
-     * The share of a GPU's rate into level l that a group of `units` units can use; NULL: all of
-     * it.
-     */
+    /** Share of a GPU's rate into level l that a group of `units` units can use; NULL: 1. */
     double (*share)(const plait_cluster *cluster, int l, int units);
 } link_kind;
 
@@ -34,24 +33,25 @@ const link_kind *link_kind_of(const plait_level *level);
 /** Seconds of a collective of `ranks` ranks inside one domain. (C.50, C.51) */
 double domain_s(const plait_route *route, int ranks, plait_collective_op op, double bytes);
 
-/** Rate of the domain's link divided by that of the link that the fits were made on. */
+/** Rate of the cluster's scale-up link divided by the rate at which the fits were measured. */
 double wire_speed(const plait_route *route);
 
-/** Units of level l - 1 that the group joins at level l. */
+/** Number of units (instances of level l - 1) that the group has in one instance of level l. */
 int route_units(const plait_route *route, int l);
 
 /**
- * Bytes/s that one GPU sends into level l, after the software's efficiency and the group's share.
+ * Bytes/s that one GPU of the group can send into level l: the link's rate times its efficiency,
+ * the software's efficiency and the group's share, divided by the oversubscription.
  */
 double level_rate(const plait_route *route, plait_network network, int l, int units);
 
-/** Latency of a hop of level l, without the part that software adds. (C.115) */
+/** Seconds of one hop at level l, without the latency of software. (C.115) */
 double level_latency_s(const plait_cluster *cluster, int l);
 
 // topology_grid.c
-/** Fills the members of a group along each axis of level l, and their spacing. (C.52, C.117) */
+/** Fills the number and the spacing of a group's members on each axis of level l. (C.52, C.117) */
 void grid_place(const plait_group_shape *group, int l, plait_route *route);
 
-/** A collective one level after the other, from the inside out and back. (C.112) */
+/** Seconds of a collective that uses its levels one after the other. (C.112) */
 double levels_s(const plait_route *route, plait_network network, plait_collective_op op,
                 double bytes);

@@ -14,8 +14,8 @@
 
 /*
  * Distances along the axes add up. The mean distance on a line of X units is (X^2 - 1) / 3X, on a
- * ring floor(X^2 / 4) / X. A cut divides all lines of one axis: one link of each line, two of each
- * ring. (C.110)
+ * ring floor(X^2 / 4) / X. The bisection cuts all lines of one axis: one link of each open line,
+ * two links of each ring. (C.110)
  */
 static plait_graph grid_graph(const plait_level *level, double units, double unit_bytes_per_s)
 {
@@ -63,7 +63,7 @@ static plait_graph graph_of(const plait_level *level, double units, double below
         .links = units,
         .diameter = 2.0,
         .mean_hops = 2.0 * (units - 1.0) / units,
-        // each half sends at the rate of its ports, less the oversubscription of switches above
+        // each half sends at the rate of its ports divided by the switches' oversubscription
         .bisection_bytes_per_s = units * rate / level->oversubscription,
     };
 }
@@ -81,8 +81,9 @@ plait_graph plait_level_graph(const plait_cluster *cluster, int l)
 // ---- all levels ----------------------------------------------------------------------------
 
 /*
- * Each level adds its instances, and the pairs that it joins but none below it does. Every
- * accelerator of a unit has its own link; the cut divides the outermost level. (C.119)
+ * The links of all instances of a level are added. Each pair of accelerators adds to the mean
+ * distance its distance at the innermost level that joins the pair. Every accelerator of a unit has
+ * its own link. The bisection cuts the outermost level. (C.119)
  */
 plait_graph plait_cluster_graph(const plait_cluster *cluster)
 {
@@ -110,7 +111,7 @@ plait_fat_tree plait_fat_tree_of(int ports, int layers)
     const double half = ports / 2.0;
     const double endpoints = 2.0 * pow(half, layers);
 
-    // switches of all layers but the top use half of their ports upwards; the top has half as many
+    // every layer below the top uses half of its ports upwards, so the top has half as many switches
     return (plait_fat_tree){
         .endpoints = endpoints,
         .switches = endpoints / half * (layers - 0.5),

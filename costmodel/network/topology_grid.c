@@ -11,14 +11,14 @@
 #include "costmodel/network/topology.h"
 
 /*
- * Members and spacing of the group along each axis, in units of the level below. Ranks run along
- * the axes in the order of the plan's placement. (C.52, C.117)
+ * Fills the number of the group's members on each axis, and their spacing in units of the level
+ * below. Ranks are numbered along the axes in the order of the plan's placement. (C.52, C.117)
  */
 void grid_place(const plait_group_shape *group, int l, plait_route *route)
 {
     const plait_cluster *const cluster = route->cluster;
     const int *const order = plait_placement_axes((plait_placement)group->placement);
-    int64_t below = l == 0 ? 1 : cluster->level[l - 1].gpus; // ranks between neighbours
+    int64_t below = l == 0 ? 1 : cluster->level[l - 1].gpus; // distance of neighbours in ranks
 
     for (int i = 0; i < PLAIT_MAX_SIDES; i++) {
         const int a = order[i];
@@ -45,14 +45,16 @@ typedef struct grid_use {
     int axis[PLAIT_MAX_SIDES];
     bool closes[PLAIT_MAX_SIDES];
     double link_bytes_per_s; /* one direction of one link */
-    double pace;             /* links of the slowest axis that a group can use, both directions */
-    double latency_s;        /* latency to the farthest member */
-    int axes;                /* axes with more than one member */
+    double
+        pace; /* usable links of the slowest axis: 2 of a ring, 1 of a line, divided by spacing */
+    double latency_s; /* latency to the farthest member */
+    int axes;         /* axes with more than one member */
 } grid_use;
 
 /*
- * `rate` is that of all links of a unit together. A ring needs a whole axis of three or more units.
- * If members are s units apart, s groups interleave and share the links:
+ * `rate` is the bytes/s of all links of a unit together. A group forms a ring if it covers a whole
+ * axis of three or more units. If its members are s units apart, s groups interleave and share the
+ * links:
  *
  *     a b a b a b      two groups of three on one line: each link is on the way of both
  */
@@ -81,10 +83,10 @@ static grid_use use_of(const plait_route *route, int l, double rate)
 }
 
 /*
- * C.51: an all-gather along the last axis first, then with more data along the others; stripes keep
- * all axes busy. An all-reduce scatters along each axis and gathers back, so the latency counts
- * twice. In an all-to-all the links between the halves of an axis carry the traffic of all groups
- * that interleave. (C.111)
+ * C.51: an all-gather runs along one axis after the other with growing buffers, the whole buffer on
+ * the last axis; the buffer is striped so that all axes are busy. An all-reduce scatters along each
+ * axis and gathers back, so the latency counts twice. In an all-to-all the links between the halves
+ * of an axis carry the traffic of all groups that interleave on it. (C.111)
  */
 static double grid_s(const plait_route *route, int l, double rate, plait_collective_op op,
                      double bytes)
@@ -116,19 +118,20 @@ static double grid_s(const plait_route *route, int l, double rate, plait_collect
 
 const link_kind link_grid = {.collective_s = grid_s};
 
-/* ---- one level after the other, where a group's levels include a grid ----
+/* ---- collectives on one level after the other, for groups that use a grid ----
  *
- *     4 units of 8 ranks, S bytes, all-reduce      scatter among 8 S, reduce among 4 S/8, gather S
+ *     all-reduce of S bytes on 4 units of 8 ranks:
+ *     reduce-scatter of S among 8 ranks, all-reduce of S/8 among 4 units, all-gather of S among 8
  *
  * NCCL's rings pass all levels at once and pipeline them (collective.c). Software on a torus uses
- * the levels one after the other: the outer level transfers only the share left after the inner
- * ones.
+ * the levels one after the other: the outer level transfers only the share of the buffer that is
+ * left after the inner levels.
  */
 
 /*
- * Seconds at one level; `bytes`: the buffer of the ranks that communicate there, together. A gather
- * among units on switches or direct links takes log2 u steps of recursive halving or doubling, in
- * which each rank sends as many bytes as in a ring.
+ * Seconds at level l; `bytes` is the whole buffer of the ranks that communicate at that level. A
+ * gather among u units on switches or direct links takes log2 u steps of recursive halving or
+ * doubling, in which each rank sends as many bytes as in a ring.
  */
 static double level_s(const plait_route *route, plait_network network, int l,
                       plait_collective_op op, double bytes)

@@ -1,6 +1,6 @@
 /*
- * goodput.c - failures, checkpoints and restarts: closed forms, and runs drawn event by event
- * (C.320, C.321, C.322, C.323, C.324, C.325, C.326, C.327)
+ * goodput.c - failures, checkpoints and restarts: closed forms, and a simulation that draws the
+ * events of a run at random (C.320, C.321, C.322, C.323, C.324, C.325, C.326, C.327)
  */
 #include "plait/lowlevel/goodput.h"
 
@@ -14,18 +14,19 @@
 void plait_reliability_init(plait_reliability *fleet)
 {
     *fleet = (plait_reliability){
-        // Between Llama 3's 3.79 (419 unexpected in 54 days on 2048 nodes, "The Llama 3 Herd of
-        // Models", 2024, Table 5) and Meta's RSC-1 6.5 and RSC-2 2.34 ("Revisiting Reliability in
-        // Large-Scale Machine Learning Research Clusters", HPCA 2025), each of 1000 node-days.
+        // Published interruptions per 1000 node-days: 3.79 for Llama 3 (419 unexpected ones in 54
+        // days on 2048 nodes, "The Llama 3 Herd of Models", 2024, Table 5), 6.5 and 2.34 for Meta's
+        // clusters RSC-1 and RSC-2 ("Revisiting Reliability in Large-Scale Machine Learning
+        // Research Clusters", HPCA 2025).
         .interruptions_per_node_day = 4e-3,
         .node_loss = 0.78,     // Llama 3: hardware causes about 78 % of interruptions
-        .repeat = 0.0,         // 67 % in a 504-GPU B200 fleet (arXiv 2605.09370), no general value
-        .straggler = 1.0,      // 1: the bands of step times are measured with stragglers
+        .repeat = 0.0,         // no general value; 67 % in a 504-GPU B200 fleet (arXiv 2605.09370)
+        .straggler = 1.0,      // 1, since measured step times already contain stragglers
         .detect_s = 120.0,     // an estimate; MegaScale (NSDI 2024) detects within 10 minutes
-        .restart_s = 300.0,    // an estimate; Llama 3's >= 90 % allows 7 minutes with detection
+        .restart_s = 300.0,    // an estimate; Llama 3's goodput of 90 % allows 7 min with detection
         .repair_s = PLAIT_DAY, // an assumption: no source publishes it
         .node_bytes_per_s = 2e9,      // measured: 0.35 to 2.6 GB/s per node (arXiv 2605.09370)
-        .most_bytes_per_s = 2e12,     // Llama 3's Tectonic, sustained
+        .most_bytes_per_s = 2e12,     // sustained rate of Llama 3's Tectonic storage
         .snapshot_bytes_per_s = 50e9, // an assumption: eight GPUs share their host's memory
         .spares = -1,
     };
@@ -83,7 +84,10 @@ double plait_daly_interval_s(double blocked_s, double mtbf_s)
            blocked_s;
 }
 
-/* Erlang's B with k lines, from `share`, that with k - 1 lines. */
+/*
+ * Erlang's B with k lines and an offered load of `nodes_in_repair`, computed from `share`, Erlang's
+ * B with k - 1 lines.
+ */
 static double one_line_more(double nodes_in_repair, double share, int k)
 {
     return nodes_in_repair * share / (k + nodes_in_repair * share);
@@ -99,9 +103,10 @@ double plait_waiting_share(double nodes_in_repair, int spares)
 }
 
 /*
- * Nodes in repair over the parts of a run. In the long run their mean number is a (C.324). At time
- * t of a run it is a (1 - e^(-t/r)) for repair time r, if the job never waits for a node. The loss
- * in each part is approximated by Erlang's B of that mean (Jagerman's modified offered load).
+ * Nodes in repair during a run, which is divided into parts. In the long run their mean number is a
+ * (C.324). At time t it is a (1 - e^(-t/r)) with repair time r, if the job never waits for a node.
+ * The share of failures in a part that find no free spare is approximated by Erlang's B with that
+ * mean as offered load (Jagerman's modified offered load).
  *
  * EARLY equal parts cover the first `settled` repair times, after which e^-8 of the transient is
  * left; one more part covers the rest of the run.
@@ -110,10 +115,10 @@ enum { EARLY = 24 };
 static const double settled = 8.0;
 
 typedef struct repair_shop {
-    double in_repair;       /* mean number in the long run (a) */
-    double mean[EARLY + 1]; /* mean number in each part, if the job never waits */
-    double part[EARLY + 1]; /* share of the run's time */
-    double lost[EARLY + 1]; /* Erlang's B with `spares` lines */
+    double in_repair;       /* mean number of nodes in repair in the long run (a) */
+    double mean[EARLY + 1]; /* mean number of nodes in repair in each part, without waits */
+    double part[EARLY + 1]; /* length of each part as a share of the run */
+    double lost[EARLY + 1]; /* share of failures without a free spare: B with `spares` lines */
     int spares;
 } repair_shop;
 
@@ -141,7 +146,8 @@ static void shop_add_spare(repair_shop *shop)
 }
 
 /*
- * Waiting time of the job divided by the rest of its time:
+ * Time that the job waits for nodes divided by the rest of its time, for a nodes in repair and s
+ * spares:
  *
  *     a B(s) / (s + 1) = B(s + 1) / (1 - B(s + 1))
  */
@@ -229,7 +235,8 @@ double plait_goodput_wall_s(const plait_goodput *g, double work_s)
 
 // ---- distribution of the step time ---------------------------------------------------------
 
-static const double z_of_90 = 1.2815515655446004; // 80 % of a normal distribution lies within +- z
+static const double z_of_90 =
+    1.2815515655446004; // 90 % quantile of the standard normal distribution
 
 double plait_step_factor(double low, double high, double z)
 {
@@ -248,10 +255,10 @@ double plait_finish_probability(double wall_s, double deadline_s, double low, do
     return 0.5 * erfc(-slack / spread * z_of_90 * sqrt(0.5));
 }
 
-/* ---- one run, drawn event by event (C.327) ----
+/* ---- simulation of one run with random events (C.327) ----
  *
- * The simulation uses no closed form except the interval between checkpoints, so that it checks
- * them.
+ * The simulation uses only the checkpoint interval of the closed forms, so that it checks all
+ * others.
  */
 
 static double exponential(uint64_t *state, double mean)
@@ -266,7 +273,7 @@ double plait_goodput_run(const plait_goodput *goodput, double work_s, double low
     uint64_t state = number * 0xd1342543de82ef95U + 1U;
     double left_s = // work that no checkpoint contains
         work_s * goodput->straggler * plait_step_factor(low, high, random_normal(&state));
-    double back_s[PLAIT_MOST_SPARES + 1] = {0.0}; // time at which each node returns from repair
+    double back_s[PLAIT_MOST_SPARES + 1] = {0.0}; // time at which each spare is repaired
     double now_s = 0.0, restart_s = 0.0;
 
     if (isinf(goodput->mtbf_s))

@@ -1,7 +1,8 @@
 /*
  * schedule.c - times, memory, chunks and actions of every schedule, by its descriptor
  *
- * This file is the same for all schedules; schedule_<name>.c have the differences.
+ * This file has the code that all schedules share; each schedule_<name>.c has descriptors and the
+ * code that only its schedules use.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
@@ -17,7 +18,7 @@ static const schedule_kind *const kinds[PLAIT_SCHEDULES] = {
 
 const char *const plait_action_letter[PLAIT_ACTION_KINDS + 1] = {"F", "B", "I", "W", NULL};
 
-// ---- for plans -----------------------------------------------------------------------------
+// ---- properties of schedules ---------------------------------------------------------------
 
 int plait_schedule_chunks(plait_schedule schedule)
 {
@@ -53,17 +54,17 @@ int plait_schedule_chunk(plait_schedule schedule, int ranks, int rank, int v)
     return kinds[schedule]->is_v && v > 0 ? 2 * ranks - 1 - rank : v * ranks + rank;
 }
 
-/* ---- lower bound on the time over all orders of split backwards (C.75) ----
+/* ---- lower bound on the time of schedules with split backwards, for any order (C.75) ----
  *
- * Any chain of actions that wait for each other takes at least the sum of its times. Two chains go
- * through rank r:
+ * In a chain each action waits for the one before it, so the pipeline takes at least as long as
+ * the actions of the chain together. Two chains pass through rank r:
  *
- *     F of the first microbatch on its way to r, then all of r's work
- *     F of one microbatch through the whole pipeline, its I on the way back to r, then all of r's
- *     work except the forwards that it may have done meanwhile
+ *     F of the first microbatch on the ranks before r, then all actions of r
+ *     F of one microbatch through the whole pipeline, its I back to r, then all actions of r
+ *     except the F that r may have done before that I
  *
- * A V has two chunks per rank, down and up again. DualPipe counts as a V of half the ranks and half
- * the microbatches.
+ * In a V each rank has two chunks: a microbatch passes the ranks from first to last and back again.
+ * DualPipe counts as a V with half the ranks and half the microbatches.
  */
 
 static double input_s(const plait_chunk_time *chunk)
@@ -76,16 +77,18 @@ static double forward_s(const plait_rank_run *run, bool is_v)
     return is_v ? run->first.forward_s + run->last.forward_s : run->all.forward_s;
 }
 
-/* Sums over all ranks of the pipeline, and over those before the current one. */
+/* Sums of times over all ranks of the pipeline, and over the ranks before the current one. */
 typedef struct bound_sums {
     double forwards_s;      /* F of all chunks of all ranks */
     double inputs_s;        /* I of the last chunks of all ranks */
-    double before_inputs_s; /* I of the last chunks of the ranks before */
-    double before_s;        /* F of the first chunks of the ranks before */
+    double before_inputs_s; /* I of the last chunks of the ranks before the current one */
+    double before_s;        /* F of the first chunks of the ranks before the current one */
 } bound_sums;
 
 /*
- * Both chains through one rank. I returns through the last chunks of the ranks before (V) or after.
+ * Returns the longer of both chains through one rank. In a V, I comes back to the rank through the
+ * last chunks of the ranks before it, else through those of the ranks after it. Without a barrier
+ * between steps, the time before the rank's first F does not count.
  */
 static double rank_bound_s(const plait_pipeline_shape *shape, bool is_v,
                            const plait_pipeline_load *load, const plait_rank_run *run,
@@ -105,7 +108,10 @@ static double rank_bound_s(const plait_pipeline_shape *shape, bool is_v,
     return work_s + larger(sums->before_s, wait_s) - (load->no_barrier ? sums->before_s : 0.0);
 }
 
-/* Along a run of equal ranks both chains change linearly, so its first and last rank are enough. */
+/*
+ * Over neighbouring equal ranks both chains change linearly, so their maximum is at the first or
+ * the last of these ranks.
+ */
 static double split_bound_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
     const int copies = kinds[schedule]->copies;
@@ -136,7 +142,7 @@ static double split_bound_s(plait_schedule schedule, const plait_pipeline_load *
     return least_s;
 }
 
-// ---- for prices ----------------------------------------------------------------------------
+// ---- time and memory -----------------------------------------------------------------------
 
 double plait_pipeline_s(plait_schedule schedule, const plait_pipeline_load *load)
 {
@@ -204,7 +210,8 @@ int plait_schedule_group(const plait_pipeline_shape *shape)
 }
 
 /*
- * Far above the layers of any model, and low enough that the number of actions fits into 64 bits.
+ * Limit on the chunks of all ranks: far above the layers of any model, and low enough that the
+ * number of actions fits into 64 bits.
  */
 enum { MOST_CHUNKS = 1 << 20 };
 
@@ -221,7 +228,7 @@ bool plait_schedule_has_actions(const plait_pipeline_shape *shape)
              plait_schedule_needs(shape->schedule, shape->ranks, shape->microbatches));
 }
 
-/* A forward and a backward for each microbatch and chunk, and one more for each split backward. */
+/* Number of actions of one rank; a split backward counts as two actions. */
 static int64_t count_of_rank(const plait_pipeline_shape *shape, int rank)
 {
     const schedule_kind *const kind = kinds[shape->schedule];
@@ -241,7 +248,10 @@ int64_t plait_schedule_action_count(const plait_pipeline_shape *shape)
     return count;
 }
 
-/* With `pairs`, F B F B .. B becomes F (F B) (F B) .. B B, if the schedule has pairs. */
+/*
+ * Lists the actions of every rank. With `pairs`, and if the schedule has pairs, each B changes
+ * places with the F after it, and both run as a pair: F B F B F B becomes F (F B) (F B) B.
+ */
 static plait_status list_actions(const plait_pipeline_shape *shape, bool pairs, plait_arena *arena,
                                  plait_rank_actions *out, plait_error *err)
 {

@@ -6,16 +6,17 @@
  * with one copy of the parameters: rank r has chunk r on the way down and chunk 2p-1-r on the way
  * up.
  *
- * For each rank, `near` microbatches come from the nearer end (or through the first chunk), `far`
- * ones from the other; i ranks lie between it and the middle (inward), and it is the o-th from its
- * end (outward). With m microbatches per direction, a rank runs
+ * For each rank, `near` microbatches (n) enter at the nearer end and `far` microbatches (f) at the
+ * other; under DualPipeV near microbatches pass the rank's first chunk and far ones its second. The
+ * rank is the o-th from its end (outward), and i ranks lie between it and the middle (inward). With
+ * m microbatches per direction, a rank runs
  *
  *     1       2i x  Fn
  *     2        o x  Fn Ff
  *     3        i x  If W Ff
- *     4  m-2i-o x  Fn Bf  Ff Bn        each F with its B is meant to overlap
+ *     4  m-2i-o x  Fn Bf  Ff Bn        each F overlaps the B after it
  *     5        i x  Bf  Ff Bn
- *     6        o x  Bf Bn               the second half as I
+ *     6        o x  Bf Bn               the second half of these runs I instead of B
  *     7        i x  W In
  *     8        o x  W
  *
@@ -29,7 +30,7 @@
 
 #include <stddef.h>
 
-/* Half of the microbatches enter at each end, and they meet between two middle ranks. */
+/* Half of the microbatches enter at each end and half of the ranks follow it: both are even. */
 static const char *dualpipe_needs(int ranks, int microbatches)
 {
     return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks
@@ -43,7 +44,8 @@ static const char *dualpipe_v_needs(int ranks, int microbatches)
 }
 
 /*
- * Forwards before the first backward: steps 1 and 2, and the one that the middle does not overlap.
+ * Forwards before the first backward: those of steps 1 and 2, and on a middle rank the first of
+ * step 4, which does not overlap its B.
  */
 static warm_up dual_ahead(const plait_pipeline_shape *shape, int rank)
 {
@@ -54,8 +56,8 @@ static warm_up dual_ahead(const plait_pipeline_shape *shape, int rank)
 }
 
 /*
- * Microbatches of both directions together, p + 1; of DualPipeV 2p + 1 chunks, each half of the
- * layers of a rank. (C.79)
+ * DualPipe keeps p + 1 microbatches of both directions together. DualPipeV keeps 2p + 1, each in a
+ * chunk with half of the rank's layers, so p + 1/2. (C.79)
  */
 static double dual_in_flight(const plait_pipeline_shape *shape, int rank)
 {
@@ -64,8 +66,8 @@ static double dual_in_flight(const plait_pipeline_shape *shape, int rank)
 }
 
 /*
- * An end rank runs m - 3p/2 + 1 pairs in steps 4 and 5, and waits for p/2 - 1 pairs of the ranks on
- * the way to the middle. (C.157)
+ * Each end rank runs m - 3p/2 + 1 pairs in steps 4 and 5, and waits for p/2 - 1 pairs of the ranks
+ * between it and the middle. (C.157)
  */
 static double dualpipe_pairs(const plait_pipeline_shape *shape)
 {
@@ -76,15 +78,15 @@ static double dualpipe_pairs(const plait_pipeline_shape *shape)
 
 enum { NEAR, FAR };
 
-/* State of one rank in the steps. */
+/* State of one rank while its actions are listed step by step. */
 typedef struct dual_walk {
     action_list *out;
     int stage[2];         /* stages of the near and of the far microbatches */
     int microbatches;     /* microbatches of each direction */
-    int inward, outward;  /* i and o */
+    int inward, outward;  /* i and o of the steps above */
     int next_forward[2];  /* microbatch of the next near and of the next far F */
     int next_backward[2]; /* microbatch of the next near and of the next far B or I */
-    int written;          /* position in `out` from which to search the oldest I without its W */
+    int written;          /* position in `out` from which to search for the oldest I without a W */
 } dual_walk;
 
 static dual_walk walk_of(const plait_pipeline_shape *shape, int rank, action_list *out)
@@ -116,7 +118,7 @@ static void backward(dual_walk *walk, int side, plait_action_kind kind)
     action_append(walk->out, kind, walk->stage[side], walk->next_backward[side]++);
 }
 
-/* A forward and a backward of the other side, overlapped or one after the other. */
+/* Appends a forward, and a backward of the other side, which overlap if `overlapped`. */
 static void pair(dual_walk *walk, int side, bool overlapped)
 {
     forward(walk, side);
@@ -124,7 +126,7 @@ static void pair(dual_walk *walk, int side, bool overlapped)
     backward(walk, side == NEAR ? FAR : NEAR, PLAIT_ACTION_BACKWARD);
 }
 
-/* The weight gradient that has waited longest. */
+/* Appends the W of the oldest I that has no W yet. */
 static void weight(dual_walk *walk)
 {
     const plait_action *const done = walk->out->action;
@@ -136,7 +138,7 @@ static void weight(dual_walk *walk)
     walk->written++;
 }
 
-/* Steps 3, 6 and 7 have split backwards. */
+/* A rank splits i backwards in step 3, o in step 6 and i in step 7. */
 static int64_t split_backwards(const plait_pipeline_shape *shape, int rank)
 {
     const dual_walk walk = walk_of(shape, rank, NULL);

@@ -1,30 +1,38 @@
 /*
- * schedule_interleaved.c - several chunks per rank, which groups of microbatches visit one by one
+ * schedule_interleaved.c - interleaved 1F1B: each group of g microbatches visits the chunks of a
+ * rank one after the other
  *
  *     p = 2, v = 2, m = 4, groups of 2; rank 0: stages 0 and 2; aFk: F of microbatch k in stage a
  *
  *     0F0 0F1 2F0 2F1 | 0F2 2B0 | 0F3 2B1 | 2F2 0B0 | 2F3 0B1 | 2B2 2B3 0B2 0B3
  *
- * Forwards visit the chunks from first to last, backwards from last to first.
+ * Forwards visit the chunks from first to last, backwards from last to first. A visit is one
+ * microbatch in one chunk.
  */
 #include "costmodel/schedule/schedule_kind.h"
 
 /* ---- time ----
  *
- * A chain of actions that wait for each other takes at least the sum of its times (C.74). Rank r
- * has a = 2(p-1-r) + (v-1)g visits ahead of its first backward. A chain through it may begin
+ * In a chain each action waits for the one before it, so the pipeline takes at least as long as the
+ * actions of the chain together (C.74). Rank r runs a = 2(p-1-r) + (v-1)g forward visits before its
+ * first round of a forward and a backward. A chain through rank r may begin
  *
  *     with F of chunk 0 on the ranks before r, and then all visits of r, or
- *     with F of one microbatch through all chunks, its B back to r, then all but a + 1 F and one B,
+ *     with F of one microbatch through all chunks, its B back to r, and then all visits of r
+ *     except a + 1 F and one B,
  *
- * and may end in the mirrored way. These four chains per rank are exact for equal stages, and for a
- * longer or shorter last chunk; otherwise they are a lower bound.
+ * and may end with the mirror image of either. The longest of these four chains over all ranks is
+ * the exact time for equal stages, also with a longer or shorter last chunk; for other stages it is
+ * a lower bound.
  */
 
-/* Seconds of the first a + 1 forward visits of a rank, or by symmetry of its last backward ones. */
+/*
+ * Seconds of the first a + 1 forward visits of a rank, which has `behind` ranks after it. By
+ * symmetry also those of its last a + 1 backward visits.
+ */
 static double visits_s(double all_s, double first_s, double last_s, int group, int behind)
 {
-    const int of_last = 2 * behind + 1; // visits after all groups but the last chunk's
+    const int of_last = 2 * behind + 1; // a + 1 - (v - 1) g
 
     return group * all_s + (of_last - group) * (of_last <= group ? last_s : first_s);
 }
@@ -32,16 +40,20 @@ static double visits_s(double all_s, double first_s, double last_s, int group, i
 /* Sums of times on all ranks, and on the ranks before and after the current one. */
 typedef struct chain_ends {
     double forwards_s, backwards_s; /* F and B of all chunks of all ranks */
-    double before_s, after_s;       /* F and B of chunk 0 on the ranks before */
-    double down_s, up_s;            /* B and F of the last chunk on the ranks after */
+    double before_s, after_s;       /* F and B of chunk 0 on the ranks before the current one */
+    double down_s, up_s; /* B and F of the last chunk on the ranks after the current one */
 } chain_ends;
 
-/* The longest chain through the rank `at` of a run of equal ranks, whose first rank is `first`. */
+/*
+ * The longest chain through rank first + at. `run` has equal ranks from rank `first` on, for which
+ * `ends` is filled.
+ */
 static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *run, int first,
                          chain_ends ends, int group, int at)
 {
     const int m = load->microbatches, behind = load->ranks - 1 - first - at;
-    const bool all_ahead = m == group && 2 * behind + 1 >= group; // all forwards come first
+    const bool all_ahead =
+        m == group && 2 * behind + 1 >= group; // all forwards run before the first B
     const double forward_s = all_ahead ? m * run->all.forward_s
                                        : visits_s(run->all.forward_s, run->first.forward_s,
                                                   run->last.forward_s, group, behind);
@@ -63,14 +75,15 @@ static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *
 }
 
 /*
- * Along a run of equal ranks the chains change linearly, except where the visits ahead pass a whole
- * group. So the ends of the run and the ranks at that bend are enough.
+ * Over neighbouring equal ranks the chains change linearly, with one bend at the rank from which
+ * the visits ahead exceed a whole group. So only the first and the last of these ranks and the two
+ * at the bend can have the longest chain.
  */
 static double pipeline_s(const plait_pipeline_load *load)
 {
     const plait_pipeline_shape shape = {PLAIT_INTERLEAVED, load->ranks, load->chunks,
                                         load->microbatches};
-    const int exact_group = plait_schedule_group(&shape); // 0: the shape has no groups
+    const int exact_group = plait_schedule_group(&shape); // 0: m has no equal groups
     const int group = exact_group > 0 ? exact_group : load->ranks;
     chain_ends ends = {0};
     double s = 0.0;
@@ -113,8 +126,9 @@ static bool exact(const plait_pipeline_load *load)
 }
 
 /*
- * Rank s runs 2(p - s - 1) + (v - 1) p visits ahead of its first backward, each of 1/v of its
- * layers: Megatron-LM's warm-up count. (C.78)
+ * Rank s runs 2(p - s - 1) + (v - 1) p forward visits before its first round (Megatron-LM's warm-up
+ * count), and one more in that round. Each visit keeps activations of 1/v of the rank's layers.
+ * (C.78)
  */
 static double in_flight(const plait_pipeline_shape *shape, int rank)
 {
@@ -123,7 +137,10 @@ static double in_flight(const plait_pipeline_shape *shape, int rank)
     return (2.0 * after + (shape->chunks - 1.0) * shape->ranks + 1.0) / shape->chunks;
 }
 
-/* Visits to chunk c in part of a round: the first n visits of groups of p, chunk by chunk. */
+/*
+ * Number of visits to a chunk among the first n visits of a round, in which p microbatches visit
+ * one chunk after the other.
+ */
 static int64_t visits_of(int64_t ranks, int chunk, int64_t n)
 {
     const int64_t rest = n - chunk * ranks;
@@ -132,8 +149,8 @@ static int64_t visits_of(int64_t ranks, int chunk, int64_t n)
 }
 
 /*
- * Fills `held` with the forwards of each chunk less its backwards, after j backwards and the next
- * forward. Returns the sum weighted by `weight`.
+ * Fills `held` with the microbatches in flight of each chunk after j backward visits and the
+ * forward visit that follows. Returns their sum weighted by `weight`.
  */
 static double in_flight_after(const plait_pipeline_shape *shape, int64_t ahead, int64_t j,
                               const double *weight, double *held)
@@ -155,8 +172,9 @@ static double in_flight_after(const plait_pipeline_shape *shape, int64_t ahead, 
 }
 
 /*
- * C.260: the held microbatches change linearly between visits at which forwards or backwards go on
- * to another chunk. So these visits, over one round of all chunks, are enough to find the maximum.
+ * C.260. The weighted sum of microbatches in flight changes linearly while forwards stay in one
+ * chunk and backwards in another. So its maximum is at a visit at which either of them changes the
+ * chunk, within one round of all chunks.
  */
 static void in_flight_chunks(const plait_pipeline_shape *shape, int rank, const double *weight,
                              double *out)
@@ -181,8 +199,8 @@ static void in_flight_chunks(const plait_pipeline_shape *shape, int rank, const 
 }
 
 /*
- * The last rank runs (v - 1) p + 1 visits ahead of its first pair, one more than without pairs, so
- * that no pair waits for itself. (C.157)
+ * The last rank runs (v - 1) p + 1 forward visits before its first pair, one more than without
+ * pairs, so that the B of a pair does not depend on its F. (C.157)
  */
 static double pairs(const plait_pipeline_shape *shape)
 {
@@ -191,7 +209,7 @@ static double pairs(const plait_pipeline_shape *shape)
 
 // ---- lists of actions ----------------------------------------------------------------------
 
-/* The k-th visit of a rank to any of its chunks. */
+/* Appends the k-th visit of a rank, counted over all its chunks. */
 static void append_visit(const plait_pipeline_shape *shape, int rank, int group,
                          plait_action_kind kind, int k, action_list *out)
 {

@@ -1,9 +1,12 @@
 /*
- * schedule_kind.h - descriptor of a schedule
+ * schedule_kind.h - descriptor of a pipeline schedule
  *
- * schedule.c prices and lists every schedule by its descriptor: a new schedule is a line in
- * plait/degrees.h and a descriptor in a file schedule_<name>.c. Chunks are counted from the
- * embedding to the loss, over all ranks.
+ * schedule.c computes time, memory and actions of a schedule from its descriptor. A new schedule
+ * needs a line in plait/degrees.h and a descriptor in a file schedule_<name>.c.
+ *
+ * Symbols in schedule*.c: p ranks, v chunks per rank, m microbatches; F is a forward, B a whole
+ * backward, I and W are the input gradient and the weight gradient of a backward split in two.
+ * Chunks are counted from the embedding to the loss, over all ranks.
  */
 #pragma once
 
@@ -19,37 +22,46 @@ typedef struct action_list {
     int capacity;
 } action_list;
 
-/** Upper bounds on the forwards of a rank's first and last chunk before its first backward. */
+/** Upper bounds on the number of forwards of a rank's first and last chunk before its first B. */
 typedef struct warm_up {
     double first, last;
 } warm_up;
 
 typedef struct schedule_kind {
-    int chunks;     /* chunks per rank, or PLAIT_SEVERAL_CHUNKS */
-    int copies;     /* replicas of a rank's parameters */
-    bool is_v;      /* two chunks per rank, down the ranks and up; else chunk c on rank c mod p */
-    bool alone;     /* one rank works at a time, so nothing overlaps a send */
-    bool one_rank;  /* one rank is enough */
-    bool all_split; /* all backwards are split in two */
-    bool needs_to_list; /* shapes with an unmet requirement have no list of actions */
-    /** An unmet requirement of the schedule, as a sentence; NULL: several ranks, or one_rank. */
+    int chunks;         /* chunks per rank, or PLAIT_SEVERAL_CHUNKS */
+    int copies;         /* ranks that store each stage: 2 under DualPipe, else 1 */
+    bool is_v;          /* rank r has chunks r and 2p-1-r; otherwise chunk c is on rank c mod p */
+    bool alone;         /* only one rank works at a time, so nothing overlaps a send */
+    bool one_rank;      /* the pipeline may have one rank */
+    bool all_split;     /* every backward is split into I and W */
+    bool needs_to_list; /* a shape with an unmet requirement has no list of actions */
+    /**
+     * Returns an unmet requirement such as "pp > 1", or NULL if all are met. A descriptor without
+     * this function requires several ranks, unless one_rank is set.
+     */
     const char *(*needs)(int ranks, int microbatches);
-    /** Time from the first forward to the last backward; NULL: the lower bound C.75. */
+    /** Time from the first F to the last backward; NULL: schedule.c uses the lower bound C.75. */
     double (*pipeline_s)(const plait_pipeline_load *load);
-    /** Is pipeline_s exact? NULL: always. */
+    /** Does pipeline_s equal the simulated time of this load? NULL: pipeline_s is always exact. */
     bool (*exact)(const plait_pipeline_load *load);
-    /** Warm-up of a rank, for C.75. Dual pipes count as a V of p / copies ranks. */
+    /** Warm-up of a rank, for C.75. DualPipe passes the shape of a V of p / 2 ranks. */
     warm_up (*ahead)(const plait_pipeline_shape *shape, int rank);
-    /** Microbatches that a rank holds at its peak, in units of all its chunks; may exceed m. */
+    /**
+     * Microbatches whose activations a rank keeps at its peak; a microbatch in one of v chunks
+     * counts 1 / v. The result may exceed m.
+     */
     double (*in_flight)(const plait_pipeline_shape *shape, int rank);
-    /** As plait_schedule_in_flight_chunks; NULL: in_flight of each chunk. */
+    /** Implements plait_schedule_in_flight_chunks; NULL: each chunk has in_flight microbatches. */
     void (*in_flight_chunks)(const plait_pipeline_shape *shape, int rank, const double *weight,
                              double *held);
-    /** As plait_schedule_pairs; NULL: none. */
+    /** Implements plait_schedule_pairs; NULL: the schedule has no pairs. */
     double (*pairs)(const plait_pipeline_shape *shape);
-    /** Number of backwards of one rank that are split in two; NULL: none, or all_split. */
+    /**
+     * Number of backwards that a rank splits into I and W. NULL: the rank splits all of them if
+     * all_split is set, else none.
+     */
     int64_t (*split_backwards)(const plait_pipeline_shape *shape, int rank);
-    /** Lists the actions of a rank; NULL: the schedule has no lists. */
+    /** Appends the actions of a rank to `out`; NULL: the schedule has no lists. */
     void (*fill)(const plait_pipeline_shape *shape, int rank, action_list *out);
 } schedule_kind;
 
@@ -57,7 +69,7 @@ typedef struct schedule_kind {
 PLAIT_SCHEDULE_LIST(X)
 #undef X
 
-/** Adds one action. */
+/** Appends one action. */
 static inline void action_append(action_list *list, plait_action_kind kind, int stage,
                                  int microbatch)
 {

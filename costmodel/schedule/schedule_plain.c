@@ -1,10 +1,11 @@
 /*
  * schedule_plain.c - schedules with one chunk per rank: naive, gpipe, 1f1b, zb-h1 and zb-h2
  *
- * Each rank runs some forwards ahead, then pairs of a forward and a backward. Pair k is the forward
- * of microbatch k + ahead and the backward of microbatch k. ZB-H1 and ZB-H2 split a backward into
- * an input gradient I, which the stage before waits for, and a weight gradient W, which no stage
- * waits for and which fills the bubble: W of microbatch k - lag follows pair k.
+ * Each rank first runs `ahead` forwards, then rounds of a forward and a backward. Round k has the
+ * forward of microbatch k + ahead and the backward of microbatch k. ZB-H1 and ZB-H2 split a
+ * backward into an input gradient I, which the stage before waits for, and a weight gradient W,
+ * which no stage waits for and which fills the bubble: W of microbatch k - lag follows round k. On
+ * stage s:
  *
  *     p = 4, m = 6        ahead  lag of W      rank 1
  *     naive                 0                  F0 B0 F1 B1 ..
@@ -44,10 +45,10 @@ static void fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 }
 
 /*
- * C.77: gpipe's backwards begin after all forwards, so all microbatches are held at once. In 1f1b
- * stage s runs p - s - 1 forwards ahead of its first backward. In zb-h1 microbatches without I and
- * those that W still needs are p together, on every rank; in zb-h2 2(p - s) - 1 are without I, and
- * W still needs 2 s.
+ * C.77. In gpipe the backwards begin after all forwards, so a stage keeps all m microbatches. In
+ * 1f1b stage s keeps p - s: it runs p - s - 1 forwards before its first round. In zb-h1 p - s
+ * microbatches wait for I and s more for W, p on every stage. In zb-h2 2(p - s) - 1 wait for I and
+ * 2 s for W, 2p - 1 on every stage.
  */
 static double in_flight(const plait_pipeline_shape *shape, int rank)
 {
@@ -65,13 +66,16 @@ static double in_flight(const plait_pipeline_shape *shape, int rank)
     }
 }
 
-/* ---- naive: model parallelism without pipeline ----
+/* ---- naive: model parallelism without a pipeline ----
  *
  *     stage 0   F0 .. .. B0 F1 .. .. B1       p = 2: each device works 1/p of the time
  *     stage 1   .. F0 B0 .. .. F1 B1 ..
  */
 
-/* Every microbatch passes all stages before the next one enters: m sum_s over the ranks. (C.71) */
+/*
+ * Each microbatch passes all stages before the next one enters, so the time is m times the sum of
+ * F and B over all stages. (C.71)
+ */
 static double naive_pipeline_s(const plait_pipeline_load *load)
 {
     double sum_s = 0.0;
@@ -97,8 +101,8 @@ const schedule_kind schedule_naive = {
  */
 
 /*
- * The slowest stage's forward sets the rate of forwards, the slowest backward that of backwards.
- * (C.72)
+ * The longest F of any stage sets the pace of all forwards, and the longest B that of all
+ * backwards. (C.72)
  */
 static double gpipe_pipeline_s(const plait_pipeline_load *load)
 {
@@ -126,24 +130,26 @@ const schedule_kind schedule_gpipe = {
  *     stage 0   F0 F1 .. B0 F2 B1 F3 B2 .. B3     p = 2, m = 4, F = B = one slot:
  *     stage 1   .. F0 B0 F1 B1 F2 B2 F3 B3 ..     each stage idles (p-1)(F+B), here two slots
  *
- * The time is that of the longest chain of actions that wait for each other. Stage s runs w = min(p-1-s, m-1) forwards ahead, and then rounds of a forward and a backward. A
- * chain follows microbatches from stage to stage or stays on one stage. In the steady phase a step
- * up costs a round and a step down nothing, so a chain that leaves a stage and comes back never
- * gains. The longest chain therefore has three turns,
+ * The time is that of the longest chain of actions in which each waits for the one before it. Stage
+ * s runs w_s = min(p-1-s, m-1) forwards ahead, and then rounds of a forward and a backward; f and b
+ * are the times of F and B. A chain either follows a microbatch to the next stage or stays on its
+ * stage. In the steady phase a move to the stage after costs the chain one round, and the move back
+ * costs nothing. So a chain that leaves a stage and comes back is never longer than one that stays.
+ * The longest chain therefore turns at three stages t, s and u, with t, u >= s:
  *
  *     from the first F up to stage t, w_t forwards of any stage on the way, and down to stage s:
  *         sum of f + b to t, except b before s, + w_t max f                             (G_t)
  *     m - 2 - w_s rounds of stage s
- *     the same mirrored, up to stage u and down to the last B:
+ *     the mirror image of the first part, up to stage u and down to the last B:
  *         sum of f + b to u, except f before s, + w_u max b                             (H_u)
  *
- * with t, u >= s. If s has one round only (w = m-1), at least one of t and u is s. For equal stages
- * the time is (m+p-1)(f+b). It is exact for any stages; a property test compares it with the
- * simulator. (C.73)
+ * If s has only one round (w_s = m-1), at least one of t and u is s. For equal stages the time is
+ * (m+p-1)(f+b). It is exact for any stages; a property test compares it with the simulator. (C.73)
  */
 
 /*
- * Adds chains that turn at the stage `offset` stages after those passed; ranks between are equal.
+ * Adds the chains that turn at one stage. The `offset` stages between those that the walk has
+ * passed and this one are equal to it.
  */
 static void turn_at(plait_chain *walk, int ranks, int microbatches, const plait_chunk_time *all,
                     int offset)
@@ -186,22 +192,23 @@ void plait_chain_pass(plait_chain *chain, int ranks, int microbatches, plait_chu
 }
 
 /*
- * Along equal stages the sums change linearly, except where w reaches m - 1. So the first and the
- * last stage of a run and the two stages at that bend are enough.
+ * Over neighbouring equal stages the times of the chains change linearly, with one bend at the
+ * stage from which w < m - 1. So only the first and the last of these stages and the two at the
+ * bend can have the longest chain.
  */
 static double chain_pipeline_s(const plait_pipeline_load *load)
 {
     const plait_chunk_time *only = &load->run[0].all;
     const int m = load->microbatches;
 
-    if (load->ranks == 1) // without rounding errors of the chain
+    if (load->ranks == 1) // avoids the rounding errors of the chain
         return m * (only->forward_s + only->backward_s);
     plait_chain walk = plait_chain_begin();
 
     for (int i = 0; i < load->runs; i++) {
         const plait_rank_run *run = &load->run[i];
         const int end = run->ranks - 1;
-        const int bend = load->ranks - m - walk.stages; // last stage with one round
+        const int bend = load->ranks - m - walk.stages; // last stage with only one round
 
         turn_at(&walk, load->ranks, m, &run->all, 0);
         for (int at = bend; at <= bend + 1; at++)
@@ -214,7 +221,10 @@ static double chain_pipeline_s(const plait_pipeline_load *load)
     return walk.whole_s;
 }
 
-/* With several stages too few forwards are ahead to pair two different microbatches. (C.157) */
+/*
+ * With several stages 1f1b runs too few forwards ahead to pair a forward and a backward of
+ * different microbatches. (C.157)
+ */
 static double pairs(const plait_pipeline_shape *shape)
 {
     return shape->ranks == 1 ? shape->microbatches - 1.0 : 0.0;
@@ -230,11 +240,11 @@ const schedule_kind schedule_1f1b = {
     .fill = fill,
 };
 
-// ---- zb-h1 and zb-h2: 1f1b whose weight gradients fill the bubble --------------------------
+// ---- zb-h1 and zb-h2: variants of 1f1b in which weight gradients fill the bubble --------------------------
 
 /*
- * Stage s runs p - s - 1 forwards ahead, and one more before its first backward; in zb-h2 twice as
- * many are ahead, so that no bubble is left to fill.
+ * In zb-h1 stage s runs p - s - 1 forwards ahead, as in 1f1b, and one more before its first I. In
+ * zb-h2 it runs 2(p - s - 1) ahead, so that with enough microbatches no bubble is left.
  */
 static warm_up split_ahead(const plait_pipeline_shape *shape, int rank)
 {

@@ -1,9 +1,10 @@
 /*
  * schedule_sim.c - runs the actions of all ranks, each as soon as it can begin (C.86)
  *
- * A rank runs until its next action waits for one that is not done; it then stores its number there
- * and is resumed when that action ends. So each action is visited at most twice, for any schedule.
- * plait_simulate then takes the same steps once more, rank by rank, for the events.
+ * Each rank runs until its next action waits for an action that is not done. The rank then stores
+ * its number in the end of that action and is resumed when the action ends. So each action is
+ * visited at most twice under any schedule. plait_simulate then repeats the same steps rank by rank
+ * to record the events.
  */
 #include "costmodel/schedule/schedule_sim.h"
 
@@ -75,15 +76,16 @@ static sim_end *end_of(const sim_state *state, bool forward, int stage, int micr
                                microbatch)];
 }
 
-/* The end of another stage that an action waits for, and the arrival of its send. */
+/* The end in another stage that an action waits for, and the time at which its send arrives. */
 typedef struct sim_arrival {
     const sim_end *from; /* NULL: the action waits for no other stage */
     double at_s;
 } sim_arrival;
 
 /*
- * Returns false if the action is not ready; if it waits for another stage, the rank is resumed at
- * that end. A send adds time unless both stages are on this rank, or it blocked its sender.
+ * Returns whether an action can begin. If it waits for an action of another stage, the rank is
+ * resumed when that action ends. A send adds time unless both stages are on this rank, or sends
+ * block, since a blocking send is part of its sender's action.
  */
 static bool has_arrived(const sim_state *state, const plait_action *action, int rank,
                         sim_arrival *out)
@@ -112,7 +114,10 @@ static bool has_arrived(const sim_state *state, const plait_action *action, int 
 
 // ---- one action ----------------------------------------------------------------------------
 
-/* The reduction of gradients inside an action, by its stage's last microbatch. (C.67) */
+/*
+ * Seconds of gradient reduction in an action: its stage's last B or W includes the reduction,
+ * another action does not. (C.67)
+ */
 static double reduce_s(const plait_sim *sim, const plait_action *action)
 {
     const int m = sim->microbatches;
@@ -140,7 +145,7 @@ static double action_s(const plait_sim *sim, const plait_action *action)
     }
 }
 
-/* The time that a rank spends on its own sends, if sends block. */
+/* Seconds that a rank spends on the send after an action, if sends block; else 0. */
 static double blocking_s(const plait_sim *sim, const plait_action *action)
 {
     const int s = action->stage;
@@ -152,7 +157,10 @@ static double blocking_s(const plait_sim *sim, const plait_action *action)
     return s > 0 ? sim->stage[s - 1].send_s : 0.0;
 }
 
-/* A pair: a share of the sum, or the sum minus the mean of both stages' paired_s. (C.183) */
+/*
+ * Seconds of two actions that run as a pair: pair_share times the sum of their times; if pair_share
+ * is 0, the sum minus the mean of both stages' paired_s, but at least the longer action. (C.183)
+ */
 static double pair_s(const plait_sim *sim, const plait_action pair[2])
 {
     const double first_s = action_s(sim, &pair[0]), second_s = action_s(sim, &pair[1]);
@@ -163,9 +171,9 @@ static double pair_s(const plait_sim *sim, const plait_action pair[2])
                                  : larger(larger(first_s, second_s), first_s + second_s - saved_s);
 }
 
-/* One action, or a pair that runs at once. */
+/* The next action of a rank, or a pair of actions that run at once. */
 typedef struct sim_turn {
-    int count; /* actions: 1 or 2; 0: it waits for an action that is not done */
+    int count; /* number of actions, 1 or 2; 0: the action waits for another that is not done */
     sim_arrival came;
     double take_s;
 } sim_turn;
@@ -194,7 +202,7 @@ static sim_turn turn_of(const sim_state *state, int rank, int done)
 
 // ---- all actions ---------------------------------------------------------------------------
 
-/* Ranks that can continue, each once. */
+/* Ranks that can continue, without duplicates. */
 typedef struct ready_list {
     int *rank;
     bool *listed;
@@ -209,7 +217,10 @@ static void make_ready(ready_list *ready, int rank_from_1)
     ready->rank[ready->count++] = rank_from_1 - 1;
 }
 
-/* Stores the end of an action and resumes the rank that waits for it; false: it was done before. */
+/*
+ * Stores the end of an action and makes the rank that waits for it ready. Returns false if the
+ * action was done before.
+ */
 static bool store_end(const sim_state *state, int rank, const plait_action *action, double end_s,
                       ready_list *ready)
 {
@@ -324,7 +335,11 @@ plait_status plait_sim_span(const plait_sim *sim, plait_arena *arena, plait_sim_
 
 // ---- events --------------------------------------------------------------------------------
 
-/* @param event_of  [steps] the event of each step */
+/*
+ * Records the events of a rank, its busy and idle time and its peak memory.
+ *
+ * @param event_of  [steps] the event of each step
+ */
 static void record_rank(const sim_state *state, int rank, const int *event_of,
                         plait_sim_event *event, plait_sim_rank *sum)
 {
@@ -384,7 +399,7 @@ plait_status plait_simulate(const plait_sim *sim, plait_arena *arena, plait_sim_
     out->rank = ranks;
     out->event = event;
 
-    // The critical path: the dependencies back from the event that ends last.
+    // The critical path follows the dependencies back from the event that ends last.
     int last = out->events > 0 ? 0 : -1;
     for (int e = 1; e < out->events; e++)
         if (event[e].end_s > event[last].end_s)

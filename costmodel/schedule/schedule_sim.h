@@ -1,6 +1,9 @@
 /*
- * schedule_sim.h - runs the actions of a simulated pipeline in an order of their dependencies, and a
- * cache of simulated schedules: times for other stage times, equal to simulation
+ * schedule_sim.h - simulation of a pipeline's actions in the order of their dependencies, and a
+ * cache of these orders
+ *
+ * With a cached order, a schedule with other stage times needs no new simulation: the cache
+ * computes the same result as the simulator.
  */
 #pragma once
 
@@ -10,45 +13,51 @@
 /** One action in the order of the simulation. */
 typedef struct sim_step {
     int rank;
-    int from; /* number, from 1, of the step that it waits for; 0: of no other stage */
+    int from; /* step of another stage that this step waits for, counted from 1; 0: none */
 } sim_step;
 
-/** The end of F, or of B or I, of one microbatch of one stage. */
+/** The end of one action F, B or I of a microbatch in a stage. */
 typedef struct sim_end {
     double s;
-    int rank;    /* from 1; 0: not done yet */
-    int step;    /* number of its step, from 1 */
-    int waiting; /* rank to resume at the end, from 1; 0: none */
+    int rank;    /* rank that ran the action, counted from 1; 0: not done yet */
+    int step;    /* step of the action, counted from 1 */
+    int waiting; /* rank that waits for this end, counted from 1; 0: none */
 } sim_end;
 
 /** The state of a simulation. */
 typedef struct sim_state {
     const plait_sim *sim;
-    sim_end *end;    /* [2][stages][microbatches]: of F, then of B or I */
-    bool *weight;    /* [stages][microbatches]: W is done, or the B that contains it */
-    double *free_s;  /* [ranks]: end of the last action */
-    int *done;       /* [ranks]: actions done */
-    int steps;       /* actions done on all ranks */
-    sim_step *order; /* [actions], `steps` filled; no step waits for a later one */
+    sim_end *end;    /* [2][stages][microbatches]: ends of F, then ends of B or I */
+    bool *weight;    /* [stages][microbatches]: W, or the B that contains it, is done */
+    double *free_s;  /* [ranks]: end of the rank's last action */
+    int *done;       /* [ranks]: number of actions done */
+    int steps;       /* number of actions done on all ranks */
+    sim_step *order; /* [actions]: `steps` entries; no step waits for a later one */
 } sim_state;
 
-/** Runs all actions: fills every end, the order, and the end of each rank's last action. */
+/**
+ * Runs all actions and fills `out`. Fails (RANGE) if a number or an action is invalid, or if an
+ * action waits forever.
+ */
 PLAIT_MUST_CHECK plait_status sim_solve(const plait_sim *sim, plait_arena *arena, sim_state *out,
                                         plait_error *err);
 
 // span_cache.c
-/** A cache in the caller's arena; NULL: out of memory. It stores nothing before span_cache_grow. */
+/**
+ * Returns a cache in the caller's arena, or NULL if out of memory. The cache stores nothing before
+ * span_cache_grow.
+ */
 plait_pipelines *span_cache_new(plait_arena *arena);
 
 /** Lets the cache store schedules in `arena`, which must not be rewound. */
 void span_cache_grow(plait_pipelines *cache, plait_arena *arena);
 
 /**
- * plait_sim_span of a shape's actions, whose stages have no sends, no reductions and no pairs.
+ * Computes plait_sim_span for the actions of a shape, without sends, reductions and pairs.
  *
- * @param cache     NULL: no cache
+ * @param cache    NULL: the shape is simulated
  * @param stage    [ranks * chunks]
- * @param scratch  is rewound
+ * @param scratch  memory that is rewound before the function returns
  * @return         RANGE: the schedule has no list of actions; NOMEM
  */
 PLAIT_MUST_CHECK plait_status span_cache_spans(plait_pipelines *cache,

@@ -1,8 +1,9 @@
 /*
  * schedule_v.c - schedules with two chunks per rank in a V: zb-v, v-half and v-min
  *
- * A rank has a chunk on the way down and one on the way up; each holds half of its layers. All
- * backwards are split.
+ * Each microbatch passes the ranks from first to last (down) and back again (up). Each rank has one
+ * chunk on the way down and one on the way up, each with half of its layers. Every backward is
+ * split into an input gradient I and a weight gradient W.
  *
  * Source: Qi et al., "Pipeline parallelism with controllable memory", arXiv 2405.15362, 2024.
  */
@@ -22,19 +23,19 @@ enum { DOWN, UP };
  *     4               Fd Id Wd Fu Iu Wu        until all forwards are done
  *     5          r x  Id Iu
  *     6        p-r x  Id Wd
- *     7               the W that are left, first those of u
+ *     7               the remaining W, first those of u
  *
- * as if there were at least 2p-1 microbatches; actions of microbatches that do not exist are left
- * out. The order is that of PyTorch's ScheduleZBVZeroBubble.
+ * With fewer than 2p-1 microbatches, the list is that of 2p-1 without the actions of the
+ * microbatches that do not exist. The order is that of PyTorch's ScheduleZBVZeroBubble.
  */
 
-/* Forwards of steps 1 to 3 before the first I. */
+/* Forwards of both chunks in steps 1 to 3 before the first I. */
 static warm_up zb_v_ahead(const plait_pipeline_shape *shape, int rank)
 {
     return (warm_up){2.0 * shape->ranks - 1.0 - rank, rank + 1.0};
 }
 
-/* A rank has 2p chunks in flight, each half of its layers. (C.77) */
+/* A rank keeps 2p microbatches, each in a chunk with half of the rank's layers. (C.77) */
 static double zb_v_in_flight(const plait_pipeline_shape *shape, int rank)
 {
     (void)rank;
@@ -115,11 +116,12 @@ const schedule_kind schedule_zb_v = {
 
 /* ---- v-half and v-min: one pattern of slots, repeated and shifted ----
  *
- * A microbatch takes six slots of each rank: F, I and W of the chunk on the way down and of the
- * chunk on the way up. The next microbatch takes the same slots six slots later. The pattern gives
- * the slots of F and I by steps between ranks and gaps at the turns; each W takes the earliest slot
- * that is left. A pattern is valid if on every rank the two F and two I lie in different slots
- * modulo six. A rank's memory depends on how long microbatches stay, and so on the steps:
+ * Each microbatch uses six slots of a rank: F, I and W of the chunk on the way down, and F, I and W
+ * of the chunk on the way up. The next microbatch uses the same slots, shifted by six. A pattern
+ * has the slots from one rank to the next (steps) and at the turns of the V (gaps), which determine
+ * the slots of F and I; both W use the earliest free slots. A pattern is valid if on every rank the
+ * slots of both F and both I differ modulo six. The steps determine how long a microbatch stays on
+ * a rank, and so the rank's memory:
  *
  *     slot       0  1  2  3  4  5  6  7  8  9 10   p = 2, all steps and gaps 1; F, I, W: the chunk
  *     rank 0     F0       f0 i0 w0 F1 I0 W0 f1 i1   on the way down; f, i, w: on the way up
@@ -130,22 +132,24 @@ const schedule_kind schedule_zb_v = {
 enum { SLOTS = 6 };
 
 /*
- * Slots from one action of a microbatch to the next: between neighbouring ranks, and at the turns.
+ * Number of slots from one action of a microbatch to the next, between neighbouring ranks and at
+ * the turns of the V.
  */
 typedef struct slot_pattern {
-    int down, up;              /* F between ranks, through first chunks and through last chunks */
-    int back_down, back_up;    /* I between ranks, after the loss and after the second turn */
-    int turn, loss, back_turn; /* F from first to last chunk, F to I at the loss, I at its turn */
+    int down, up;              /* steps of F: from rank 0 to p-1, and back to rank 0 */
+    int back_down, back_up;    /* steps of I: from rank 0, after the loss, to p-1, and back */
+    int turn, loss, back_turn; /* gaps: F on rank p-1, F to I at the loss, I on rank p-1 */
 } slot_pattern;
 
 /*
- * V-Half has half of 1F1B's activations and half of its bubble: a step of F or I takes one slot on
- * the way down and two on the way up, so that a microbatch stays half as long as under ZB-V. An
- * exhaustive search found the gaps with the smallest bubble in which no two actions share a slot:
- * with equal slots 3(p-1) instead of 1F1B's 6(p-1).
+ * V-Half keeps half of 1F1B's activations and has half of its bubble. Each step of F or I takes one
+ * slot down the ranks and two slots up, so that a microbatch stays half as long as under ZB-V. The
+ * gaps were found by exhaustive search: they have the smallest bubble of all valid patterns with
+ * these steps, 3(p-1) slots if all actions are equally long, against 6(p-1) under 1F1B.
  *
- * V-Min has a third of 1F1B's activations and two thirds of its bubble: every step takes one slot,
- * the minimum. If three divides p, gaps of one slot would put two actions into the same slot.
+ * V-Min keeps a third of 1F1B's activations and has two thirds of its bubble. Each step takes one
+ * slot, the minimum. If three divides p, two gaps are longer than one slot, since otherwise two
+ * actions would share a slot.
  */
 static slot_pattern pattern_of(const plait_pipeline_shape *shape)
 {
@@ -159,7 +163,7 @@ static slot_pattern pattern_of(const plait_pipeline_shape *shape)
 
 /* Slots of microbatch 0 on one rank. */
 typedef struct rank_slots {
-    int forward[2], input[2], weight[2]; /* slots of F, I and W by chunk: down, up */
+    int forward[2], input[2], weight[2]; /* slots of F, I and W: [DOWN], [UP] */
 } rank_slots;
 
 static int first_free_after(int slot, const bool *taken, int skip)
@@ -217,7 +221,10 @@ static warm_up pattern_ahead(const plait_pipeline_shape *shape, int rank)
     return (warm_up){done_by(before, at.forward[DOWN]), done_by(before, at.forward[UP])};
 }
 
-/* The peak is right after either F; `later` puts it into the steady state of a long step. (C.79) */
+/*
+ * The peak is right after one of the two F of a rank. Adding `later` to the slots of F moves them
+ * into the steady phase of a long step. (C.79)
+ */
 static double pattern_in_flight(const plait_pipeline_shape *shape, int rank)
 {
     const rank_slots at = slots_of(shape, rank);
@@ -248,7 +255,7 @@ static int by_slot(const void *left, const void *right)
     return a->slot % SLOTS - b->slot % SLOTS;
 }
 
-/* Round k lists each action once, for the microbatch whose slot lies in slots 6 k to 6 k + 5. */
+/* Round k appends each of the six actions once: of the microbatch that has it in slots 6k to 6k+5. */
 static void pattern_fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 {
     const rank_slots at = slots_of(shape, rank);

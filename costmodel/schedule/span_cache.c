@@ -1,13 +1,13 @@
 /*
- * span_cache.c - schedules as lists of steps, in an order in which no step waits for a later one
+ * span_cache.c - simulated schedules as lists of steps in which no step waits for a later one
  *
  *     end[i] = max(end[before], end[from]) + time
  *
  *     before   the previous step of the same rank
- *     from     the step of another rank that it waits for
+ *     from     the step of another stage that step i waits for
  *
- * These dependencies follow from the shape alone. So a shape is simulated once (schedule_sim.c),
- * and for other stage times only the sums are computed, at some nanoseconds per action.
+ * These dependencies follow from the shape alone. So each shape is simulated once (schedule_sim.c);
+ * for other stage times only the ends are computed, which takes some nanoseconds per action.
  */
 #include "costmodel/schedule/schedule_sim.h"
 
@@ -16,14 +16,15 @@
 #include "base/numbers.h"
 
 /*
- * Limits of shapes and of their actions, 24 MiB in all. Shapes beyond them are simulated each time.
+ * Maximum numbers of cached shapes and of their actions together, 24 MiB in all. Shapes beyond
+ * these limits are simulated each time.
  */
 enum { SHAPES = 256, ACTIONS = 1 << 21 };
 
-/* Steps count from 1; 0 stands for a step that ended at time 0. */
+/* Steps are counted from 1; step 0 ends at time 0. */
 typedef struct span_step {
     int before, from;
-    int time; /* index of its time, by stage and kind */
+    int time; /* index of the step's time, by stage and kind of action */
 } span_step;
 
 typedef struct cached_shape {
@@ -31,7 +32,7 @@ typedef struct cached_shape {
     int steps;
     const span_step *step; /* [steps] */
     const int *last;       /* [ranks]: last step of each rank */
-    const int *begin;      /* [ranks]: the step that each rank's first step waits for */
+    const int *begin;      /* [ranks]: step that the first step of each rank waits for */
 } cached_shape;
 
 struct plait_pipelines {
