@@ -1,13 +1,13 @@
 /*
- * block_build.h - functions with which block_<kind>.c append operators to the description of a
- * layer
+ * block_build.h - functions that append operators to the description of a layer, for
+ * block_<kind>.c
  */
 #pragma once
 
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
 
-/** The input of the next operator: one tensor, or several that are sharded alike. */
+/** The input of the next operator: one tensor, or several with equal sharding. */
 typedef struct block_stream {
     signed char place[PLAIT_MAX_READS];
     signed char places;
@@ -22,7 +22,7 @@ typedef struct block_draft {
     const plait_shard *shard;
     plait_pass pass;
     bool forward;                         /* the pass computes outputs */
-    bool serving;                         /* queries at the end of a context with a cache */
+    bool serving;                         /* the pass is a prefill or decode, with cached keys */
     bool backward_input, backward_weight; /* the pass computes gradients of inputs, of weights */
     plait_block *out;
     double tokens;      /* tokens of this rank's part of the microbatch */
@@ -45,8 +45,8 @@ typedef struct block_traffic {
  * backward of a fused kernel, then forward and backward of eager PyTorch's sequence of kernels. A
  * fused kernel counts 2 bytes for each 16-bit tensor that it reads or writes once. The eager
  * columns count the kernels that PyTorch launches (casts to fp32 and back, one kernel for each
- * operator), unless a published trace gives better numbers. The comments list the tensors of the
- * fused kernel, then the eager kernels.
+ * operator), unless a published trace gives better numbers. The comment of a row lists the tensors
+ * of the fused kernel, then the eager kernels.
  */
 #define BLOCK_PASS_LIST(X)                                                                         \
     X(NORM, 4, 6, 24, 40)     /* in, out; cast, square, mean, scale, cast back */                  \
@@ -55,9 +55,9 @@ typedef struct block_traffic {
     X(ROTARY, 4, 4, 16, 16)   /* in, out; swap halves, two products, a sum */                      \
     X(SOFTMAX, 4, 6, 18, 16)  /* scores in, out; scale, mask, cast, softmax, cast */               \
     X(OUTPUT_GATE, 6, 10, 6, 10)                                                                   \
-    X(CONVOLUTION, 4, 8, 4, 8)   /* short, along the sequence */                                   \
-    X(PERMUTE, 4, 4, 4, 4)       /* 4 each in dispatch and combine, once or more (kernel.c) */     \
-    X(EXPERT_BIAS, 0, 0, 28, 40) /* inside the product; scale, add, join in fp32 (C.304) */        \
+    X(CONVOLUTION, 4, 8, 4, 8)   /* in, out: a short one along the sequence */                     \
+    X(PERMUTE, 4, 4, 4, 4)       /* in, out; for dispatch and for combine (kernel.c) */            \
+    X(EXPERT_BIAS, 0, 0, 28, 40) /* part of the product; scale, add, join in fp32 (C.304) */       \
     X(EMBEDDING, 4, 6, 4, 6)     /* row in, out; backward accumulates its gradient */              \
     X(POSITIONS, 6, 4, 6, 4)                                                                       \
     X(LOSS, 4, 6, 26, 14) /* gradient replaces logits; cast, max, exp, sum, divide */
@@ -72,45 +72,49 @@ typedef enum block_pass {
 block_traffic block_traffic_of(block_pass pass, bool fused);
 
 /**
- * A linear layer [rows, k] x [k, n], with the part of its weight (and bias) that this rank stores.
+ * A linear layer [rows, k] x [k, n]; k and n are the sizes of the part of its weight (and bias)
+ * that this rank stores.
  */
 typedef struct block_linear {
     plait_part part;
     double rows, n, k;
-    double experts;  /* > 0: grouped product, `rows` for each expert */
-    double reached;  /* experts that receive any row and share all rows; 0: all experts */
-    plait_dim makes; /* dimension that n is */
+    double experts;  /* experts of a grouped product, with `rows` rows each; else 0 */
+    double reached;  /* number of experts that receive the rows; 0: all experts */
+    plait_dim makes; /* kind of dimension of the output */
     bool bias;
     bool counted_elsewhere; /* the embedding already counts the weight (tied head) */
-    double imbalance;       /* grouped: rows of the fullest rank over the mean */
-    double rows_kept;       /* grouped: rows over those of a router without a capacity */
+    double imbalance;       /* grouped product: rows of the fullest rank over the mean */
+    double rows_kept;       /* grouped product: rows over those without an expert capacity */
 } block_linear;
 
-/** Start a description: empty `out`, and set the tokens that this rank processes. */
+/** Starts a description: empties `out` and computes the number of tokens of this rank. */
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out);
 
-/** Begin an operator that makes `elements` elements from draft->at; its kernels follow. */
+/**
+ * Begins an operator with input draft->at and an output of `elements` elements; later calls append
+ * its kernels.
+ */
 void block_place(block_draft *draft, plait_dim makes, double elements);
-/** Add `other` to the tensors that the next operator reads. */
+/** Adds `other` to the inputs of the next operator. */
 void block_join(block_draft *draft, block_stream other);
 
 /**
- * Extra time of a product, as a share, if its 16-bit operands have rows of a and b elements.
- * (C.312)
+ * Additional time of a product whose 16-bit operands have rows of a and b elements, as a share of
+ * its time. (C.312)
  */
 double block_misaligned(double a, double b);
 
-/** Append one operator; a count of zero means one. */
+/** Appends one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
-/** A linear layer [rows, k] x [k, n] with the fields of block_linear. */
+/** Appends a linear layer with these fields of block_linear; all others are 0. */
 void block_product_add(block_draft *draft, plait_part part, double rows, double k, double n,
                        plait_dim makes, bool bias);
 void block_memory_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
-/** block_memory_add, as part of the current operator. */
+/** Appends a memory-bound kernel to the current operator; block_memory_add begins a new one. */
 void block_pass_add(block_draft *draft, plait_part part, double elements, block_traffic traffic);
-/** @param elements  elements of the output, which is as wide as the input */
+/** @param elements  elements of the output, whose kind of width is that of the input */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements);
 void block_collective_add(block_draft *draft, plait_part part, plait_collective_op collective,
@@ -118,10 +122,14 @@ void block_collective_add(block_draft *draft, plait_part part, plait_collective_
 void block_keep(block_draft *draft, plait_tensor tensor, double elements);
 
 /**
- * Add the collectives on the input of a column-parallel product: gather under sp, reduce backward.
+ * Adds the collectives on the input of a column-parallel product: a backward all-reduce, or under
+ * sp a forward all-gather and a backward reduce-scatter.
  */
 void block_tp_enter(block_draft *draft, plait_part part);
-/** Add the collectives on the output of a row-parallel product: all-reduce, or scatter under sp. */
+/**
+ * Adds the collectives on the output of a row-parallel product: a forward all-reduce, or under sp a
+ * forward reduce-scatter and a backward all-gather.
+ */
 void block_tp_leave(block_draft *draft, plait_part part);
 
 /** The operators that read a norm's output. */
@@ -132,15 +140,15 @@ typedef enum block_norm_use {
     BLOCK_NORM_ROUTES      /* the router and the experts */
 } block_norm_use;
 
-/** A norm over the hidden width. */
+/** Adds a norm over the hidden width. */
 void block_norm_add(block_draft *draft, block_norm_use use);
-/** Add the residual connection: draft->at plus `skipped`. */
+/** Adds the residual connection: draft->at plus `skipped`. */
 void block_residual_add(block_draft *draft, block_stream skipped);
 
-/** Does the software quantise each input of fp8 and fp4 products once, and keep that copy? */
+/** Does the software quantise each input of fp8 and fp4 products once and keep the result? */
 bool block_quantises_once(const plait_shard *shard);
 
-/* Each adds one mixer or one feed-forward part. */
+/* Each of these functions appends one mixer or one feed-forward part. */
 void block_attention(block_draft *draft);
 void block_mla(block_draft *draft);
 void block_delta_net(block_draft *draft);
@@ -158,8 +166,8 @@ typedef enum block_half { BLOCK_MIXER, BLOCK_FFN, BLOCK_WHOLE } block_half;
 bool block_halves(const plait_layer *layer);
 
 /**
- * plait_block_describe for one half of such a layer, mixer or ffn: both halves together have the
- * same operators and keep the same tensors.
+ * Describes one half, mixer or ffn, of a layer for which block_halves() is true. Both halves
+ * together have the operators and the kept tensors of plait_block_describe.
  */
 void block_describe_half(const plait_model *model, const plait_layer *layer,
                          const plait_shard *shard, plait_pass pass, block_half half,

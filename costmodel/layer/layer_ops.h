@@ -1,6 +1,8 @@
 /*
- * layer_ops.h - a layer's operators with their seconds, which a row of prices adds up, and a cache
- * of the parts of rows that other rows share, to the bit
+ * layer_ops.h - seconds of a layer's operators, which layer_price.c adds up to the prices of a row,
+ * and a cache of prices that several rows share
+ *
+ * A cached price equals the computed one bit by bit.
  */
 #pragma once
 
@@ -9,15 +11,15 @@
 
 enum { LAYER_HALVES = 2 };
 
-/** The fields of an operator that sums need. */
+/** The fields of an operator that sums over a layer need. */
 typedef struct priced_op {
-    double s;            /* exposed seconds of the fullest rank */
-    double weight_s;     /* weight gradient without waiting; else 0 */
+    double s;            /* exposed seconds on the fullest rank */
+    double weight_s;     /* seconds of a weight gradient, without waiting; else 0 */
     unsigned char term;  /* layer_term */
     unsigned char part;  /* plait_part */
     unsigned char role;  /* layer_role */
-    bool travels;        /* a collective */
-    bool expert_weights; /* gradients of experts' weights */
+    bool travels;        /* the operator is a collective */
+    bool expert_weights; /* the operator computes gradients of experts' weights */
 } priced_op;
 
 typedef struct priced_pass {
@@ -25,18 +27,18 @@ typedef struct priced_pass {
     priced_op *op;
 } priced_pass;
 
-/** A layer, half a layer or an end of the model: both passes, and what the forward keeps. */
+/** Both passes of a layer, half a layer or an end of the model, and the tensors that it keeps. */
 typedef struct priced_block {
     priced_pass forward, backward;
-    double computed_s;           /* both passes, without the exchange of experts' tokens */
-    double saved[PLAIT_TENSORS]; /* elements */
+    double computed_s; /* seconds of both passes without the exchange of experts' tokens */
+    double saved[PLAIT_TENSORS]; /* elements of each kept tensor */
     double saved_gathered;
     plait_weights weights;
     double context_bytes;  /* largest buffer of context exchange */
     double gathered_bytes; /* largest buffer of tokens all-gathered to their experts */
 } priced_block;
 
-/** The role of an operator in a pair of microbatches. */
+/** The role of an operator if the forward of one microbatch overlaps the backward of another. */
 typedef enum layer_role { LAYER_FRONT, LAYER_EXPERTS, LAYER_DISPATCH, LAYER_COMBINE } layer_role;
 
 /** Seconds of one pass of a layer, by role. */
@@ -54,31 +56,32 @@ typedef struct priced_room {
 } priced_room;
 
 /**
- * One part of a row: as a whole, or its mixer and then its ffn.
+ * Prices part r of a row: as one block, or as two blocks, its mixer and then its ffn.
  *
  * @param room   storage for blocks that are not cached
- * @param block  filled
+ * @param block  filled with blocks of the cache or of `room`
  * @return       number of blocks
  */
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES]);
 
 /**
- * Time that a forward saves if it overlaps another microbatch's backward. (C.156)
+ * Computes the seconds that a layer saves if the forward of one microbatch overlaps the backward of
+ * another. (C.156)
  *
  * @param sms  share of SMs that the dispatcher's kernels take from concurrent kernels
  */
 void layer_pair(const layer_pass *forward, const layer_pass *backward, double sms,
                 double saved_s[PLAIT_EP_OVERLAPS]);
 
-/** Seconds of one collective, of experts or not. (C.56, C.151, C.153) */
+/** Seconds of one call of any collective of a layer. (C.56, C.151, C.153) */
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op);
 
 // layer_cache.c
-/** Caches seconds of products by shape, and halves of layers and parts without experts by key. */
+/** A cache of products by shape, and of halves of layers and parts without experts by key. */
 typedef struct layer_cache layer_cache;
 
-/** NULL: out of memory. A cache serves one problem. */
+/** Returns a cache for one problem; NULL: out of memory. */
 layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena);
 
 /** Lets the cache store halves of layers in `arena`, which must not be rewound. */
@@ -87,15 +90,15 @@ void layer_cache_grow(layer_cache *cache, plait_arena *arena);
 /** Does the cache store halves? */
 bool layer_cache_has_halves(const layer_cache *cache);
 
-/** plait_op_s, cached for products; `cache` may be NULL. */
+/** Returns plait_op_s, which is cached for products; `cache` may be NULL. */
 double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op);
 
 /**
- * Prices by ROW_... of a row that differs at most in experts' degrees.
+ * Returns the prices, by ROW_..., that all rows share whose keys differ only in experts' degrees:
+ * those of layers without experts and of the ends of the model.
  *
- * @param cached  out: the prices are filled; else the caller fills those of the ends and of kinds
- *                without experts
- * @return        NULL: the model has no such parts
+ * @param cached  out: the prices are valid; otherwise the caller must fill them
+ * @return        NULL: there is no cache, or the model has no experts
  */
 layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *cached);
 
@@ -103,7 +106,7 @@ layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *
 typedef struct half_slot half_slot;
 
 /**
- * The entry of half a layer, by the keys that its price depends on.
+ * Returns the entry of half a layer, found by the keys on which its price depends.
  *
  * @param seq    tokens of a sequence
  * @param block  out: the cached half; NULL: not cached
@@ -112,5 +115,5 @@ typedef struct half_slot half_slot;
 half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
                             block_half half, const priced_block **block);
 
-/** Stores a half if there is memory. */
+/** Stores a half in its entry, unless memory runs out. */
 void cache_half(layer_cache *cache, half_slot *place, const priced_block *block);

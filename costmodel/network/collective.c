@@ -71,8 +71,8 @@ static double hop_latency_s(const plait_route *route, plait_network network)
 }
 
 /*
- * At level l the g ranks of a unit use g NICs, each for 1/g of the buffer (C.53). A ring runs at the
- * rate of its slowest link, which is lower on average the more links the ring has (C.308).
+ * At level l the g ranks of a unit use g NICs, each for 1/g of the buffer (C.53). A ring runs at
+ * the rate of its slowest link, which is lower on average the more links the ring has (C.308).
  */
 static outer_link outer_of(const plait_route *route, plait_network network)
 {

@@ -76,7 +76,10 @@ double plait_hierarchical_all_reduce_s(double bytes, plait_link inner, int inner
            2.0 * (g - 1.0) * inner.latency_s + 2.0 * (n - 1.0) * outer.latency_s;
 }
 
-/* C.45: each of D children of a level receives (D - 1) / D of S; the slowest level sets the rate. */
+/*
+ * C.45: each of the D children of a level receives (D - 1) / D of S. The slowest level sets the
+ * rate.
+ */
 double plait_tree_all_gather_bytes_per_s(const int *degree, const double *bytes_per_s, int levels)
 {
     double slowest = HUGE_VAL;

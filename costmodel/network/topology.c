@@ -117,8 +117,8 @@ double wire_speed(const plait_route *route)
 }
 
 /*
- * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer ranks a ring is as
- * fast.
+ * Minimum number of ranks for which NCCL reduces in the switch (NVLS); with fewer ranks a ring is
+ * as fast.
  */
 enum { NVLS_LEAST_RANKS = 5 };
 

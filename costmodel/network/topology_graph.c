@@ -111,7 +111,7 @@ plait_fat_tree plait_fat_tree_of(int ports, int layers)
     const double half = ports / 2.0;
     const double endpoints = 2.0 * pow(half, layers);
 
-    // every layer below the top uses half of its ports upwards, so the top has half as many switches
+    // each layer below the top uses half of its ports upwards; the top has half as many switches
     return (plait_fat_tree){
         .endpoints = endpoints,
         .switches = endpoints / half * (layers - 0.5),

@@ -45,10 +45,9 @@ typedef struct grid_use {
     int axis[PLAIT_MAX_SIDES];
     bool closes[PLAIT_MAX_SIDES];
     double link_bytes_per_s; /* one direction of one link */
-    double
-        pace; /* usable links of the slowest axis: 2 of a ring, 1 of a line, divided by spacing */
-    double latency_s; /* latency to the farthest member */
-    int axes;         /* axes with more than one member */
+    double pace;             /* links that the group can use on its slowest axis: 2 of a ring */
+    double latency_s;        /* latency to the farthest member */
+    int axes;                /* axes with more than one member */
 } grid_use;
 
 /*

@@ -17,7 +17,7 @@ void plait_reliability_init(plait_reliability *fleet)
         // Published interruptions per 1000 node-days: 3.79 for Llama 3 (419 unexpected ones in 54
         // days on 2048 nodes, "The Llama 3 Herd of Models", 2024, Table 5), 6.5 and 2.34 for Meta's
         // clusters RSC-1 and RSC-2 ("Revisiting Reliability in Large-Scale Machine Learning
-        // Research Clusters", HPCA 2025).
+        // Research Clusters", HPCA 2025). The default is 4.
         .interruptions_per_node_day = 4e-3,
         .node_loss = 0.78,     // Llama 3: hardware causes about 78 % of interruptions
         .repeat = 0.0,         // no general value; 67 % in a 504-GPU B200 fleet (arXiv 2605.09370)
@@ -235,8 +235,7 @@ double plait_goodput_wall_s(const plait_goodput *g, double work_s)
 
 // ---- distribution of the step time ---------------------------------------------------------
 
-static const double z_of_90 =
-    1.2815515655446004; // 90 % quantile of the standard normal distribution
+static const double z_of_90 = 1.2815515655446004; // 90 % quantile of the normal distribution
 
 double plait_step_factor(double low, double high, double z)
 {

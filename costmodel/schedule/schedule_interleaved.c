@@ -52,8 +52,7 @@ static double chain_at_s(const plait_pipeline_load *load, const plait_rank_run *
                          chain_ends ends, int group, int at)
 {
     const int m = load->microbatches, behind = load->ranks - 1 - first - at;
-    const bool all_ahead =
-        m == group && 2 * behind + 1 >= group; // all forwards run before the first B
+    const bool all_ahead = m == group && 2 * behind + 1 >= group; // all F run before the first B
     const double forward_s = all_ahead ? m * run->all.forward_s
                                        : visits_s(run->all.forward_s, run->first.forward_s,
                                                   run->last.forward_s, group, behind);

@@ -240,7 +240,7 @@ const schedule_kind schedule_1f1b = {
     .fill = fill,
 };
 
-// ---- zb-h1 and zb-h2: variants of 1f1b in which weight gradients fill the bubble --------------------------
+// ---- zb-h1, zb-h2: variants of 1f1b in which weight gradients fill the bubble --------------
 
 /*
  * In zb-h1 stage s runs p - s - 1 forwards ahead, as in 1f1b, and one more before its first I. In

@@ -255,7 +255,10 @@ static int by_slot(const void *left, const void *right)
     return a->slot % SLOTS - b->slot % SLOTS;
 }
 
-/* Round k appends each of the six actions once: of the microbatch that has it in slots 6k to 6k+5. */
+/*
+ * Round k appends each of the six actions once, for the microbatch that has it in slots 6 k to
+ * 6 k + 5.
+ */
 static void pattern_fill(const plait_pipeline_shape *shape, int rank, action_list *out)
 {
     const rank_slots at = slots_of(shape, rank);
