@@ -1,6 +1,7 @@
 /*
- * block.c - one layer, or an end of the model, as a list of operators; block_<kind>.c add those of
- * each part of a layer
+ * block.c - description of a layer, or of an end of the model, as a list of operators
+ *
+ * block_<kind>.c append the operators of mixers and feed-forward parts.
  */
 #include "plait/lowlevel/block.h"
 
@@ -66,7 +67,7 @@ static void add_ffn_norm(block_draft *draft)
                    draft->layer->ffn == PLAIT_FFN_MOE ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
 }
 
-/* x + mixer(norm(x)), without the norm if the layer has none */
+/* Adds x + mixer(norm(x)), without the norm if the layer has none. */
 static void add_mixer_half(block_draft *draft, int norms)
 {
     const block_stream input = draft->at;
@@ -80,7 +81,7 @@ static void add_mixer_half(block_draft *draft, int norms)
 }
 
 /*
- * x + ffn(norm(x)). A layer with experts has collectives of its own instead of those around
+ * Adds x + ffn(norm(x)). block_moe adds the collectives of experts, which replace those around
  * tensor-parallel products.
  */
 static void add_ffn_half(block_draft *draft, int norms)
@@ -98,7 +99,7 @@ static void add_ffn_half(block_draft *draft, int norms)
     block_residual_add(draft, input);
 }
 
-/* Adds the layer's norms other than those before its halves. */
+/* Adds the layer's remaining norms, which no product follows. */
 static void add_norms(block_draft *draft, int norms)
 {
     while (norms-- > 0)
@@ -112,7 +113,7 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
     const block_stream input = draft.at;
     int norms = layer->norms;
 
-    // C.24: the model file states the costs; tp divides the work, and there are no collectives.
+    // C.24: an opaque layer has the costs of the model file, divided by tp, and no collectives.
     if (layer->opaque) {
         const plait_opaque *given = &layer->given;
 
@@ -124,8 +125,8 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         out->weights.dense += given->params / shard->tp;
         return;
     }
-    // x + mixer(norm(x)) + ffn(norm(x)), with one collective before and one after both. If the
-    // layer has one norm, both read its output.
+    // A parallel residual is x + mixer(norm(x)) + ffn(norm(x)), with one collective before both
+    // halves and one after them. If the layer has one norm, both halves read its output.
     if (layer->parallel_residual && has_both(layer)) {
         if (norms > 0)
             add_mixer_norm(&draft);
@@ -172,9 +173,9 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
 // ---- the ends of the model -----------------------------------------------------------------
 
 /*
- * C.23: vocabulary-parallel lookup. Each rank looks up its V / tp rows, so the sum is reduced over
- * tp; learned positions and a norm after the embedding are whole on every rank. A model of image
- * patches projects them instead, and has a class token.
+ * C.23: each rank looks up tokens in its V / tp rows of the table (vocabulary V), and the results
+ * are summed over tp. Learned positions and a norm after the embedding are whole on every rank. A
+ * model of image patches has a projection of the patches instead of a table, and a class token.
  */
 void plait_block_embedding(const plait_model *model, const plait_shard *shard, plait_pass pass,
                            plait_block *out)
@@ -204,8 +205,9 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
 }
 
 /*
- * C.23: the last norm, V / tp columns of logits, and their cross-entropy; if that is fused, its
- * gradient overwrites the logits. A tied head has no weight of its own, but may have a bias.
+ * C.23: the head has the last norm, V / tp columns of logits (vocabulary V), and their
+ * cross-entropy, whose fused kernel overwrites the logits with their gradient. A tied head uses the
+ * weight of the embedding, but may have a bias.
  */
 void plait_block_head(const plait_model *model, const plait_shard *shard, plait_pass pass,
                       plait_block *out)
@@ -226,7 +228,7 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
         out->weights.dense += vocab;
     block_memory_add(&draft, PLAIT_PART_loss, draft.tokens * vocab,
                      block_traffic_of(BLOCK_PASS_LOSS, shard->runtime->kernels.fused_loss));
-    if (shard->tp > 1 && draft.serving) // C.354: samples from the whole vocabulary's logits
+    if (shard->tp > 1 && draft.serving) // C.354: sampling needs all logits
         block_collective_add(&draft, PLAIT_PART_loss, PLAIT_ALL_GATHER, PLAIT_AXIS_TP,
                              PLAIT_OVERLAP_NONE, HALF_BYTES * draft.tokens * vocab * shard->tp,
                              1.0);
@@ -239,10 +241,10 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
 // ---- kept bytes ----------------------------------------------------------------------------
 
 /*
- * C.25: kept bytes. Software that keeps the quantised inputs of fp8 and fp4 products keeps them
- * instead of the 16-bit tensor, or in addition if another operator reads the 16-bit tensor: the
- * core attention's backward reads its own output. Under sp the profile's share of the norm outputs
- * is kept gathered.
+ * C.25: some software keeps the quantised inputs of fp8 and fp4 products instead of the 16-bit
+ * tensors. It keeps the output of the core attention in both formats, since the backward of the
+ * core attention reads the 16-bit output. Under sp a share of the norm outputs (keeps_gathered) is
+ * kept gathered.
  */
 void plait_block_tensor_bytes(const plait_block *block, const plait_shard *shard,
                               double bytes[PLAIT_TENSORS])
@@ -288,10 +290,11 @@ double plait_block_saved_bytes(const plait_block *block, const plait_shard *shar
 
 // ---- model FLOPs and parameters ------------------------------------------------------------
 
-/* Describes the forward of a layer, or of an end, over one sequence on one device. */
+/* A function that describes an end of the model. */
 typedef void (*describe_end)(const plait_model *model, const plait_shard *shard, plait_pass pass,
                              plait_block *out);
 
+/* Describes the forward of a layer, or of an `end`, for one sequence on one device. */
 static void describe_whole(const plait_model *model, const plait_layer *layer, describe_end end,
                            double seq, plait_block *out)
 {
@@ -310,7 +313,7 @@ static void describe_whole(const plait_model *model, const plait_layer *layer, d
         plait_block_describe(model, layer, &shard, pass, out);
 }
 
-/* Model FLOPs of the operators of some parts (bits 1 << PLAIT_PART_...). */
+/* Sum of the model FLOPs of all operators whose part is in `parts` (bits 1 << PLAIT_PART_...). */
 static double model_flops(const plait_block *block, unsigned parts)
 {
     double flops = 0.0;
@@ -330,7 +333,7 @@ double plait_layer_flops_per_token(const plait_model *model, const plait_layer *
     return model_flops(&block, parts) / seq;
 }
 
-/* The sum of a quantity of each kind of layer over all layers. */
+/* Sum over all layers of a quantity that depends on the kind of layer. */
 static double sum_over_layers(const plait_model *model, const double *of_kind)
 {
     double sum = 0.0;
@@ -341,9 +344,9 @@ static double sum_over_layers(const plait_model *model, const double *of_kind)
 }
 
 /*
- * C.4: forward FLOPs of all products and core attentions of the model on one device, times 3 for
- * training, since the backward computes two products for each. With recomputation layers run their
- * forward twice: times 4.
+ * C.4: forward FLOPs of all products and core attentions of the model, times 3 for training, since
+ * the backward has two products for each product of the forward. With recomputation the layers run
+ * their forward twice, so the factor is 4.
  */
 double plait_model_flops_per_token(const plait_model *model, double seq, bool recompute)
 {
@@ -384,7 +387,7 @@ double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
 }
 
 /*
- * Parameters of a layer; if only active ones count, the share of the experts that one token uses.
+ * Parameters of a layer. With `active` only the experts count that one token uses.
  */
 static double layer_params(const plait_model *model, const plait_layer *layer, bool active)
 {
@@ -397,7 +400,7 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
     return block.weights.dense + expert;
 }
 
-/* C.1: sums the weights in the descriptions of both ends and all layers. */
+/* C.1: the sum of the weights in the descriptions of both ends and of all layers. */
 plait_params plait_model_params(const plait_model *model)
 {
     plait_params params = {0};
@@ -415,7 +418,8 @@ plait_params plait_model_params(const plait_model *model)
         params.total += layer_params(model, layer, false);
         params.active += layer_params(model, layer, true);
     }
-    // An MTP module: a layer, two norms and a projection of [hidden; embedding] to hidden.
+    // A multi-token-prediction (MTP) module has a layer, two norms and a projection of
+    // [hidden; embedding] to hidden.
     if (model->mtp_layers > 0)
         params.mtp =
             model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +

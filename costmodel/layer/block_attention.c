@@ -1,14 +1,15 @@
 /*
  * block_attention.c - multi-head, grouped-query and latent attention
  *
- * tp divides the heads and cp the sequence. The core attention is priced by the query-key pairs
- * that its mask allows.
+ * tp divides the heads and cp the sequence. The cost of the core attention depends on the number of
+ * query-key pairs that its mask allows.
  */
 #include "costmodel/layer/block_build.h"
 #include "base/numbers.h"
 
 /*
- * Query-key pairs of the first `queries` of a causal sequence, if each sees at most `reach` keys.
+ * Query-key pairs of the first `queries` tokens of a causal sequence, if each token attends to at
+ * most `reach` keys.
  */
 static double pairs(double queries, double reach)
 {
@@ -18,15 +19,15 @@ static double pairs(double queries, double reach)
 }
 
 /*
- * C.13: mean number of keys that a query sees in a sequence of s tokens:
+ * C.13: mean number of keys that a query attends to in a sequence of s tokens:
  *
  *     full mask        min(s, window, chunk)
- *     causal           (s + 1) / 2, as query i sees i keys
- *     causal, window   the first w queries see 1 .. w keys, the others w each
- *     causal, chunk    (chunk + 1) / 2: each chunk is a sequence of its own
+ *     causal           (s + 1) / 2, as query i attends to i keys
+ *     causal, window   the first w queries attend to 1 .. w keys, the others to w each
+ *     causal, chunk    (chunk + 1) / 2: each chunk is a separate sequence
  *
- * If only the last q tokens are queries (the keys of the others are cached), their pairs are those
- * of all s queries less those of the first s - q.
+ * If only the last q tokens are queries, because the keys of the other tokens are cached, the pairs
+ * are those of all s tokens minus those of the first s - q.
  */
 static double mean_keys(const plait_pass *pass, double window, double chunk, bool causal)
 {
@@ -63,14 +64,14 @@ static void add_cp(block_draft *draft, plait_collective_op op, plait_overlap_cla
 }
 
 /*
- * Before the core attention, in the forward and again in the backward:
+ * Adds the exchanges of context parallelism, in the forward and again in the backward:
  *
- *     ring        in a ring of n blocks K and V travel n-1 hops; the backward sends them again with
- *                 their gradients
- *     gather      all keys and values on every rank; the backward also reduces their gradients
- *     all-to-all  (Ulysses) one each for q, k, v and the output; in between, each rank has whole
+ *     ring        keys and values travel n-1 hops in a ring of n ranks; the backward sends them
+ *                 again with their gradients
+ *     gather      every rank gathers all keys and values; the backward also reduces their gradients
+ *     all-to-all  (Ulysses) one each for q, k, v and the output; between them each rank has whole
  *                 sequences of 1 / cp of the heads
- *     both        all-to-all among cp_inner ranks, a ring across their groups
+ *     both        all-to-all among groups of cp_inner ranks, a ring across these groups
  */
 static void exchange_context(block_draft *draft, const core_attention *core)
 {
@@ -100,15 +101,16 @@ static void exchange_context(block_draft *draft, const core_attention *core)
 // ---- kernels -------------------------------------------------------------------------------
 
 /*
- * C.14: one fused kernel, whose scores never reach memory.
+ * C.14: one fused kernel, which never writes the scores to memory.
  *
- *     FLOPs   2 b heads (s / cp) (Dqk + Dv) keys, 2.5 times that backward
- *     model   the same with all s keys of an unlimited causal mask, twice that backward (C.4)
- *     bytes   queries and outputs of this rank, keys and values of all ranks if they are gathered
+ *     FLOPs        2 b heads (s / cp) (Dqk + Dv) keys for b sequences; backward 2.5 times these
+ *     model FLOPs  with s instead of the mean keys if the mask is causal without a window or chunk;
+ *                  backward twice these (C.4)
+ *     bytes        queries and outputs of this rank, and keys and values, of all ranks if gathered
  *
- * In a ring each call processes s / cp tokens of the sequence; with all-to-all a rank has whole
- * sequences and 1 / cp of the heads; with both, s n / cp tokens and 1 / n of the heads, n =
- * cp_inner. The kernel keeps one log-sum-exp for each token and head.
+ * In a ring each call processes s / cp tokens of the sequence. With all-to-all a rank has whole
+ * sequences and 1 / cp of the heads. With both it has s n / cp tokens and 1 / n of the heads, where
+ * n = cp_inner. The kernel keeps one log-sum-exp for each token and head.
  */
 static void add_fused_core(block_draft *draft, const core_attention *core)
 {
@@ -120,7 +122,7 @@ static void add_fused_core(block_draft *draft, const core_attention *core)
     const double per_key = 2.0 * pass->sequences * core->heads * query * width;
     const bool gathered = shard->cp > 1 && shard->cp_comm == PLAIT_CP_ALLGATHER;
     const double kv_tokens = pass->sequences * pass->context_tokens / (gathered ? 1.0 : shard->cp);
-    // C.350: serving reads the keys and values that any query attends to from the cache
+    // C.350: serving reads from the cache the keys and values to which any query attends
     const double cached_bytes = pass->sequences * (core->keys + (pass->query_tokens - 1.0) / 2.0) *
                                 core->cached *
                                 (shard->cache_bytes > 0.0 ? shard->cache_bytes : HALF_BYTES);
@@ -162,7 +164,7 @@ static void add_fused_core(block_draft *draft, const core_attention *core)
     block_keep(draft, PLAIT_TENSOR_lse, draft->tokens * core->heads);
 }
 
-/* Adds a batched product, one for each head, in one kernel. */
+/* Adds one kernel that computes a batch of products, one for each sequence and head. */
 static void add_batched(block_draft *draft, double batch, double m, double n, double k,
                         double passes)
 {
@@ -182,8 +184,9 @@ static void add_batched(block_draft *draft, double batch, double m, double n, do
 }
 
 /*
- * Two batched products with passes over the scores between them. A fused scale-mask-softmax reads
- * and writes each score once; eager PyTorch runs scale, mask, cast, softmax and cast. (C.15)
+ * Adds two batched products with memory-bound kernels on the scores between them. A fused
+ * scale-mask-softmax kernel reads and writes each score once; eager PyTorch runs five kernels:
+ * scale, mask, cast, softmax and cast. (C.15)
  */
 static void add_unfused_core(block_draft *draft, const core_attention *core)
 {
@@ -194,7 +197,7 @@ static void add_unfused_core(block_draft *draft, const core_attention *core)
     const double context = draft->pass.context_tokens;
     const double batch = draft->pass.sequences * core->heads;
     const double scores = batch * query * context;
-    const double more = dropout ? 5.0 : 0.0; // a score read and written, and a mask of one byte
+    const double more = dropout ? 5.0 : 0.0; // reads and writes a score, and a mask of one byte
     block_traffic traffic = block_traffic_of(BLOCK_PASS_SOFTMAX, fused_softmax);
 
     traffic.forward += more;
@@ -210,7 +213,7 @@ static void add_unfused_core(block_draft *draft, const core_attention *core)
         block_keep(draft, PLAIT_TENSOR_scores_dropout, scores);
 }
 
-/* The output of the core attention is kept for the backward pass. */
+/* Adds the core attention with its exchanges; its output is kept for the backward pass. */
 static void add_core(block_draft *draft, core_attention core)
 {
     block_place(draft, PLAIT_DIM_HEADS, draft->tokens * core.heads * core.v_dim);
@@ -229,17 +232,17 @@ static block_traffic rotary_traffic(const block_draft *draft)
     return block_traffic_of(BLOCK_PASS_ROTARY, draft->shard->runtime->kernels.fused_rotary);
 }
 
-/* Does a window or chunk of `reach` tokens limit the keys? If it is as long as the context, no. */
+/* Is a window or chunk of `reach` tokens (0: none) shorter than the context? */
 static bool is_limited(int reach, double context)
 {
     return reach > 0 && reach < context;
 }
 
 /*
- * Operators: one product for q, k and v, [one pass for rotary positions and norms of q and k], the
- * core, [a gate on its output], the output projection. If tp exceeds the number of key-value heads,
- * each rank has a copy of one. If the values are the keys (shared_kv), they are projected and kept
- * once.
+ * The operators are one product for q, k and v, optionally one kernel for rotary positions and
+ * norms of q and k, the core attention, optionally a gate on its output, and the output projection.
+ * If tp exceeds the number of key-value heads, each rank has a copy of one head. If keys and values
+ * are the same tensor (shared_kv), it is projected and kept once.
  */
 void block_attention(block_draft *draft)
 {
@@ -295,10 +298,10 @@ static double index_key_bytes(const plait_mla *a)
 }
 
 /*
- * The indexer scores all query-key pairs with a few small heads, and attention then uses the best
- * keys only. The scores are written once in 16 bits and read once; the norm of the indexer's key
- * has a weight and a bias. The indices of the selected keys are not a tensor of the graph: they are
- * a few numbers per token, without a gradient.
+ * The indexer (DeepSeek sparse attention) scores all query-key pairs with a few small heads, and
+ * the core attention then uses only the keys with the highest scores. The scores are written once
+ * in 16 bits and read once. The norm of the indexer's key has a weight and a bias. The graph leaves
+ * out the indices of the selected keys: a few numbers per token, without a gradient.
  *
  * @param latent  the input of the indexer's queries
  */
@@ -332,14 +335,14 @@ static void add_indexer(block_draft *draft, const plait_mla *a, block_stream lat
 }
 
 /*
- * Queries go through a latent, if the model has one: a down-projection from hidden to q_rank, a
- * norm, an up-projection to the heads. Keys and values share another latent; all heads share the
- * rotary part of the keys, projected once. Every tensor rank runs the whole down-projections; tp
- * divides the up-projections, which make heads of nope_dim + rope_dim for queries and keys and of
- * v_dim for values. Latents and the outputs of their norms are kept.
+ * Queries have a latent if q_rank > 0: a down-projection from hidden to q_rank, a norm, and an
+ * up-projection to the heads. Keys and values share another latent; all heads share the rotary part
+ * of the keys, which is projected once. Every tensor rank runs the whole down-projections. tp
+ * divides the up-projections, whose heads have nope_dim + rope_dim elements for queries and keys,
+ * and v_dim for values. Latents and the outputs of their norms are kept.
  *
- * C.351: in decoding, the up-projections of keys and values are absorbed into the queries and the
- * output (the same work per token), and all heads attend to the latent itself, which every tensor
+ * C.351: in decoding, the up-projections of keys and values are applied to the queries and the
+ * output instead (equal work per token), and all heads attend to the latent, which every tensor
  * rank stores.
  */
 void block_mla(block_draft *draft)

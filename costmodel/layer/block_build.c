@@ -1,10 +1,10 @@
 /*
- * block_build.c - functions with which block_<kind>.c append operators to the description of a
- * layer
+ * block_build.c - functions that append operators to the description of a layer, for
+ * block_<kind>.c
  *
  * Each function appends the operators of the current pass: a product is one GEMM in the forward
- * pass and two in the backward pass, a collective changes its direction, a memory-bound operation
- * its bytes. So block_<kind>.c describe a layer once for all passes.
+ * pass and two in the backward pass; the direction of a collective and the bytes of a memory-bound
+ * operation depend on the pass. So block_<kind>.c describe a layer once for all passes.
  */
 #include "costmodel/layer/block_build.h"
 
@@ -56,8 +56,9 @@ bool block_quantises_once(const plait_shard *shard)
 }
 
 /*
- * Does sequence parallelism gather the inputs of fp8 and fp4 products in that format (C.303)?
- * torchao also gathers tensors with one scale in fp8, but not tensors with a scale for each row.
+ * Does sequence parallelism gather the inputs of fp8 and fp4 products in fp8 or fp4 (C.303)?
+ * torchao gathers fp8 tensors with one scale in fp8, but tensors with a scale for each row in 16
+ * bits.
  */
 static bool gathers_narrow(const plait_shard *shard)
 {
@@ -109,9 +110,9 @@ void block_keep(block_draft *draft, plait_tensor tensor, double elements)
 // ---- products (C.10) -----------------------------------------------------------------------
 
 /*
- * C.302: memory traffic, in bytes per element, of quantising a tensor for both products that read
- * it. If one scale for the whole tensor is computed from its current values, the kernel must read
- * all of it once more to find the maximum.
+ * C.302: bytes per element that the kernels move which quantise a tensor for both products that
+ * read it. If the tensor has one scale that depends on its current values, they first read the
+ * whole tensor to find its maximum.
  */
 static double narrowing_bytes(const plait_shard *shard)
 {
@@ -122,24 +123,24 @@ static double narrowing_bytes(const plait_shard *shard)
     const double once = (looks ? HALF_BYTES : 0.0) + HALF_BYTES + 2.0 * q;
 
     if (shard->precision == PLAIT_FP8 && kernels->rowwise_scaling)
-        return 3.0 * HALF_BYTES + 2.0 * q; // quantise, transpose, quantise the transpose
+        return 3.0 * HALF_BYTES + 2.0 * q; // to quantise, transpose, quantise again
     return once;
 }
 
 /*
- * C.302: bytes of memory traffic that quantisation adds to a product. Each tensor is quantised once
- * for both products that read it. A weight is quantised twice in each microbatch: before the
- * forward product and before that of the input's gradient. Software that keeps quantised weights
- * makes them once per step, which is left out.
+ * C.302: bytes of memory traffic that quantisation adds to a product. Each activation or gradient
+ * is quantised once for both products that read it. A weight is quantised twice in each microbatch:
+ * before the forward product and before the product for the input's gradient. Software that keeps
+ * quantised weights quantises them only once per step, which is left out.
  */
 static double quantised_of(const block_draft *draft, const block_linear *linear, const plait_op *op)
 {
     const plait_shard *shard = draft->shard;
     const bool forward = op->layout == PLAIT_FORWARD;
-    // a fused kernel for an expert's two products quantises the tensor between them itself
+    // a fused kernel for both products of the experts quantises the tensor between them itself
     const bool inside = shard->runtime->kernels.fused_experts &&
                         linear->part == (forward ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
-    // if sp gathers the quantised input (or gradient of the output), a rank quantises its own part
+    // if sp gathers a quantised tensor, each rank quantises only its part before the gather
     const bool gathered =
         shard->sp && linear->experts <= 0.0 && linear->part != PLAIT_PART_mla_up &&
         (forward ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
@@ -171,8 +172,9 @@ double block_misaligned(double a, double b)
  *     input's gradient  dx = dy W^T     [rows, n] x [n, k]
  *     weight's          dW = x^T dy     [k, rows] x [rows, n]
  *
- * Each takes 2 m n k FLOPs, all of them model FLOPs, but of experts those of a router without a
- * capacity: dropped rows count, padding does not. The head and the router stay in bf16.
+ * Each product [m, k] x [k, n] takes 2 m n k FLOPs. All are model FLOPs, except that experts count
+ * the rows of a router without a capacity: dropped rows count, padding does not. The router stays
+ * in bf16, and so does the head unless narrow_head is set.
  */
 static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_kind layout)
 {
@@ -209,7 +211,7 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     block_op_add(draft, op);
 }
 
-/* Each matrix adds k n parameters, and n more with a bias. */
+/* Each weight matrix has k n parameters, and n more if it has a bias. */
 void block_linear_add(block_draft *draft, block_linear linear)
 {
     const bool grouped = linear.experts > 0.0;
@@ -237,7 +239,7 @@ void block_product_add(block_draft *draft, plait_part part, double rows, double 
         (block_linear){.part = part, .rows = rows, .k = k, .n = n, .makes = makes, .bias = bias});
 }
 
-// ---- passes over memory (C.11) -------------------------------------------------------------
+// ---- memory-bound operations (C.11) --------------------------------------------------------
 
 block_traffic block_traffic_of(block_pass pass, bool fused)
 {
@@ -253,7 +255,7 @@ block_traffic block_traffic_of(block_pass pass, bool fused)
     return fused ? passes[pass].fused : passes[pass].eager;
 }
 
-/* The pass for weight gradients has no memory-bound operations. */
+/* The separate pass for weight gradients has no memory-bound operations. */
 void block_pass_add(block_draft *draft, plait_part part, double elements, block_traffic traffic)
 {
     const double bytes = draft->forward          ? traffic.forward
@@ -271,8 +273,8 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
 }
 
 /*
- * Adds work along the sequence that is no matrix product (C.21, C.22, C.34). The backward counts as
- * twice the forward: once for the gradients, once to recompute tensors that were not kept.
+ * Adds a recurrence along the sequence, which is no matrix product (C.21, C.22, C.34). The backward
+ * counts as two forwards: one for the gradients and one to recompute tensors that were not kept.
  */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements)
@@ -289,16 +291,16 @@ void block_scan_add(block_draft *draft, plait_part part, double flops, double by
 }
 
 /*
- * A norm keeps its input and, if a product follows, its output; under sp a rank keeps 1 / tp of the
- * output, unless the software keeps it gathered. A norm inside the product's kernel is not a module
- * that can be recomputed by itself. Weights: h, or 2 h for LayerNorm.
+ * The input of a norm is kept and, if a product follows, its output; under sp a rank keeps 1 / tp
+ * of the output, unless the software keeps it gathered. A norm inside the product's kernel is not a
+ * module that can be recomputed by itself. A norm has h weights, LayerNorm 2 h (h: hidden width).
  */
 void block_norm_add(block_draft *draft, block_norm_use use)
 {
     const plait_kernel_set *kernels = &draft->shard->runtime->kernels;
     const double elements = draft->norm_tokens * draft->model->hidden;
     const bool inside = use == BLOCK_NORM_IN_PRODUCT && kernels->norm_in_product;
-    const bool fused = kernels->fused_norm || draft->model->layer_norm; // PyTorch's is fused
+    const bool fused = kernels->fused_norm || draft->model->layer_norm; // LayerNorm is fused
 
     block_memory_add(draft, inside ? PLAIT_PART_linear_norm : PLAIT_PART_norm, elements,
                      block_traffic_of(BLOCK_PASS_NORM, fused));
@@ -351,15 +353,15 @@ void block_collective_add(block_draft *draft, plait_part part, plait_collective_
 }
 
 /*
- * Collectives around each pair of column- and row-parallel products, on all T h elements of the
- * microbatch:
+ * Collectives around each pair of column- and row-parallel products, on all elements (tokens x
+ * hidden) of the microbatch:
  *
  *              without sp                  with sp
  *     enter    backward all-reduce         forward all-gather, backward reduce-scatter
  *     leave    forward all-reduce          forward reduce-scatter, backward all-gather
  *
- * C.303: what sp gathers in front of fp8 and fp4 products travels in that format. In formats with
- * block scales the backward pass gathers two copies, one for each product.
+ * C.303: under sp the inputs of fp8 and fp4 products are gathered in fp8 or fp4. In formats with
+ * block scales the backward pass gathers two copies, one for each of its products.
  */
 static void add_tp(block_draft *draft, plait_part part, plait_collective_op op)
 {

@@ -1,14 +1,14 @@
 /*
  * block_ffn.c - feed-forward parts: dense (C.19), and mixture of experts (C.20)
  *
- *     plain   fc1 [h, f], activation, fc2 [f, h]
- *     gated   fc1 makes gate and up, 2 f wide; act(gate) up goes into fc2
+ *     not gated  fc1 [h, f], activation, fc2 [f, h]
+ *     gated      fc1 [h, 2 f] makes gate and up; fc2 reads act(gate) up
  *
- *     experts: tokens of a rank (1 / tp of them under sp)
+ *     experts    tokens of a rank (1 / tp of them under sp)
  *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]
  *       -> experts: fc1, activation, fc2
  *       -> [reduce-scatter over etp] -> all-to-all -> unpermute
- *     shared experts run on every token in addition, divided by tp like a dense MLP
+ *     shared experts: a dense MLP, divided by tp, on every token in addition
  */
 #include <math.h>
 
@@ -17,8 +17,8 @@
 #include "plan/model_queries.h"
 
 /*
- * tp divides the width. Kept are the outputs of fc1 and of the activation, and the activated gate
- * by itself if the software keeps it.
+ * tp divides the width. The outputs of fc1 and of the activation are kept, and act_mid, the
+ * activated gate before the product with up, for software that keeps it.
  */
 void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
 {
@@ -44,12 +44,12 @@ void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
 // ---- exchange of experts' tokens -----------------------------------------------------------
 
 /*
- * Bytes per element of DeepEP's fp8: one byte, and a scale of four bytes for each 128 elements.
- * (C.152)
+ * Bytes per element of DeepEP's fp8 dispatch: one byte, and a scale of four bytes for each 128
+ * elements. (C.152)
  */
 static const double fp8_bytes = 1.0 + 4.0 / 128.0;
 
-/* The share of the routed rows that experts with a capacity compute. (C.155) */
+/* Rows that experts with a capacity compute as a share of the routed rows. (C.155) */
 static double rows_kept(const plait_moe *moe)
 {
     return moe->capacity <= 0.0 || (moe->capacity > 1.0 && !moe->padded) ? 1.0 : moe->capacity;
@@ -62,9 +62,9 @@ static double imbalance_of(const block_draft *draft, const plait_moe *moe)
 }
 
 /*
- * Tokens that a rank sends to the experts: T / tp under sp, and also if each expert is whole (etp =
- * 1), since the tensor ranks then divide the tokens among themselves. Otherwise every tensor rank
- * has all T tokens.
+ * Tokens that a rank sends to the experts, out of the T tokens of its microbatch: T / tp under sp,
+ * and also if each expert is on one rank (etp = 1), since the tensor ranks then divide the tokens
+ * among themselves. Otherwise every tensor rank sends all T tokens.
  */
 static double tokens_sent(const block_draft *draft)
 {
@@ -73,13 +73,16 @@ static double tokens_sent(const block_draft *draft)
     return shard->sp || shard->etp == 1 ? draft->tokens / shard->tp : draft->tokens;
 }
 
-/* Does an exchange carry tokens or gradients to the experts, or back from them? */
+/* Does an exchange send tokens or gradients to the experts, rather than back from them? */
 static bool goes_to_experts(const block_draft *draft, plait_part part)
 {
     return (part == PLAIT_PART_dispatch) == draft->forward;
 }
 
-/* Every rank of the group gathers all tokens; the results are summed and scattered. (C.151) */
+/*
+ * The exchange of the all-gather dispatcher: every rank of the expert group gathers all tokens, and
+ * the results are summed and scattered. (C.151)
+ */
 static plait_op exchange_of_all(const block_draft *draft, plait_part part, double tokens)
 {
     return (plait_op){
@@ -95,9 +98,9 @@ static plait_op exchange_of_all(const block_draft *draft, plait_part part, doubl
 }
 
 /*
- * Dispatch or combine: each token that this rank sends goes to topk experts, with 2 bytes per
- * element. Software that sends a token once per node (moe_dedup) reaches at most group_topk nodes
- * if the router selects groups, else at most topk.
+ * The exchange of dispatch or combine: this rank sends each token to topk experts, with 2 bytes per
+ * element, or in fp8. Software that sends a token only once to each node (moe_dedup) sends it to at
+ * most group_topk nodes if the router selects groups, else to at most topk nodes.
  */
 static plait_op exchange_of(const block_draft *draft, plait_part part)
 {
@@ -138,8 +141,8 @@ plait_op plait_block_exchange(const plait_model *model, const plait_layer *layer
 }
 
 /*
- * Groups with different tokens among the ranks that share the experts: data-parallel attention
- * ranks.
+ * Number of data-parallel attention groups, which have different tokens, among the ranks that share
+ * the experts.
  */
 static double attention_ranks(const plait_shard *shard)
 {
@@ -147,9 +150,9 @@ static double attention_ranks(const plait_shard *shard)
 }
 
 /*
- * C.353, in serving: if all ranks have the same tokens, each computes its share of the experts and
- * one all-reduce sums the results. If ranks have different tokens, they gather all tokens and
- * scatter the sums.
+ * Adds the exchange of dispatch or combine. In serving (C.353), if all ranks have the same tokens,
+ * each computes its share of the experts and one all-reduce sums the results; if ranks have
+ * different tokens, they gather all tokens and scatter the sums.
  */
 static void exchange_tokens(block_draft *draft, plait_part part)
 {
@@ -171,8 +174,8 @@ static void exchange_tokens(block_draft *draft, plait_part part)
 }
 
 /*
- * Ranks that share an expert (etp) gather its rows before it, and reduce and scatter its outputs
- * after it.
+ * The ranks that share an expert (etp > 1) gather its rows before the expert, and reduce and
+ * scatter its outputs after it.
  */
 static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
 {
@@ -185,8 +188,8 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
 // ---- experts -------------------------------------------------------------------------------
 
 /*
- * Grouped products over `rows` rows, divided evenly among the experts of the rank; they wait for
- * the fullest rank. Memory-bound operations of experts are fused, except for their bias.
+ * Adds the grouped products over `rows` rows, which the experts of the rank share evenly; all ranks
+ * wait for the fullest. Memory-bound operations of experts are fused, except for their bias.
  */
 static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
@@ -198,8 +201,8 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double uneven = imbalance_of(draft, moe);
     const plait_kernel_set *kernels = &shard->runtime->kernels;
     const block_traffic none = {0.0, 0.0}, copy = {2.0, 2.0};
-    // Activations of the fullest rank. Only an imbalance that the job states counts: without that
-    // of the profile, predictions agree with measured peaks.
+    // Rows of the fullest rank, for its kept activations. Only an imbalance that the job states
+    // counts: predictions without the profile's imbalance agree with measured peaks.
     const double kept = rows * (shard->runtime->imbalance_stated ? larger(1.0, uneven) : 1.0);
     block_linear product = {.part = PLAIT_PART_expert_fc1,
                             .rows = rows / experts,
@@ -212,7 +215,7 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
                             .rows_kept = rows_kept(moe)};
 
     // C.352: expected number of this rank's experts that receive any of the n tokens of all ranks,
-    // if each token takes k of E experts at random: E/ep (1 - (1 - k/E)^n)
+    // if each token selects k of E experts at random: E/ep (1 - (1 - k/E)^n)
     if (draft->serving) {
         const double n = draft->tokens * attention_ranks(shard);
         const double missed = pow(1.0 - (double)moe->topk / moe->experts, n);
@@ -235,7 +238,7 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
                          block_traffic_of(BLOCK_PASS_EXPERT_BIAS,
                                           kernels->fused_experts || !kernels->expert_streams));
     // C.306: a CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive.
-    // The kept tensors of a layer are copied out of them, and back for its backward.
+    // The kept tensors of a layer are copied from these buffers, and back before its backward.
     if (kernels->cuda_graphs) {
         const double input_bytes =
             block_quantises_once(shard) ? plait_quantised_bytes(shard->precision) : HALF_BYTES;
@@ -251,9 +254,10 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
 }
 
 /*
- * C.20. A rank receives T etp / tp topk rows on average, or the rows of its experts' capacity. The
- * all-gather dispatcher brings each token of the group once, and the rank then selects these rows.
- * Shared experts are a dense MLP over every token, with their own tensor-parallel collectives.
+ * C.20: of T tokens per microbatch, a rank receives T topk etp / tp rows on average, or as many as
+ * the capacity of its experts allows. With the all-gather dispatcher a rank receives each token of
+ * the group once and then selects these rows. Shared experts are a dense MLP over every token, with
+ * separate tensor-parallel collectives.
  */
 void block_moe(block_draft *draft)
 {
@@ -288,7 +292,7 @@ void block_moe(block_draft *draft)
         block_tp_enter(draft, PLAIT_PART_shared);
         block_mlp(draft, (plait_mlp){.width = moe->shared_width, .gated = moe->gated}, true);
         if (!draft->serving || attention_ranks(shard) > 1.0)
-            block_tp_leave(draft, PLAIT_PART_shared); // else the experts' sum is reduced with it
+            block_tp_leave(draft, PLAIT_PART_shared); // else the all-reduce of experts includes it
         if (moe->shared_gate)
             draft->out->weights.dense += hidden;
         block_join(draft, combined);

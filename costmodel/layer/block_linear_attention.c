@@ -1,10 +1,13 @@
-/* block_linear_attention.c - gated delta net and Mamba: attention linear in the sequence */
+/* block_linear_attention.c - gated delta net and Mamba, whose cost is linear in the sequence */
 #include "costmodel/layer/block_build.h"
 
-/* Chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). (C.21) */
+/* Tokens of a chunk of the chunkwise delta rule (Yang et al., arXiv 2412.06464). (C.21) */
 static const double delta_chunk = 64.0;
 
-/* Context parallelism as in Ulysses: one all-to-all to whole sequences of fewer heads, one back. */
+/*
+ * Adds the exchanges of context parallelism, as in Ulysses: one all-to-all after which each rank
+ * has whole sequences of fewer heads, and one back.
+ */
 static void exchange_states(block_draft *draft, double width)
 {
     if (draft->shard->cp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
@@ -13,26 +16,27 @@ static void exchange_states(block_draft *draft, double width)
 }
 
 /*
- * Bytes per element of a recurrence's state, which serving stores in fp32 (vLLM and SGLang).
+ * Bytes per element of the state of a recurrence, which vLLM and SGLang store in fp32 in serving.
  * (C.350)
  */
 static const double state_bytes = 4.0;
 
-/* In serving each pass reads and writes the state. */
+/* Bytes of the state that a pass reads and writes in serving; 0 in training. */
 static double state_traffic(const block_draft *draft)
 {
     return draft->serving ? 2.0 * draft->pass.sequences * draft->out->cache.state : 0.0;
 }
 
 /*
- * C.21, the gated delta rule, a chunk of C tokens at a time. For each token and value head:
+ * C.21: the gated delta rule processes C tokens (a chunk) at a time. FLOPs for each token and value
+ * head, with head widths dk of keys and dv of values:
  *
- *     in the chunk   q k^T, the inverse applied to k and to v, the product with v: 4 C (dk + dv)
- *     across         the state read, corrected and written: three products of dk dv, 6 dk dv
+ *     4 C (dk + dv)   in the chunk: q k^T, the inverse applied to k and to v, the product with v
+ *     6 dk dv         between chunks: the state is read, corrected and written, in three products
  *
  * The projection makes q, k, v, an output gate as wide as v, and two scalars for each value head.
- * Kept are the input and output of the convolution, the gate, one state for each chunk, the output
- * and its gated norm.
+ * The input and output of the convolution, the gate, one state for each chunk, the output and its
+ * gated norm are kept.
  */
 void block_delta_net(block_draft *draft)
 {
@@ -67,9 +71,10 @@ void block_delta_net(block_draft *draft)
 }
 
 /*
- * C.22: Gu and Dao, arXiv 2312.00752. The scan takes nine FLOPs per channel and state, and moves x,
- * z, dt and y of each channel once, and B and C once. Under tp the small parameters dt, B and C are
- * summed over the ranks. Kept are x before and after the convolution, z, and the scan's output.
+ * C.22: Mamba (Gu and Dao, arXiv 2312.00752). The scan takes nine FLOPs per token, channel and
+ * state, and moves x, z, dt and y of each channel once, and B and C once. Under tp the small
+ * parameters dt, B and C are summed over the ranks. x before and after the convolution, z, and the
+ * output of the scan are kept.
  */
 void block_mamba(block_draft *draft)
 {

@@ -1,6 +1,6 @@
 /*
- * fuse.c - fusion of collectives of adjacent parallelisms: all rules, those inside a layer (C.142),
- * and those of sends between two chunks of a pipeline (C.143)
+ * fuse.c - fusion of collectives of two kinds of parallelism: the table of rules, the rules inside
+ * a layer (C.142), and the rules for sends between two chunks of a pipeline (C.143)
  */
 #include "costmodel/layer/fuse.h"
 #include "base/numbers.h"
@@ -8,7 +8,7 @@
 #include "plait/lowlevel/schedule.h"
 #include "plait/runtime.h"
 
-// ---- what each rule sends ------------------------------------------------------------------
+// ---- table of rules ------------------------------------------------------------------------
 
 #define ONE(operation)                                                                             \
     {                                                                                              \
@@ -21,7 +21,7 @@
 
 /*
  * C.141: the transfers that each rule replaces (before) and their replacement (after). A fused send
- * reaches only the experts of its own stage, so `all` is false there.
+ * reaches only the experts of one stage, so its `all` is false.
  */
 const plait_fusion_row plait_fusion_rules[PLAIT_FUSION_RULES] = {
 #define X(constant, rule, what)                                                                    \
@@ -69,18 +69,19 @@ double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int 
 
 /* ---- inside a layer (C.142) ----
  *
- *     after attention         all-reduce -> each rank takes its tokens -> experts    TP+EP, TP+SP
- *     after shared experts    all-reduce -> each rank adds those of its tokens       TP+SP
+ *     after attention        all-reduce -> each rank selects its tokens -> experts    TP+EP, TP+SP
+ *     after shared experts   all-reduce -> each rank adds the outputs of its tokens   TP+SP
  *
- * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues with its own
- * tokens alone, the result of the gather is discarded; norm and router, which read one token at a
- * time, then run before it.
+ * An all-reduce is a reduce-scatter and an all-gather. If each tensor rank continues only with its
+ * own share of the tokens, the gather is unnecessary: the norm and the router need one token at a
+ * time, so they can run on the scattered tokens.
  */
 
 /*
- * The all-reduce of a forward pass that becomes a reduce-scatter, and its rule; NULL: there is none.
- * Without sp, each tensor rank sends its own share of the tokens to the experts if etp = 1 (C.20).
- * Shared experts read all tokens on every rank, so attention's sums must be complete before them.
+ * Returns the all-reduce of a forward pass that can become a reduce-scatter, and sets its rule;
+ * returns NULL if the pass has no such all-reduce. Without sp, each tensor rank sends its own share
+ * of the tokens to the experts if etp = 1 (C.20). Shared experts read all tokens on every rank, so
+ * the output of attention must be complete before them.
  */
 static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard,
                               plait_block *block, plait_fusion_rule *rule)
@@ -143,7 +144,7 @@ void fuse_layer_report(const plait_problem *problem, const layer_row *row, int k
     plait_fusion_rule rule;
     plait_block block;
 
-    // Rules that sp applies already: sums are scattered, and experts receive tokens from shards.
+    // sp already applies these rules: it scatters sums, and each rank sends its share of tokens.
     if (shard->sp) {
         fused[PLAIT_FUSE_TP_SP].fate = PLAIT_FUSED_ALREADY;
         if (layer->ffn == PLAIT_FFN_MOE && shard->ep > 1 && shard->etp == 1)
@@ -172,10 +173,10 @@ void fuse_layer_report(const plait_problem *problem, const layer_row *row, int k
  *     SP+PP  send of a share, all-gather  -> many-to-many scatter
  *     PP+EP  send, dispatch               -> many-to-many scatter
  *
- * and the same in the backward pass, from the chunk after the boundary to the one before it. A rule
- * changes the time of the chunks on both sides and of the send between them. It is applied if it is
- * faster by itself and the step is shorter: how much of it a step exposes depends on the schedule,
- * so the step is summed both ways (costmodel/stage/fused_step.c).
+ * The backward pass has the same rules, from the chunk after the boundary to the chunk before it. A
+ * rule changes the time of the chunks on both sides and of the send between them. It is applied if
+ * its transfers are faster and the step is shorter. The exposed part of a send depends on the
+ * schedule, so the step is computed with and without the rule (costmodel/stage/fused_step.c).
  */
 
 double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, const layer_row *row)
@@ -187,7 +188,7 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, con
            problem->runtime->factor.p2p_s;
 }
 
-/* Experts first: if they follow a boundary, no tensor-parallel product does. */
+/* PP+EP is first, since a chunk that begins with experts has no tensor-parallel product there. */
 static const plait_fusion_rule boundary_rules[] = {PLAIT_FUSE_PP_EP, PLAIT_FUSE_TP_PP,
                                                    PLAIT_FUSE_SP_PP};
 
@@ -199,7 +200,7 @@ static bool shards_for(plait_fusion_rule rule, const plait_shard *shard)
                                     : shard->tp > 1 && shard->sp == (rule == PLAIT_FUSE_SP_PP);
 }
 
-/* The first layer after a boundary begins with experts, or with a tensor-parallel product. */
+/* Does a layer begin with the operator that a rule needs: experts, or a tensor-parallel product? */
 static bool begins_for(plait_fusion_rule rule, const plait_layer *layer)
 {
     if (rule == PLAIT_FUSE_PP_EP)
@@ -208,8 +209,9 @@ static bool begins_for(plait_fusion_rule rule, const plait_layer *layer)
 }
 
 /*
- * Does a rule hold at every boundary? A boundary between two chunks of one rank has no send. TP+PP
- * needs a sum over the tensor ranks before every boundary, PP+EP the same kind of layer after it.
+ * Can a rule be applied at every boundary? A boundary between two chunks of one rank has no send.
+ * TP+PP needs a sum over the tensor ranks before every boundary, and PP+EP needs the same kind of
+ * layer after every boundary.
  */
 static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
                              const plait_degrees *d, const plait_chunk *chunk)
@@ -244,13 +246,17 @@ static void add_change(const plait_problem *problem, const layer_row *row, fused
     *saved -= times * collective_time_of(problem, row, &op, 0.0).exposed_s;
 }
 
-/* @param kind  of the first layer after the boundary */
+/*
+ * Adds the collectives that a rule removes and adds at one boundary, and its send.
+ *
+ * @param kind  kind of the first layer after the boundary
+ */
 static void add_changes(const plait_problem *problem, const layer_row *row, plait_fusion_rule rule,
                         int kind, fused_boundary *out)
 {
     const plait_pass pass = pass_of(problem, &row->key, PLAIT_FORWARD);
     plait_op reduce = {
-        // around tensor-parallel products, as C.12 counts it
+        // the collective around tensor-parallel products (C.12)
         .kind = PLAIT_OP_COLLECTIVE,
         .collective = PLAIT_ALL_REDUCE,
         .axis = PLAIT_AXIS_TP,
@@ -273,8 +279,8 @@ static void add_changes(const plait_problem *problem, const layer_row *row, plai
         return;
     }
     for (int back = 0; back < 2; back++) {
-        // Sums are scattered before the send and gathered after it; some software already scatters
-        // its sends.
+        // TP+PP: sums are scattered before the send and gathered after it. Some software scatters
+        // its sends anyway, and so already has the gather.
         if (rule == PLAIT_FUSE_TP_PP) {
             add_change(problem, row, out, reduce, back, back, -1.0);
             add_change(problem, row, out, scatter, back, back, 1.0);
@@ -296,8 +302,8 @@ static void add_changes(const plait_problem *problem, const layer_row *row, plai
 }
 
 /*
- * The ranks of a fused send: those of one chunk and of the next if all of them take part, else the
- * stages.
+ * The route of a fused send. A many-to-many scatter joins all ranks of both chunks; another send
+ * joins one rank of each stage.
  */
 static plait_route send_route(const plait_problem *problem, const plait_degrees *d,
                               const fused_boundary *boundary)
@@ -333,7 +339,7 @@ fused_boundary fused_boundary_of(const plait_problem *problem, const plait_degre
         out.send_s = larger(1.0, out.imbalance) *
                          plait_collective_s(&route, network_of(problem), out.op, out.bytes) +
                      problem->runtime->factor.p2p_s;
-        // One microbatch forward and backward: two sends, and the collectives that the rule changes
+        // effect on one microbatch, forward and backward: two sends and the changed collectives
         out.pair = (plait_fused){
             .calls = 2.0,
             .before_bytes = 2.0 * row->p2p_bytes,

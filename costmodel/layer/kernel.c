@@ -1,7 +1,7 @@
 /*
  * kernel.c - seconds of one operator on one accelerator
  *
- * Every kernel has a compute time and a memory time, which a p-norm joins: the larger one counts,
+ * Every kernel has a compute time and a memory time, which a p-norm joins: the longer time counts,
  * and near the ridge point both do. The shares of the peak rates that kernels reach are constants
  * of the accelerator, fitted to measured kernels (clusters/accelerators).
  */
@@ -16,8 +16,9 @@
 static const double half_bytes = 2.0;
 
 /*
- * Bytes of an input element, scale factors included: a block of 32 (MXFP8) or 16 (NVFP4) values
- * shares one byte. The four bytes that 128 fp8 values share are left out: 3 %.
+ * Bytes per element of a product's inputs, scale factors included: each block of 32 (MXFP8) or 16
+ * (NVFP4) values has a scale of one byte. The scale of 128 fp8 values (four bytes, 3 %) is left
+ * out.
  */
 static double element_bytes(plait_precision precision)
 {
@@ -34,7 +35,7 @@ static double element_bytes(plait_precision precision)
     }
 }
 
-/* The precision of products outside fp8: bf16, or fp16 on accelerators without bf16 (V100). */
+/* The precision of 16-bit products: bf16, or fp16 on accelerators without bf16 (V100). */
 static plait_precision plain_precision(const plait_accelerator *gpu, plait_precision precision)
 {
     if (precision <= PLAIT_FP16)
@@ -55,13 +56,13 @@ static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
 static const double most_splits = 8.0;
 
-/* The tile's rate as a share of the best tile's: 1, r128, r64 and r32 of C.30. */
+/* Index of each tile's rate as a share of the rate of the best tile: 1, r128, r64, r32. (C.30) */
 static const int tile_group[TILES] = {0, 0, 1, 2, 2, 3};
 
 /*
- * Rounds that w tiles per SM take. A partial last round costs a whole round (ceil), or only its
- * part if kernels fill the rest with other work (w); `quantised` is the weight of the first case.
- * (C.30)
+ * Rounds in which the SMs process w tiles per SM. A partial last round takes as long as a whole one
+ * (ceil w rounds), or less if the kernel has other work for the idle SMs (w rounds). `quantised` is
+ * the weight of the first case. (C.30)
  */
 static double waves(double w, double quantised)
 {
@@ -69,8 +70,8 @@ static double waves(double w, double quantised)
 }
 
 /*
- * Tm of C.30: both inputs are read and the output is written once, at the share eb of the HBM rate.
- * An output that the product accumulates into is read as well. (C.301)
+ * The memory time Tm of C.30: both inputs are read and the output is written once, at the share eb
+ * of the HBM rate. If the product adds to its output, the output is also read (C.301).
  */
 static double gemm_memory_s(const plait_accelerator *gpu, double eb, const plait_gemm *g)
 {
@@ -92,9 +93,10 @@ static double p_norm(double a, double b, double p)
 }
 
 /*
- * C.30: t0 + (Tc^p + Tm^p)^(1/p), plus, for fp8 products, cq passes that quantise the input: each
- * reads 2 bytes per element and writes 1. Without these passes t0 is that of bf16. Tc is that of the
- * cheapest tile (rows x columns) and split s of k:
+ * C.30: t0 + (Tc^p + Tm^p)^(1/p) with compute time Tc and memory time Tm. If g.quantise is set, cq
+ * passes that quantise the input are added; each reads 2 bytes per element and writes 1. An fp8 or
+ * fp4 product without these passes has the t0 of a 16-bit product. Tc is the minimum over all tiles
+ * (rows x columns) and all numbers s of parts into which k is split:
  *
  *     waves x 2 rows columns (k / s + k0) / (peak of one SM x emax x rate of the tile)
  *     + with s > 1: 4 bytes of each of the s partial sums, at twice the HBM rate (they stay in L2)
@@ -109,7 +111,7 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     const double memory_s = gemm_memory_s(gpu, fit->eb, &g);
     const double quantise_s =
         g.quantise ? fit->cq * 3.0 * g.batch * g.m * g.k / (gpu->hbm_bytes_per_s * fit->eb) : 0.0;
-    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // t0 includes quantisation
+    const bool apart = g.precision > PLAIT_FP16 && !g.quantise; // fit->t0_s includes quantisation
     const double t0_s = apart ? gpu->gemm[plain_precision(gpu, g.precision)].t0_s : fit->t0_s;
     double compute_s = HUGE_VAL;
 
@@ -127,14 +129,14 @@ double plait_gemm_s(const plait_accelerator *gpu, plait_gemm g)
     return t0_s + p_norm(compute_s, memory_s, fit->p) + quantise_s;
 }
 
-/* Exponents p of the p-norms of C.31 and C.32; that of C.30 is fitted. */
+/* Exponents p of the p-norms of C.31 and C.32; the exponent of C.30 is fitted. */
 static const double grouped_join = 4.0, attention_join = 4.0;
 
 /*
  * C.31: the products of all experts of a rank in one kernel, with the cheapest tile of 16 to 256
- * rows and 128 columns. Below 128 rows each halving of a tile multiplies its rate by rs, since it
- * loads as many weights for half the work; if the weights are stored in fewer bytes, the loss is
- * smaller in proportion. The fitted t0 is that of a whole layer, which has two such products.
+ * rows and 128 columns. Below 128 rows each halving of the rows multiplies the tile's rate by rs,
+ * since the tile loads as many weights for half the work. If the weights are stored in fewer bytes,
+ * this loss is smaller in proportion. The fitted t0 covers both products of an expert layer.
  */
 double plait_grouped_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 {
@@ -171,10 +173,10 @@ double plait_streamed_gemm_s(const plait_accelerator *gpu, plait_gemm g)
 // ---- attention and memory ------------------------------------------------------------------
 
 /*
- * C.32: blocks of 128 queries of every head fill the SMs in waves, as tiles do. The ramp of a
- * sequence costs the time of s0 more tokens. The share e of the peak is interpolated between the
- * fitted head widths 64, 128, 192 and 256. Bytes move at 0.8 of the HBM rate, as in the source of
- * the fits (aiconfigurator's attention model).
+ * C.32: the blocks of 128 queries of all heads fill the SMs in rounds, as the tiles of a product
+ * do. The start-up (ramp) of a sequence takes as long as s0 more tokens. The share e of the peak
+ * rate is interpolated between the fitted head widths 64, 128, 192 and 256. Bytes move at 0.8 of
+ * the HBM rate, as in the source of the fits (aiconfigurator's attention model).
  */
 double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel kernel,
                          plait_attention_work work)
@@ -194,7 +196,10 @@ double plait_attention_s(const plait_accelerator *gpu, plait_attention_kernel ke
     return fit->t0_s + p_norm(compute_s, memory_s, attention_join);
 }
 
-/* C.361: a second kernel joins the results of split keys; t0 includes its launch. */
+/*
+ * C.361: if the keys of a sequence are split over SMs, a second kernel joins the results; t0
+ * includes its launch.
+ */
 double plait_decode_attention_s(const plait_accelerator *gpu, plait_kv_format format,
                                 plait_decode_work work)
 {
@@ -216,18 +221,20 @@ double plait_memory_op_s(const plait_accelerator *gpu, double bytes)
 // ---- operators of a block ------------------------------------------------------------------
 
 /*
- * A scale for each row and column is applied to the sums by a kernel of CUTLASS, at 90 to 100 % of
- * the rate of cuBLAS with one scale a tensor (pytorch issue 147971). (C.302)
+ * With a scale for each row and column, a CUTLASS kernel reaches 90 to 100 % of the rate of cuBLAS
+ * with one scale per tensor (pytorch issue 147971). (C.302)
  */
 static const double rowwise_slowdown = 1.0 / 0.95;
 
 /*
- * C.36: a product of a layer, by C.30, C.31 or C.300. Products for weight gradients take
- * wgrad_ratio times as long. The runtime's factor over the sustained clock multiplies all of them.
- * Separate quantisation adds a memory-bound kernel (C.302).
+ * C.36: seconds of a product of a layer, from C.30, C.31 or C.300. Products for weight gradients
+ * take wgrad_ratio times as long. The runtime's factor multiplies the time of all products, and the
+ * sustained share of the clock divides it. Separate quantisation adds a memory-bound kernel
+ * (C.302).
  *
- * C.35: large products in long loops run at the power limit, small ones at burst clocks. The rate
- * drops between 3 and 30 GFLOP per product (aiconfigurator, sustained against burst runs).
+ * C.35: large products run at the clock that the power limit sustains, small products at the burst
+ * clock. The rate drops between 3 and 30 GFLOP per product (aiconfigurator, sustained against burst
+ * runs).
  */
 static double product_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -265,8 +272,8 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 }
 
 /*
- * C.36: the backward takes backward_ratio times the forward, since C.32 is fitted to forwards. Its
- * FLOPs are PLAIT_ATTENTION_BACKWARD times those of the forward.
+ * C.36: C.32 is fitted to forward kernels; the backward takes backward_ratio times as long. The
+ * FLOPs of a backward are PLAIT_ATTENTION_BACKWARD times those of its forward.
  */
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
@@ -289,8 +296,8 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
 }
 
 /*
- * All accelerators wait for the slowest. Among n normally distributed speeds it lies sqrt(2 ln n)
- * standard deviations from the mean, for large n. (C.310)
+ * All accelerators wait for the slowest. The slowest of n normally distributed speeds lies
+ * sqrt(2 ln n) standard deviations from the mean if n is large. (C.310)
  */
 double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
 {
@@ -302,9 +309,9 @@ double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
 /*
  * Seconds of all repetitions of an operator; 0 for a collective, which collective.c prices.
  *
- * Unfused permutation of experts' tokens takes several passes over memory (fit of the expert
- * layer). A recurrence reaches at best a fifth of the rate of the matrix units: an estimate, for
- * lack of published kernel measurements. The work of opaque layers runs at the rate of products.
+ * Unfused permutation of experts' tokens reads and writes them several times (permute_passes,
+ * fitted to expert layers). A recurrence reaches at most a fifth of the rate of the matrix units,
+ * an estimate without published kernel measurements. Opaque layers run at the rate of products.
  * (C.34)
  */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)

@@ -1,9 +1,10 @@
 /*
- * layer_cache.c - cache of the parts of rows that other rows share, to the bit
+ * layer_cache.c - cache of prices that several rows share
  *
- * Rows of a search differ in few keys: most products were priced in an earlier row, and so were
- * layers without experts if only experts' degrees change. Each cache is an array with one entry per
- * hash; a later key replaces an earlier one.
+ * The rows of a search differ in few keys. So most products of a row have the price of a product in
+ * an earlier row, and if only experts' degrees differ, so have all layers without experts. Each
+ * cache is an array with one entry per hash; a later key replaces an earlier one. A cached price
+ * equals the computed one bit by bit.
  */
 #include "costmodel/layer/layer_ops.h"
 
@@ -14,7 +15,7 @@
 
 enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 4096, FFNS = 16384 }; /* powers of two */
 
-/* The fields of an operator that the price of a product depends on. */
+/* The fields of an operator on which the price of a product depends. */
 typedef struct product_key {
     double m, n, k, batch, flops, quantised, misaligned, accumulated;
     int kind, layout, matrix_precision, valid;
@@ -32,11 +33,11 @@ typedef struct cached_row {
 } cached_row;
 
 /*
- * The keys that half a layer depends on; all others are 0. The struct has no padding, since memcmp
- * compares it.
+ * The keys on which the price of half a layer depends; keys that do not matter for it are 0. The
+ * struct has no padding, since memcmp compares it.
  */
 typedef struct half_key {
-    double tokens; /* tokens of a rank and microbatch, for an ffn only */
+    double tokens; /* tokens of a rank and microbatch; 0 for a mixer */
     int kind, tp, sp, placement, grad_reduce;
     int cp, mbs, cp_comm, attention; /* keys of a mixer only */
     int ep, etp, dispatcher;         /* keys of an ffn only */
@@ -45,7 +46,7 @@ typedef struct half_key {
 struct half_slot {
     half_key key;
     bool valid;
-    int capacity;        /* capacity for operators, which follow the block */
+    int capacity;        /* number of operators that fit after the block */
     priced_block *block; /* NULL: empty */
 };
 
@@ -87,7 +88,7 @@ bool layer_cache_has_halves(const layer_cache *cache)
 
 // ---- products ------------------------------------------------------------------------------
 
-/* The shape distinguishes nearly all products. */
+/* The hash covers layout and shape only, since nearly all different products differ in these. */
 double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op)
 {
     if (!cache || (op->kind != PLAIT_OP_GEMM && op->kind != PLAIT_OP_GROUPED_GEMM))

@@ -1,9 +1,9 @@
 /*
- * layer_ops.c - seconds of a layer's operators one by one, and of each half of a layer once
+ * layer_ops.c - seconds of each operator of a layer, and cached prices of the halves of a layer
  *
- * The two halves of a layer, mixer and ffn, depend on different keys: one on attention and context
- * ranks, the other on experts. The price of a half is cached (layer_cache.c), and the operators of
- * both are added up in the order of the description of the whole layer.
+ * The two halves of a layer depend on different keys: the mixer on those of attention and context
+ * parallelism, the ffn on those of experts. So each half is cached separately (layer_cache.c). The
+ * operators of both are added up in the order of the description of the whole layer.
  */
 #include "costmodel/layer/layer_ops.h"
 
@@ -20,13 +20,16 @@ const plait_route *op_route(const layer_row *row, const plait_op *op)
     return op->collective == PLAIT_P2P ? &row->cp_rings : &row->cp_heads;
 }
 
-/* The factor by which uneven routing makes all ranks wait for the fullest. (C.20) */
+/*
+ * Factor by which uneven routing lengthens an operator, since all ranks wait for the fullest.
+ * (C.20)
+ */
 static double waited_for(const plait_op *op)
 {
     return op->imbalance > 0.0 ? op->imbalance : 1.0;
 }
 
-/* The dispatcher's kernels determine the time of an expert exchange. (C.56, C.151, C.153) */
+/* The time of an exchange of experts depends on the dispatcher. (C.56, C.151, C.153) */
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op)
 {
     const plait_network network = network_of(problem);
@@ -42,8 +45,8 @@ double exchange_s(const plait_problem *problem, const plait_route *route, const 
 
 /*
  * C.60, C.61, C.62: tensor-parallel overlap needs the shared memory of the scale-up domain, so
- * beyond the domain everything is exposed. A ring overlaps the attention over the blocks that have
- * already arrived.
+ * tensor-parallel collectives beyond the domain are fully exposed. The sends of a ring overlap the
+ * attention over the blocks that have already arrived.
  */
 collective_time collective_time_of(const plait_problem *problem, const layer_row *row,
                                    const plait_op *op, double attention_s)
@@ -80,8 +83,8 @@ layer_term term_of(const plait_op *op)
 // ---- one block -----------------------------------------------------------------------------
 
 /*
- * An operator of the routed experts includes the permutation of their rows; shared experts run
- * before the dispatch.
+ * The operators of the routed experts include the permutation of rows after them (part combine).
+ * Shared experts run before the dispatch, so they belong to the front.
  */
 static layer_role role_of(const plait_op *op)
 {
@@ -110,8 +113,9 @@ static void store_op(const plait_op *op, double s, double weight_s, priced_op *o
 }
 
 /*
- * Collectives come second, since the exposed part of a ring depends on the attention time that it
- * overlaps. Weight gradients are counted without waiting for the fullest rank.
+ * Fills the seconds of all operators of a pass. Kernels are priced before collectives, since the
+ * exposed part of a ring depends on the time of the attention that it overlaps. weight_s leaves out
+ * the wait for the fullest rank.
  */
 static void price_pass(const plait_problem *problem, const layer_row *row, const plait_block *block,
                        priced_pass *out)
@@ -175,7 +179,7 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     memcpy(out->saved, block.saved, sizeof out->saved);
     out->saved_gathered = block.saved_gathered;
     out->weights = block.weights;
-    // The largest buffers of context exchanges and of tokens gathered for the experts. (C.83, C.151)
+    // the largest buffers of context exchanges (C.83) and of tokens gathered for experts (C.151)
     out->context_bytes = out->gathered_bytes = 0.0;
     for (int i = 0; i < block.ops; i++) {
         const plait_op *op = &block.op[i];
@@ -190,7 +194,7 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
     return out;
 }
 
-/* The cached price of half a layer, or a new one, which is then cached. */
+/* Returns the cached price of half a layer; if it is not cached, computes and caches it. */
 static const priced_block *half_of(const plait_problem *problem, layer_row *row, int kind,
                                    block_half half, priced_room *room)
 {
@@ -210,7 +214,7 @@ static const priced_block *half_of(const plait_problem *problem, layer_row *row,
 int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
                      priced_room room[LAYER_HALVES], const priced_block *block[LAYER_HALVES])
 {
-    // A layer with fused collectives is priced as a whole.
+    // a layer with fused collectives is priced as a whole
     if (r < PLAIT_MAX_LAYER_KINDS && row->fused[r] == 0 && block_halves(&problem->model->kind[r])) {
         block[0] = half_of(problem, row, r, BLOCK_MIXER, &room[0]);
         block[1] = half_of(problem, row, r, BLOCK_FFN, &room[1]);
@@ -236,15 +240,15 @@ double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
 
 /* ---- the forward of one microbatch, overlapped with the backward of another ----
  *
- * Both passes share two streams, layer by layer, in the order of Megatron-Core's combined 1F1B (f:
+ * In each layer both passes run on two streams, in the order of Megatron-Core's combined 1F1B (f:
  * the forward of one microbatch, b: the backward of the other; front: all but the routed experts):
  *
  *     communication   combine b | dispatch f, then dispatch b          | combine f
  *     computation     front f   | experts b, (weights b,) experts f    | front b
  *
- * The communication of a slot takes SMs from its computation. In the middle slot tokens arrive
- * during the experts' backward. Its gradients are sent after it, during the experts' forward, and
- * also during the weight gradients if those are delayed. (C.156)
+ * In each of these three slots, communication takes SMs from computation. In the middle slot the
+ * tokens of f arrive during the experts' backward. The gradients of that backward are sent after
+ * it, during the experts' forward; if weight gradients are delayed, also during these. (C.156)
  */
 
 /* Seconds of communication that overlaps computation on the remaining SMs. */

@@ -7,7 +7,7 @@
 #include "base/numbers.h"
 #include "costmodel/api.h"
 
-// ---- from the problem to the operators' terms ----------------------------------------------
+// ---- inputs of operator prices -------------------------------------------------------------
 
 plait_kernel_context kernel_context_of(const plait_problem *problem, const layer_key *key)
 {
@@ -64,10 +64,11 @@ static plait_route group_route(const plait_problem *problem, unsigned char place
 }
 
 /*
- * The axes of a layer are innermost in the order of ranks: tp, then cp, with experts across both.
- * An expert group that extends beyond them is contiguous if stages are outermost; otherwise rule P2
- * rejects the plan. So a layer's price needs no other key. With a2a+p2p, neighbouring ranks exchange
- * heads, and ranks at the same place of each such group form a ring. (C.173)
+ * In the order of ranks, tp is the innermost axis and cp the next; expert groups extend across
+ * both. An expert group with more ranks than both is contiguous if stages are outermost; otherwise
+ * rule P2 rejects the plan. So the routes of a layer depend on no other key. With a2a+p2p,
+ * neighbouring ranks exchange heads, and ranks at the same position of each such group form a ring.
+ * (C.173)
  */
 void layer_row_place_groups(const plait_problem *problem, layer_row *row)
 {
@@ -107,8 +108,9 @@ static double sum_of(const double *values, int count)
 }
 
 /*
- * Launch time of a layer's forward: a fixed part, a part of layers with experts, and one for each
- * expert of the rank. Kernels inside a CUDA graph launch at no cost. (C.37, C.305)
+ * Launch time of a layer's forward: a fixed part, and for layers with experts another fixed part
+ * and a part for each expert of the rank. Launches of kernels in a CUDA graph take no time. (C.37,
+ * C.305)
  */
 static double host_time(const plait_problem *problem, const plait_layer *layer,
                         const layer_key *key)
@@ -128,8 +130,8 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
 }
 
 /*
- * Sums the kept bytes, weights and buffers of all blocks of a part. A ring needs two blocks as
- * buffers. (C.83, C.151)
+ * Sums the kept bytes, weights and buffers of all blocks of a part. A context-parallel ring needs
+ * two buffers. (C.83, C.151)
  */
 static void keep_bytes(const plait_problem *problem, const layer_row *row,
                        const priced_block *const *blocks, int count, const plait_shard *shard,
@@ -196,7 +198,9 @@ static double dispatcher_sms(int dispatcher)
     return sms[dispatcher];
 }
 
-/* Adds the seconds of collectives (`travels`) or else of kernels, by term and by part. (C.36) */
+/*
+ * Adds the seconds, by term and by part, of collectives if `travels`, otherwise of kernels. (C.36)
+ */
 static void add_pass(const priced_pass *pass, bool travels, double terms[LAYER_TERMS],
                      double part_s[PLAIT_PARTS])
 {
@@ -209,7 +213,7 @@ static void add_pass(const priced_pass *pass, bool travels, double terms[LAYER_T
     }
 }
 
-/* Adds seconds by role in a pair of microbatches, and the weight gradients without waiting. */
+/* Adds the seconds of a pass by layer_role, and those of weight gradients without waiting. */
 static void add_roles(const priced_pass *pass, layer_pass *sum, double *weight_s)
 {
     double *const by_role[] = {[LAYER_FRONT] = &sum->front,
@@ -241,7 +245,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
         kept.precision = PLAIT_BF16;
     memset(out, 0, sizeof *out);
     const int blocks = priced_blocks_of(problem, row, r, room, block);
-    // Both passes by term, by part, and by role in a pair of microbatches
+    // sums of both passes by term, by part and by role
     for (int travels = 0; travels < 2; travels++)
         for (int i = 0; i < blocks; i++) {
             add_pass(&block[i]->backward, travels, out->backward, unused);
@@ -264,21 +268,22 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     layer_pair(&forward, &backward, smaller(1.0, dispatcher_sms(row->key.dispatcher) / gpu_sms),
                out->paired_s);
     keep_bytes(problem, row, block, blocks, &kept, out);
-    // `full` keeps one input a layer, however many norms it has.
+    // full recomputation keeps one input for each layer, whatever the number of its norms
     if (layer && layer->norms > 1)
         out->input_bytes /= layer->norms;
 }
 
-/* The part after r of those that are priced: each kind of layer, the embedding, the head. */
+/* The part that is priced after part r: first all kinds of layers, then the embedding and head. */
 static int next_part(const plait_model *model, int r)
 {
     return r + 1 == model->kinds ? ROW_EMBEDDING : r + 1;
 }
 
 /*
- * A multi-token-prediction module is a layer with a projection of [hidden; embedding], whose time
- * (1 % of a layer) is left out, and a pass through the shared head. If the head is not on the stage
- * of the embedding, models with a tied head or with MTP store a copy of the table there. (C.81)
+ * A multi-token-prediction (MTP) module consists of a layer, a projection of [hidden; embedding],
+ * whose time (1 % of a layer) is left out, and a pass through the shared head. If embedding and
+ * head are on different stages, models with a tied head or MTP store a copy of the embedding table
+ * on the stage of the head. (C.81)
  */
 static void derive_ends(const plait_model *model, layer_row *row)
 {
@@ -296,7 +301,9 @@ static void derive_ends(const plait_model *model, layer_row *row)
     row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
 }
 
-/* Logits and their gradient of one microbatch, as the runtime's loss keeps them. (C.83) */
+/*
+ * Bytes that the runtime's loss keeps for the logits of one microbatch and their gradient. (C.83)
+ */
 static double logit_bytes(const plait_problem *problem, const layer_key *key)
 {
     const plait_residents *keep = &problem->runtime->keep;
@@ -321,7 +328,7 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 
     layer_row_set_key(problem, key, row);
     layer_row_place_groups(problem, row);
-    // The rules inside layers, and a bound on the saving of rules between chunks
+    // fusion rules inside layers, and an upper bound on the saving of rules between chunks
     memset(row->fused, 0, sizeof row->fused);
     row->boundary_s = 0.0;
     if (key.fusion != PLAIT_FUSION_NONE) {
@@ -341,11 +348,11 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
             parts[r] = row->price[r];
     }
     derive_ends(model, row);
-    // A pipeline sends the hidden state, 1 / tp of it under sp or scatter-gather. (C.64)
+    // a stage sends the hidden state, or 1 / tp of it under sp or scatter-gather (C.64)
     row->p2p_bytes =
         key.sp || problem->runtime->overlap.p2p_scatter ? hidden_bytes / key.tp : hidden_bytes;
     row->logit_bytes = logit_bytes(problem, &key);
-    // Maxima over the layers: buffers of exchanges (C.83), kept bytes of a microbatch (C.158)
+    // maxima over the layers of exchange buffers (C.83) and of kept bytes of a microbatch (C.158)
     row->exchange_bytes = row->pair_bytes = 0.0;
     for (int k = 0; k < model->kinds; k++) {
         row->exchange_bytes = larger(row->exchange_bytes, row->price[k].exchanged_bytes);
@@ -367,8 +374,8 @@ void layer_row_fill_weights(const plait_problem *problem, layer_key key, layer_r
 }
 
 /*
- * Some stage computes the loss, and every stage runs layers backward: all tensors that a layer
- * keeps are then in memory at once, whether they were kept or recomputed. (C.92)
+ * Lower bound on the activation memory of a plan. One stage has the logits. In the backward of a
+ * layer all tensors that the layer keeps are in memory at once, kept or recomputed. (C.92)
  */
 double plait_layers_floor_bytes(const plait_problem *problem, const plait_degrees *d)
 {
@@ -409,8 +416,8 @@ plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const pla
 }
 
 /*
- * Describes a pass and returns the seconds of the core attention's kernels in it. If the layer has
- * two halves, the mixer's is enough: the other one does not depend on the kernel.
+ * Describes a pass and returns the seconds of its core attention kernels. If the layer has two
+ * halves, only the mixer is described, since the ffn does not depend on the attention kernel.
  */
 static double core_s(const plait_problem *problem, const layer_key *key, const plait_shard *shard,
                      const plait_layer *layer, plait_pass_kind kind, plait_block *block)

@@ -1,20 +1,21 @@
 /*
- * layer_time.c - recomputed parts and dropped tensors of each choice, and the time of a layer with
- * recomputation, gathers and launches
+ * layer_time.c - parts and tensors that each choice of recomputation and offloading covers, and the
+ * time of a layer with recomputation, gathers and launches
  */
 #include <math.h>
 
 #include "costmodel/layer/layer_row.h"
 #include "base/numbers.h"
 
-// ---- what recomputation repeats and drops, and what is offloaded ---------------------------
+// ---- recomputed parts, dropped and offloaded tensors ---------------------------------------
 
 #define PART(name) (1u << PLAIT_PART_##name)
 #define TENSOR(name) (1u << PLAIT_TENSOR_##name)
 
 /*
- * A checkpointed module drops the tensors inside it; its input and output are kept for its
- * neighbours. `layernorm` and `moe_act` drop their output too (Megatron: CheckpointWithoutOutput).
+ * A recomputed module drops the tensors inside it; its input and output are kept, since its
+ * neighbours need them. `layernorm` and `moe_act` also drop their output (CheckpointWithoutOutput
+ * in Megatron).
  */
 static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
     [PLAIT_MODULE_core_attn] = {.parts = PART(core_attn),
@@ -38,9 +39,9 @@ static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
 };
 
 /*
- * torchtitan saves attention and the output of every second matrix product (query, value, gate,
- * down) and recomputes the rest: norms, activations, rotary, and the other products (output, up;
- * the time of the key projection is negligible).
+ * The selective checkpointing of torchtitan (SAC) keeps the output of attention and of every second
+ * matrix product (query, value, gate, down). It recomputes norms, activations, rotary, and the
+ * other products (output, up; the time of the key projection is negligible).
  */
 static const plait_recompute_masks sac_masks = {
     .parts = PART(norm) | PART(linear_norm) | PART(rotary) | PART(act) | PART(expert_act) |
@@ -52,7 +53,7 @@ static const plait_recompute_masks sac_masks = {
     .half_tensors = TENSOR(fc1_out) | TENSOR(expert_fc1_out) | TENSOR(shared_fc1_out),
 };
 
-/* Each module offloads its input; each of the two norms accounts for half of norm_in. (C.166) */
+/* Each module offloads its input; the input of one norm is half of norm_in. (C.166) */
 static const plait_recompute_masks offload_masks[PLAIT_OFFLOAD_MODULES] = {
     [PLAIT_OFFLOAD_attn_norm] = {.half_tensors = TENSOR(norm_in)},
     [PLAIT_OFFLOAD_core_attn] = {.tensors = TENSOR(qkv) | TENSOR(keys) | TENSOR(rotary)},
@@ -104,12 +105,13 @@ plait_recompute_masks plait_recompute_masks_of(plait_recompute recompute)
 
 // ---- time of a layer -----------------------------------------------------------------------
 
-/* Offloaded layers on the device: one in use and one in transfer. (C.168) */
+/* Layers with offloaded tensors on the device: one in use and one in transfer. (C.168) */
 static const double offload_buffers = 2.0;
 
 /*
- * Time that kernel launches add to a layer. The host runs ahead of the device until it is the
- * slower of the two: (gpu^4 + host^4)^(1/4), which is 1.19 times either if they are equal. (C.37)
+ * Seconds that kernel launches add to a pass of a layer. The host launches kernels while the device
+ * runs earlier ones, so the slower of both determines the time of the pass: (gpu^4 + host^4)^(1/4),
+ * which is 1.19 times either of them if they are equal. (C.37)
  */
 static double host_wait_s(double gpu_s, double host_s)
 {
@@ -121,20 +123,26 @@ static double host_wait_s(double gpu_s, double host_s)
     return larger(0.0, high * sqrt(sqrt(1.0 + ratio * ratio * ratio * ratio)) - gpu_s);
 }
 
-/* C.63: the part of a gather that the layer does not hide, and a share that is always exposed. */
+/*
+ * C.63: the exposed seconds of a gather are the part that exceeds the layer's computation and the
+ * runtime's share dp_exposed of the overlapped part.
+ */
 static double gather_exposed_s(const plait_problem *problem, double comm_s, double compute_s)
 {
     return larger(0.0, comm_s - compute_s) +
            problem->runtime->overlap.dp_exposed * smaller(comm_s, compute_s);
 }
 
-/* The share of an entry that two masks select: 1, 1/2 or 0. */
+/* Share of a part or tensor that two masks select: 1 by `whole`, 1/2 by `half`, else 0. */
 static inline double mask_share(unsigned whole, unsigned half, unsigned entry)
 {
     return whole >> entry & 1u ? 1.0 : half >> entry & 1u ? 0.5 : 0.0;
 }
 
-/* False for layers with a norm after the second product, or with experts: these read its output. */
+/*
+ * False for layers with experts or with a norm after the last product, since the backward of these
+ * reads the output of that product.
+ */
 bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
 {
     return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
@@ -152,8 +160,8 @@ double recomputed_share(const plait_problem *problem, const plait_layer *layer,
 }
 
 /*
- * Recomputation: its time, and its share of the layer's launches, the mean over the parts that take
- * any time. (C.26, C.37)
+ * Seconds of recomputation, and the share of the layer's launches that it repeats: the mean of the
+ * recomputed shares of all parts that take time. (C.26, C.37)
  */
 typedef struct rerun {
     double seconds;
@@ -182,7 +190,7 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     return again;
 }
 
-/* Offloaded bytes of a microbatch and layer, out of those that recomputation keeps. (C.166) */
+/* Offloads only tensors that recomputation keeps. (C.166) */
 double layer_away_bytes(const layer_price *price, plait_choice choice)
 {
     if (choice.offload_acts == 0 || choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
@@ -213,7 +221,7 @@ double layer_saved_bytes(const layer_price *price, plait_recompute recompute)
     return bytes;
 }
 
-/* Waits and recomputation that add to the time of a layer's own operators. */
+/* Seconds that waits and recomputation add to the operators of a layer. */
 typedef struct layer_waits {
     double forward_gather_s, backward_gather_s;
     double forward_launch_s, backward_launch_s;
@@ -222,11 +230,13 @@ typedef struct layer_waits {
 } layer_waits;
 
 /*
- * Passes of a pair of microbatches are shorter by the pair's saving, so they hide less waiting.
- * (C.157) Traffic on the host link overlaps each pass: activations one way (C.167), or the rank's
- * shard of the parameters the other way and then their gather, which follows (C.381).
+ * The passes of paired microbatches are shorter by the time that the pair saves, so they hide less
+ * waiting (C.157). Transfers over the host link overlap each pass. In the forward, activations
+ * leave the device (C.167) while the rank's shard of the parameters arrives and is then gathered.
+ * In the backward the shard arrives first, and then the activations arrive during the gather
+ * (C.381).
  *
- * away_bytes: offloaded bytes.
+ * @param away_bytes  offloaded bytes
  */
 static layer_waits waits_of(const plait_problem *problem, const layer_price *price,
                             const layer_gather *gather, plait_choice choice, double away_bytes)
