@@ -188,7 +188,7 @@ double pipeline_send_s(const plait_problem *problem, const plait_degrees *d, con
            problem->runtime->factor.p2p_s;
 }
 
-/* PP+EP is first, since a chunk that begins with experts has no tensor-parallel product there. */
+/* PP+EP is first, since a chunk that begins with experts cannot use the other two rules. */
 static const plait_fusion_rule boundary_rules[] = {PLAIT_FUSE_PP_EP, PLAIT_FUSE_TP_PP,
                                                    PLAIT_FUSE_SP_PP};
 

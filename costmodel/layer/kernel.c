@@ -56,7 +56,7 @@ static const double tile_rows[TILES] = {256, 128, 128, 128, 64, 64};
 static const double tile_columns[TILES] = {128, 256, 128, 64, 128, 64};
 static const double most_splits = 8.0;
 
-/* Index of each tile's rate as a share of the rate of the best tile: 1, r128, r64, r32. (C.30) */
+/* Index of each tile's rate in group_rate, its share of the best tile's rate. (C.30) */
 static const int tile_group[TILES] = {0, 0, 1, 2, 2, 3};
 
 /*

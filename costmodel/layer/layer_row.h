@@ -1,5 +1,5 @@
 /*
- * layer_row.h - seconds and bytes of every part of a model under one set of layer degrees
+ * layer_row.h - prices (seconds and bytes) of every part of a model under one set of layer degrees
  *
  *     layer_row    (layer_key)           each kind of layer, the embedding, the head, MTP modules
  *     gather_row   (zero, shard_group)   gathers and scatters of ZeRO-2 and -3
@@ -78,7 +78,7 @@ typedef struct layer_price {
     double forward_gpu_s;
     double backward_gpu_s;
     double weight_s;                    /* weight-gradient part of the backward */
-    double paired_s[PLAIT_EP_OVERLAPS]; /* time that a pair saves, by way of overlap */
+    double paired_s[PLAIT_EP_OVERLAPS]; /* seconds that overlapping two microbatches saves */
     double forward_sent_s[2];  /* dispatch and combine of the forward pass, hidden or exposed */
     double backward_sent_s[2]; /* dispatch and combine of the backward pass */
     double unread_s;           /* part of the forward that full recomputation leaves out */

@@ -40,12 +40,15 @@ void grid_place(const plait_group_shape *group, int l, plait_route *route)
     }
 }
 
-/* The links of a grid that a group uses. */
+/*
+ * The links of a grid that a group uses. `pace` counts 2 links for an axis that the group closes to
+ * a ring, else 1, divided by the spacing of the group's members.
+ */
 typedef struct grid_use {
     int axis[PLAIT_MAX_SIDES];
     bool closes[PLAIT_MAX_SIDES];
     double link_bytes_per_s; /* one direction of one link */
-    double pace;             /* links that the group can use on its slowest axis: 2 of a ring */
+    double pace;             /* links that the group can use on its slowest axis */
     double latency_s;        /* latency to the farthest member */
     int axes;                /* axes with more than one member */
 } grid_use;
