@@ -30,7 +30,10 @@
 
 #include <stddef.h>
 
-/* Half of the microbatches enter at each end and half of the ranks follow it: both are even. */
+/*
+ * Half of the microbatches enter at each end, and the middle of the pipeline is between two ranks,
+ * so both numbers are even.
+ */
 static const char *dualpipe_needs(int ranks, int microbatches)
 {
     return ranks % 2 == 0 && microbatches % 2 == 0 && microbatches >= 2 * ranks
