@@ -13,7 +13,10 @@
 
 enum { MOST_BLOCKS = 64 };
 
-/* The file keeps its block if the mean error of the fit on held-out points is larger than this. */
+/*
+ * Largest mean error on held-out points for which a fitted block replaces the block of the
+ * accelerator's file.
+ */
 static const double most_used_error = 0.25;
 
 // ---- accelerator of the points -------------------------------------------------------------
@@ -43,7 +46,7 @@ plait_status calibrate_name(const char *asked, point_list *list, const char **ou
         return fail_name(err, named[0], named[1]);
     if (named[0] != NULL)
         return PLAIT_OK;
-    // Names that names.c lacks are a site's own: all points must have the same one.
+    // A name that names.c does not list is one that a site chose: all points must have the same.
     for (size_t i = 0; i < list->count; i++) {
         const char *const name = list->point[i].measured;
 
@@ -70,7 +73,7 @@ typedef struct calibrate_run {
     int blocks;
 } calibrate_run;
 
-/* Compares two versions; sequences of digits compare as numbers, "2.9" before "2.29.2". */
+/* Compares two versions. Sequences of digits compare as numbers: "2.9" is before "2.29.2". */
 static int compare_versions(const char *a, const char *b)
 {
     while (*a != '\0' && *b != '\0') {
@@ -93,7 +96,10 @@ static int compare_versions(const char *a, const char *b)
     return (*a != '\0') - (*b != '\0');
 }
 
-/* Returns the preference of a source, 0 first. Software that is not listed is the site's own: 0. */
+/*
+ * Returns the rank of a source's software in `stacks`, from 1; lower ranks are preferred. Software
+ * that is not in the list belongs to the site and has rank 0.
+ */
 static int stack_rank(const char *source, const char *const *stacks)
 {
     for (int i = 0; stacks[i] != NULL; i++)
@@ -110,15 +116,15 @@ static bool is_about(const calibrate_run *run, const calibrate_block *block,
 }
 
 /*
- * Selects the points of a block. A fit to rows of two stacks would describe a kernel that neither
- * has, so only rows of the preferred stack in its newest version are used.
+ * Selects the points of a block. A fit to rows of two pieces of software would describe a kernel
+ * that neither of them runs, so only rows of the preferred software in its newest version are used.
  */
 static plait_status select_points(const calibrate_run *run, calibrate_block *block,
                                   const plait_accelerator *accelerator, fit_point **out, int *count,
                                   plait_error *err)
 {
     const char *const *stacks = family_stacks(block->family, block->block);
-    const char *newest = NULL; // NULL: all sources of this rank
+    const char *newest = NULL; // newest source of the best rank; NULL: all sources of that rank
     int best = INT32_MAX;
 
     for (size_t i = 0; i < run->points->count; i++) {
@@ -174,14 +180,14 @@ static json_tree *find_member(json_tree *object, const char *key, bool creates)
 }
 
 /*
- * Returns the object with the block's numbers, which is created if `creates`; NULL: the file has
- * none, or out of memory.
+ * Returns the JSON object with the block's numbers. If the file has none, the function creates it
+ * if `creates` is set, and else returns NULL. It also returns NULL when out of memory.
  */
 static json_tree *object_of_block(json_tree *tree, const calibrate_block *block, bool creates)
 {
     const family *const f = block->family;
     const json_tree *const peaks = json_tree_member(tree, "peak_tflops");
-    // On accelerators without bf16, the block of bf16 has the key fp16.
+    // On accelerators without bf16, the file has the numbers of block bf16 under the key fp16.
     const bool fp16 = f->block_name == plait_precision_name && block->block == PLAIT_BF16 &&
                       peaks != NULL && json_tree_member(peaks, "bf16") == NULL;
     json_tree *section;
@@ -194,7 +200,7 @@ static json_tree *object_of_block(json_tree *tree, const calibrate_block *block,
     return find_member(section, f->block_name[fp16 ? PLAIT_FP16 : block->block], creates);
 }
 
-/* Parses the file without the numbers of one block: *out has the family's defaults for them. */
+/* Parses the file without the numbers of one block, for which *out gets the family's defaults. */
 static plait_status parse_without(const json_tree *tree, const calibrate_block *block,
                                   plait_arena *arena, plait_accelerator *out, plait_error *err)
 {
@@ -222,14 +228,15 @@ static bool set_number(json_tree *object, const calibrate_block *block, int numb
     if (n->key == NULL)
         return true;
     if (n->element >= 0 && strcmp(n->key, "e") == 0) {
-        // Head widths, as in {"64": 0.45, "128": 0.58}; 128 is written even if not determined.
+        // The keys are head widths, as in {"64": 0.45, "128": 0.58}. The number of width 128 is
+        // written even if the points do not determine it.
         if (!block->written[number] && n->element != 1)
             return true;
         array = json_tree_enter(object, n->key);
         return array != NULL && json_tree_set_number(array, width[n->element], rounded);
     }
     if (n->element >= 0) {
-        // Arrays are written whole, with the elements that the points do not determine.
+        // Write the whole array, including elements that the points do not determine.
         array = n->element == 0 ? json_tree_set_array(object, n->key)
                                 : json_tree_member(object, n->key);
         return array != NULL && json_tree_append(array, rounded);
@@ -242,8 +249,8 @@ static bool set_number(json_tree *object, const calibrate_block *block, int numb
 }
 
 /*
- * Replaces one part of a source. Numbers that share their block with others have the part
- * "; KEY: TEXT"; the first part, with key NULL, belongs to the block. The other parts stay.
+ * Returns the text `old` of a source with the part for one key replaced by `own`. The first part
+ * describes the whole block and has key NULL; a part "; KEY: TEXT" describes one number of it.
  */
 static const char *join_parts(const char *own, const char *key, const char *old, plait_arena *arena)
 {
@@ -274,7 +281,7 @@ static const char *join_parts(const char *own, const char *key, const char *old,
 static plait_status write_block(json_tree *tree, const calibrate_block *block, plait_arena *arena,
                                 plait_error *err)
 {
-    // Whether the source text as a whole describes these numbers; if not, a part of it does.
+    // If true, the whole source text describes these numbers; if false, only a part of it does.
     const bool owns = block->family->alone || block->number[0].element >= 0;
     json_tree *object = object_of_block(tree, block, true);
     const char *source;
@@ -336,8 +343,8 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     };
     PLAIT_TRY(fit_run(&problem, run->arena, &out->errors, err));
     out->used = out->errors.held <= most_used_error;
-    // A number that the points do not determine keeps the family's default. Numbers without a
-    // default (`preset`) are all written if the points determine any of them.
+    // A number that the points do not determine keeps the family's default. If the points determine
+    // one of the numbers without a default (`preset`), all of those numbers are written.
     for (int i = 0; i < out->numbers; i++)
         any_preset = any_preset || (out->number[i].preset && out->number[i].determined);
     for (int i = 0; i < out->numbers; i++) {
@@ -359,7 +366,7 @@ static plait_status fit_block(calibrate_run *run, const family *f, int block,
     return out->used ? write_block(run->tree, out, run->arena, err) : PLAIT_OK;
 }
 
-/* Returns whether an accelerator lacks a block and can have it: one of a format that it has. */
+/* Returns whether a block was not fitted although the accelerator supports the block's format. */
 static bool is_missing(const calibrate_run *run, const plait_accelerator *accelerator,
                        const calibrate_block *block)
 {
@@ -370,7 +377,7 @@ static bool is_missing(const calibrate_run *run, const plait_accelerator *accele
            accelerator->peak_flops_per_s[block->block] > 0.0;
 }
 
-/* Takes over the kernel or link blocks of the accelerator that stands in for this one (names.c). */
+/* Copies missing blocks, of kernels or of links, from the accelerator's stand-in (names.c). */
 static plait_status borrow_blocks(calibrate_run *run, bool kernels, plait_error *err)
 {
     const char *relative = names_stand_in(run->name, kernels);

@@ -16,7 +16,10 @@ static bool is_first(const plait_runs *runs, size_t row)
     return plait_run_timed(run);
 }
 
-/* Appends the rows of one source and software, predicted without that source. */
+/*
+ * Predicts the runs of one source and software with numbers fitted without that source, and appends
+ * one row of evidence for each run.
+ */
 static plait_status leave_out(const profile_set *all, const plait_run *first, plait_arena *arena,
                               plait_evidence_row *row, size_t *count, plait_error *err)
 {
@@ -28,7 +31,7 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
     PLAIT_TRY(profile_fit(&others, first->runtime, 0, arena, &result, err));
     m = profile_set_find(&others, first->runtime);
     for (size_t v = 0; v < m->variants; v++) {
-        // A variant predicts the runs of its releases.
+        // The variant's predictions replace those of the software for runs of its releases.
         profile_result variant;
         size_t next = 0;
 

@@ -26,13 +26,13 @@ static double *value_of(plait_engine *engine, int n)
     return (double *)(void *)((char *)engine + numbers[n].offset);
 }
 
-/* The runs that a fit uses, and the fold of them that is held out. */
+/* The runs of a fit, and the fold (a part of these runs) that is held out. */
 typedef struct sample {
     const plait_serve_run **run;
     double *weight; /* [count]: 1 / sqrt(rows of the same group) */
     size_t count;
-    const char *held; /* the fold held out, a source or group; NULL: none */
-    bool by_group;    /* folds are groups (source, model, accelerator) instead of sources */
+    const char *held; /* name of the held-out fold, a source or a group; NULL: none */
+    bool by_group;    /* whether folds are groups (source, model, accelerator) instead of sources */
 } sample;
 
 static const char *fold_of(const sample *s, const plait_serve_run *run)
@@ -43,9 +43,9 @@ static const char *fold_of(const sample *s, const plait_serve_run *run)
 // ---- the fit -------------------------------------------------------------------------------
 
 /*
- * Sums the weighted losses of a run's measured figures: |log(predicted / measured)|, capped at 1 so
- * that a run with conditions that the table does not state does not distort the fit; 1 if the
- * prediction is unstable.
+ * Returns the weighted sum of the losses of a run's measured figures. A loss is
+ * |log(predicted / measured)|, or 1 if the prediction is unstable. Losses are capped at 1, since
+ * the table does not state every condition of a run, and one such run must not distort the fit.
  */
 static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 {
@@ -74,9 +74,9 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 
 /*
  * Returns the loss of the runs that are not held out, plus a penalty for the distance of each
- * number from the start. Its weight is largest for expert kernels, since the runs of one generation
- * have only one or two models with experts, smaller for other kernels, and smallest for the
- * scheduler. **Chosen** for the least errors on runs of held-out sources.
+ * number from its start. The penalty has its largest weight for expert kernels, since the runs of
+ * one generation have only one or two models with experts. The weight is smaller for other kernels
+ * and smallest for the scheduler. The weights are **chosen** for the least errors on held-out runs.
  */
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
@@ -100,7 +100,7 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     return sum;
 }
 
-/* Moves each number up, then down, while that reduces the loss; repeats with smaller steps. */
+/* Moves each number up and then down while the loss decreases; repeats this with smaller steps. */
 static plait_engine fit_sample(const sample *s, const plait_engine *start)
 {
     static const double steps[] = {0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.02, 0.02};
@@ -138,8 +138,9 @@ static bool is_all_held(const sample *s)
 }
 
 /*
- * C.378: fit all generations of an engine together, starting at the assumed numbers, and then the
- * generation of the profile, starting at the engine's fit. A step without runs keeps its start.
+ * C.378: fit all generations of an engine together, starting at the assumed numbers. Then fit the
+ * profile's generation, starting at the result of the first fit. A fit without runs returns its
+ * starting numbers.
  */
 static plait_engine fit_from(const sample *all, sample *s, const char *held,
                              const plait_engine *profile)
@@ -166,7 +167,7 @@ static bool is_first(const sample *s, size_t i)
     return true;
 }
 
-/* Sets the bands from the ratios of measured to predicted figures of each fold, held out. */
+/* Sets the bands from ratios of measured to predicted figures, with each fold held out in turn. */
 static plait_status fit_bands(const sample *all, sample *s, const plait_engine *profile,
                               plait_arena *arena, plait_engine *out, plait_error *err)
 {
@@ -203,7 +204,7 @@ static plait_status fit_bands(const sample *all, sample *s, const plait_engine *
 
 // ---- one profile ---------------------------------------------------------------------------
 
-/* Collects the runs of a profile, or with `all` those of all generations of its engine. */
+/* Collects the runs of a profile, or if `all` is set the runs of all generations of its engine. */
 static plait_status collect_sample(const plait_serve_runs *runs, const plait_engine *profile,
                                    bool all, plait_arena *arena, sample *s, plait_error *err)
 {
@@ -312,8 +313,8 @@ plait_status engine_write(const plait_engine *e, plait_arena *arena, const char 
     json_member_number(&json, "graph_gb", e->graph_bytes / PLAIT_GB);
     json_member_number(&json, "block_tokens", e->block_tokens);
     json_end_object(&json);
-    // Runs differ by some percent, so a fit supports three digits. Readers take a missing key for
-    // the assumed value.
+    // Three digits are enough, since repeats of a run differ by some percent. A missing key stands
+    // for the assumed value.
     json_write_key(&json, "numbers");
     json_begin_object(&json);
 #define X(field, word, unit, least, most, assumed)                                                 \

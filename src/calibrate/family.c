@@ -1,4 +1,6 @@
-/* family.c - families of constants: their numbers with physical bounds, and the times they predict */
+/*
+ * family.c - families of constants: their numbers with physical bounds, and the times they predict
+ */
 #include "calibrate/family.h"
 
 #include <math.h>
@@ -9,7 +11,9 @@
 
 // ---- constants and their bounds ------------------------------------------------------------
 
-/* Numbers fitted linearly (shares, with unit 1) and by their logarithm (rates and times). */
+/*
+ * LINEAR describes shares (unit 1); SCALED, rates and times, which are fitted by their logarithm.
+ */
 #define LINEAR(name, member, least, most)                                                          \
     .key = name, .offset = offsetof(family_subject, accelerator.member), .unit = 1.0,              \
     .low = least, .high = most
@@ -18,12 +22,12 @@
     .low = least, .high = most, .scales = true
 
 /*
- * Shares of a peak are at most 1. Shares of the HBM rate may exceed 1 a little, since small
- * operands stay in a cache. A tile may be faster than the 256x128 one, so r128 may exceed 1. No
- * ring exceeds its wire rate; a switch that reduces sends each byte once, and `nvls_gb_per_s`
- * counts bytes of the buffer. A local copy reads and writes, so it has half of the HBM rate, or
- * several times the HBM rate from a cache. A backward pass of attention has 2.5 times the products
- * of the forward pass.
+ * Reasons for the bounds: Shares of a peak are at most 1. Shares of the HBM rate can slightly
+ * exceed 1, since small operands stay in a cache. The share r128 can exceed 1, since another tile
+ * can be faster than the 256x128 tile. No ring exceeds its wire rate. A switch that reduces sends
+ * each byte once, and `nvls_gb_per_s` counts bytes of the buffer. A local copy reads and writes
+ * each byte, so it runs at half of the HBM rate, or at several times that rate from a cache. The
+ * backward pass of attention computes 2.5 times the products of the forward pass.
  */
 static const family_number memory_numbers[] = {
     {LINEAR("fraction", memory_op_fraction, 0.1, 1.2)},
@@ -43,7 +47,7 @@ static const family_number gemm_numbers[] = {
     {LINEAR("cq", gemm[0].cq, 0.0, 8.0), .blocks = ~(1U << PLAIT_BF16 | 1U << PLAIT_FP16)},
 };
 
-/* Blocks of the sustained clock: 16-bit formats and narrower ones. */
+/* Blocks of the sustained clock: CLOCK_BF16 for 16-bit formats, CLOCK_FP8 for narrower ones. */
 enum { CLOCK_BF16, CLOCK_FP8, CLOCKS };
 
 static const family_number sustained_numbers[] = {
@@ -51,7 +55,7 @@ static const family_number sustained_numbers[] = {
     {LINEAR("fp8", sustained[1], 0.5, 1.05), .blocks = 1U << CLOCK_FP8},
 };
 
-/* `scale` absorbs clocks and launch times of the training software, common to all its points. */
+/* `scale` absorbs clocks and launch times of the training software, which all points share. */
 static const family_number weight_gradient_numbers[] = {
     {SCALED("wgrad_ratio", wgrad_ratio, 1.0, 0.8, 1.6)},
     {.offset = offsetof(family_subject, scale),
@@ -87,7 +91,7 @@ static const family_number decode_numbers[] = {
     {SCALED("t0_us", decode[0].t0_s, PLAIT_US, 0.5, 80.0)},
 };
 
-/* The presets are estimates: H100's NVLS numbers are 72 us and 0.58 of the wire. */
+/* The presets are estimates. The NVLS numbers of H100 are 72 us and 0.58 of the wire rate. */
 static const family_number collective_numbers[] = {
     {SCALED("a_us", collective[0].a_s, PLAIT_US, 0.5, 400.0), .elements = 3},
     {SCALED("b_us", collective[0].b_s, PLAIT_US, 0.01, 100.0), .elements = 3},
@@ -108,12 +112,15 @@ static const family_number p2p_numbers[] = {
 
 // ---- measured software ---------------------------------------------------------------------
 
-/* TensorRT-LLM runs cuBLAS, as training does; for block-scaled fp8 SGLang runs DeepGEMM. */
+/*
+ * TensorRT-LLM is preferred for products, since it runs cuBLAS as training does; SGLang is
+ * preferred for block-scaled fp8, since it runs DeepGEMM.
+ */
 static const char *const product_stacks[] = {"trtllm", "vllm", "sglang", "simumax", NULL};
 static const char *const scaled_stacks[] = {"sglang", "trtllm", "vllm", "simumax", NULL};
 static const char *const attention_stacks[] = {"trtllm",          "vllm",    "sglang",
                                                "flash-attention", "simumax", NULL};
-/* vLLM comes first, since TensorRT-LLM's times on Hopper scatter twice as far. */
+/* vLLM comes first, since TensorRT-LLM's times on Hopper scatter twice as much as vLLM's. */
 static const char *const decode_stacks[] = {"vllm", "trtllm", "sglang", NULL};
 static const char *const memory_stacks[] = {"vidur", NULL};
 static const char *const link_stacks[] = {"aic:nccl-", "vidur", NULL};
@@ -151,15 +158,15 @@ const family families[FAMILIES] = {
     [FAMILY_GROUPED] = {"grouped_gemm", NULL, PRODUCTS, sizeof(plait_grouped_fit),
                         NUMBERS(grouped_numbers), 1U << POINT_GROUPED | 1U << POINT_EXPERTS, false,
                         true, "expert layers", 20, 2.0, product_stacks},
-    // Attention, forward (C.32).
+    // Forward pass of attention (C.32).
     [FAMILY_ATTENTION] = {"attention", NULL, ATTENTION, NUMBERS(attention_numbers),
                           1U << POINT_ATTENTION, false, false, "attention kernels", 20, 2.0,
                           attention_stacks},
-    // Attention, backward as a multiple of forward.
+    // Backward pass of attention, as a multiple of the forward pass.
     [FAMILY_BACKWARD] = {"attention", "attention backward", ATTENTION, NUMBERS(backward_numbers),
                          1U << POINT_BACKWARD, false, false, "pairs of passes", 8, 2.0,
                          attention_stacks},
-    // Attention of decoding (C.361).
+    // Attention in decode steps (C.361).
     [FAMILY_DECODE] = {"attention_decode", NULL, plait_kv_name, 0, PLAIT_KV_FORMATS,
                        sizeof(plait_decode_fit), NUMBERS(decode_numbers), 1U << POINT_DECODE, false,
                        true, "decode kernels", 20, 2.0, decode_stacks},
@@ -198,7 +205,7 @@ int family_numbers(const family *f, family_subject *subject, int block,
                    fit_number out[FIT_MAX_NUMBERS])
 {
     const plait_accelerator *const gpu = &subject->accelerator;
-    // NVIDIA's switches reduce (NVLS) since Hopper, the first generation with fp8.
+    // NVIDIA's switches reduce (NVLS) since Hopper; fp8, which came with Hopper, identifies these.
     const bool nvls = strcmp(gpu->vendor, "NVIDIA") == 0 &&
                       gpu->peak_flops_per_s[PLAIT_FP8] > 0.0 &&
                       gpu->scale_up_bytes_per_s >= 100.0 * PLAIT_GB && !gpu->scale_up_full;
@@ -250,7 +257,7 @@ bool family_takes(const family *f, const plait_accelerator *accelerator, const p
         return accelerator->peak_flops_per_s[p->block] > 0.0 && p->block == block;
     case POINT_COLLECTIVE:
     case POINT_P2P:
-        // All ranks are in one scale-up domain: on one node, or on several that it spans.
+        // Only groups inside one scale-up domain, which can span several nodes.
         return (p->kind == POINT_P2P || p->block == block) && accelerator->torus[0] == 0 &&
                p->ranks <= accelerator->scale_up_domain &&
                (p->nodes <= 1 || accelerator->scale_up_domain > accelerator->gpus_per_node);
@@ -264,7 +271,10 @@ static double product_flops(const plait_gemm *g)
     return 2.0 * g->batch * g->m * g->n * g->k;
 }
 
-/* Returns the rows that one rank's experts process; a token counts once per chosen expert. */
+/*
+ * Returns the number of rows that the experts of one rank process. A token has one row for each
+ * expert that it is routed to.
+ */
 static double routed_rows(const point_experts *e)
 {
     return e->tokens * e->topk / e->ranks;
@@ -276,7 +286,7 @@ bool family_is_large(const plait_accelerator *accelerator, const point *p)
 
     switch (p->kind) {
     case POINT_GEMM:
-    case POINT_LAYOUT: // as large as in training, with several tiles in each dimension
+    case POINT_LAYOUT: // several tiles in each dimension, as in training
         return p->gemm.m >= 1024.0 && p->gemm.n >= 512.0 && p->gemm.k >= 512.0;
     case POINT_SUSTAINED:
         return product_flops(&p->gemm) >= 3e10;
@@ -289,14 +299,14 @@ bool family_is_large(const plait_accelerator *accelerator, const point *p)
                w->sequences * w->heads * ceil(w->query / 128.0) >= accelerator->sms;
     case POINT_BACKWARD:
         return w->query >= 1024.0;
-    case POINT_DECODE: // more than 20 us at the full HBM rate, longer than the launch
+    case POINT_DECODE: // more than 20 us at the full HBM rate, which exceeds the launch time
         return p->decode.bytes > 20e-6 * accelerator->hbm_bytes_per_s;
     default:
         return p->bytes >= PLAIT_MIB;
     }
 }
 
-/* FNV-1a over the integer parts, so that the held-out set is the same on every machine. */
+/* FNV-1a hash of the integer parts. It makes the held-out set the same on every machine. */
 static uint64_t hash_numbers(const double *number, int count)
 {
     uint64_t mix = 14695981039346656037u;
@@ -329,7 +339,10 @@ bool family_holds_out(const point *p, int index)
 
 // ---- predicted times -----------------------------------------------------------------------
 
-/* Returns the seconds of a product by plait_op_s, with clocks under load and weight gradients. */
+/*
+ * Returns the seconds of a product: plait_op_s() with the effects of the sustained clock (C.35) and
+ * of weight gradients (C.36).
+ */
 static double op_s(const plait_accelerator *accelerator, const plait_gemm *gemm)
 {
     static const plait_runtime neutral = {.factor = {.gemm = 1.0, .memory = 1.0, .attention = 1.0}};
@@ -355,7 +368,7 @@ static double op_s(const plait_accelerator *accelerator, const plait_gemm *gemm)
     return plait_op_s(&context, &op);
 }
 
-/* Returns the measured burst time times the model's slowdown under sustained clocks. */
+/* Returns the measured time of the burst times the predicted slowdown at the sustained clock. */
 static double sustained_s(const plait_accelerator *gpu, const point *p)
 {
     plait_accelerator burst = *gpu;
@@ -364,12 +377,13 @@ static double sustained_s(const plait_accelerator *gpu, const point *p)
     return p->beside_s * op_s(gpu, &p->gemm) / op_s(&burst, &p->gemm);
 }
 
-/* Returns the time of an expert layer as in block_ffn.c: permute, fc1, activation, fc2, permute. */
+/* Returns the seconds of an expert layer: permute, fc1, activation, fc2, permute (block_ffn.c). */
 static double experts_s(const plait_accelerator *gpu, const point *p)
 {
     const point_experts *e = &p->experts;
     const double rows = routed_rows(e);
-    const double idle = pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // share without a token
+    const double idle =
+        pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // share of experts without a token
     const double active = e->experts / e->ranks * (1.0 - idle);
     const double passes = gpu->grouped[p->block].permute_passes;
     plait_gemm fc1 = p->gemm, fc2 = p->gemm;

@@ -1,15 +1,15 @@
 /*
  * fit.c - robust fit of the constants of a cost function to measured times
  *
- * A number x between its bounds is represented by z = log(u / (1 - u)), where u is its position
- * between them, 0 to 1 (in logarithms if the number `scales`). With r_i = log(predicted / measured)
- * of point i, w_i its weight and D the `sweep_weight`, the fit minimises
+ * The fit represents a number by z = log(u / (1 - u)), where u is the number's position between its
+ * bounds, from 0 to 1 (in logarithms if the number `scales`). With r_i = log(predicted / measured)
+ * of point i, its weight w_i, and the `sweep_weight` D, the fit minimises
  *
  *     sum_i w_i v_i ((r_i / s)^2 + D ((r_i - mean of its sweep) / s)^2) + sum_j ((z_j - prior_j) / PRIOR)^2
  *
- * where s is 1.48 times the median |r|, and v = 1 / (1 + (r / 2.385 s)^2) is Cauchy's weight; the
- * fit alternates between computing v and minimising over z. (Holland and Welsch, "Robust regression
- * using iteratively reweighted least-squares", Communications in Statistics A6, 1977.)
+ * where s is 1.48 times the median |r|, and v_i = 1 / (1 + (r_i / 2.385 s)^2) is Cauchy's weight.
+ * The fit alternates between computing v and minimising over z. (Holland and Welsch, "Robust
+ * regression using iteratively reweighted least-squares", Communications in Statistics A6, 1977.)
  */
 #include "calibrate/fit.h"
 
@@ -23,20 +23,20 @@
 #include "base/numbers.h"
 #include "base/text.h"
 
-/* Width of the prior in z: two thirds of the range between the bounds lie within one width. */
+/* Standard deviation of the prior in z: one deviation covers 2/3 of the range of the bounds. */
 #define PRIOR 1.6
-/* u is kept this far from 0 and 1, so that z is finite. */
+/* Least distance of u from 0 and 1, so that z is finite. */
 #define EDGE 1e-3
-/* Cauchy's tuning constant: 95 % efficient where the errors are normal. */
+/* Cauchy's tuning constant, for an efficiency of 95 % if the errors are normal. */
 #define CAUCHY 2.385
 /* Lower limit of the scale s, unless the problem has a larger one. */
 #define LEAST_SCALE 1e-3
-/* Largest residual, e^20; points without a finite price count as this far off. */
+/* Largest residual, a factor of e^20. Points without a finite prediction have this residual. */
 #define WORST 20.0
 
 enum { TURNS = 6, STARTS = 4 };
 
-/* Cache of the residuals of the training points, and the numbers that they were computed with. */
+/* Cached residuals of the training points, with the numbers from which they were computed. */
 typedef struct fit_taken {
     bool any;
     double number[FIT_MAX_NUMBERS];
@@ -52,7 +52,7 @@ typedef struct fit_state {
     double prior[FIT_MAX_NUMBERS];   /* prior means of all numbers, as z */
     double initial[FIT_MAX_NUMBERS]; /* values of all numbers before the fit */
     const fit_point **train;
-    double *weight;      /* [trains]: root of the point's weight times Cauchy's, over s */
+    double *weight;      /* [trains]: square root of w_i v_i, over s */
     double *residual;    /* scratch [trains] */
     int *sweep;          /* [trains]: index of the point's sweep; -1: none */
     double *mean;        /* [sweeps]: weighted sum of the residuals */
@@ -96,8 +96,8 @@ static double log_error(const fit_problem *problem, const fit_point *point)
 }
 
 /*
- * Returns the residuals of the training points. They are cached, since the fit needs them several
- * times in a row for the same numbers.
+ * Returns the residuals of the training points, from the cache if the numbers are those of the last
+ * call: the fit needs the residuals several times in a row for the same numbers.
  */
 static const double *log_errors(const fit_state *state)
 {
@@ -117,7 +117,7 @@ static const double *log_errors(const fit_state *state)
     return taken->error;
 }
 
-/* Writes the numbers for z into the subject. */
+/* Sets the free numbers of the subject from z. */
 static void set_numbers(const fit_state *state, const double *z)
 {
     for (int i = 0; i < state->frees; i++) {
@@ -204,7 +204,8 @@ static double cauchy_cost(const fit_state *state, int i, double residual, double
 }
 
 /*
- * Returns the cost that the reweighted fit minimises: Cauchy's at a given scale, and the prior's.
+ * Returns the cost that the reweighted fit minimises: Cauchy's cost of the residuals at a given
+ * scale, plus the cost of the prior.
  */
 static double robust_cost(fit_state *state, const double *z, double scale)
 {
@@ -235,9 +236,10 @@ static double robust_cost(fit_state *state, const double *z, double scale)
  */
 static bool minimise_squares(fit_state *state, double *z, double *variance)
 {
-    enum { MOST_EVALUATIONS = 25 }; // per number plus one
-    // Relative change of the sum of squares or of z below which lmdif stops, and relative error of
-    // the residuals; lmdif takes the root of the latter, 1e-4, as step for derivatives.
+    enum { MOST_EVALUATIONS = 25 }; // upper limit, times the number of free numbers plus 1
+    // lmdif stops when the relative change of the sum of squares or of z is below `tolerance`.
+    // `precision` is the relative error of the residuals; its square root, 1e-4, is lmdif's step
+    // for derivatives.
     static const double tolerance = 1e-6, precision = 1e-8;
     const int m = state->trains * (state->sweeps > 0 ? 2 : 1) + state->frees, n = state->frees;
     const plait_arena_mark mark = plait_arena_save(state->arena);
@@ -268,8 +270,8 @@ static bool minimise_squares(fit_state *state, double *z, double *variance)
 }
 
 /*
- * Alternates between weights and numbers, starting at z. Returns the last scale s, 1.48 times the
- * median |r|, which is the standard deviation if errors are normal; < 0: out of memory.
+ * Alternates between computing weights and fitting numbers, starting at z. Returns the last scale
+ * s, 1.48 times the median |r| (the standard deviation if errors are normal); < 0: out of memory.
  */
 static double fit_until_stable(fit_state *state, double *z, double *variance)
 {
@@ -288,7 +290,7 @@ static double fit_until_stable(fit_state *state, double *z, double *variance)
         update_weights(state, scale);
         if (!minimise_squares(state, z, variance))
             return -1.0;
-        // Dropping numbers takes more iterations than foreseen, so progress stops at 99 %.
+        // Dropping numbers can take more iterations than estimated, so limit the progress to 99 %.
         state->turns++;
         if (watch != NULL)
             watch->show(watch->context, smaller(state->turns / foreseen, 0.99));
@@ -297,7 +299,7 @@ static double fit_until_stable(fit_state *state, double *z, double *variance)
     return scale;
 }
 
-/* Fits from several starting points: the prior, and offsets from it with alternating signs. */
+/* Fits from several starts, the prior and offsets from the prior with alternating signs. */
 static plait_status best_start(fit_state *state, double *z, plait_error *err)
 {
     static const double side[STARTS] = {0.0, 0.7, -0.7, 1.2};
@@ -324,12 +326,14 @@ static plait_status best_start(fit_state *state, double *z, plait_error *err)
 
 // ---- numbers that the points do not determine ----------------------------------------------
 
-/* A number is doubtful if the points reduce the variance of its prior by less than half. */
+/* A number is doubtful if its variance is more than this share of the variance of its prior. */
 #define IN_DOUBT 0.5
-/* A doubtful number is undetermined if resetting it to its prior costs less than this. */
+/*
+ * A doubtful number is undetermined if a reset to its prior increases the cost by less than this.
+ */
 #define AS_WELL 3.0
 
-/* Returns the variance of a free number over that of its prior. */
+/* Returns the variance of a free number divided by the variance of its prior. */
 static double variance_ratio(const fit_state *state, const double *z, const double *variance, int i)
 {
     const fit_number *const n = &state->problem->number[state->free[i]];
@@ -339,7 +343,9 @@ static double variance_ratio(const fit_state *state, const double *z, const doub
     return variance[i] * (n->spread > 0.0 ? slope * slope : 1.0 / (PRIOR * PRIOR));
 }
 
-/* Resets doubtful numbers to their priors, one after the other, if the others then fit as well. */
+/*
+ * Resets each doubtful number to its prior if the other numbers then fit about as well as before.
+ */
 static plait_status drop_undetermined(fit_state *state, double *z, plait_error *err)
 {
     bool tried[FIT_MAX_NUMBERS] = {false};

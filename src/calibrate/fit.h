@@ -1,21 +1,23 @@
 /*
  * fit.h - robust fit of the constants of a cost function to measured times
  *
- * The numbers to fit are fields of a subject, such as an accelerator, and the function that prices
- * a point reads them from there. The fit thus calls the same function that later predicts:
+ * The numbers to fit are fields of a subject, such as an accelerator. The function that predicts
+ * the time of a point reads them from the subject, so the fit calls the same function as
+ * predictions:
  *
  *     fit_number number[] = {{"emax", .offset = ..., .low = 0.1, .high = 1.0}};
  *     fit_problem problem = {.subject = &subject, .number = number, .numbers = 1, ...};
  *     PLAIT_TRY(fit_run(&problem, arena, &result, err));
  *
  * A residual is the logarithm of predicted over measured time, so an error of 10 % counts the same
- * at a microsecond and at a second. Cauchy's weights, scaled by the median residual, make outliers
- * count little. Each number stays inside its bounds and has a prior at its value before the fit;
- * the prior is weak unless `spread` is set. A number that the points do not determine keeps exactly
- * that value, and its `determined` is false.
+ * at a microsecond and at a second. Cauchy's weights, scaled by the median residual, reduce the
+ * influence of outliers. Each number stays inside its bounds and has a prior at its value before
+ * the fit; the prior is weak unless `spread` is set. A number that the points do not determine
+ * keeps exactly its value before the fit, and its `determined` is false.
  *
- * Points of one sweep may share an error. With `sweep_weight` set, the distances of residuals from
- * the mean of their sweep count as well, since the order of plans depends on them.
+ * The points of one sweep can share an error. If `sweep_weight` is set, the distance of each
+ * residual from the mean of its sweep also counts, since the order of plans depends on these
+ * distances.
  */
 #pragma once
 
@@ -29,15 +31,15 @@ enum { FIT_MAX_NUMBERS = 16 };
 
 /** One number to fit: its offset in the subject and its bounds, all in base units. */
 typedef struct fit_number {
-    const char *key; /* in the file; NULL: not written */
+    const char *key; /* key in the file; NULL: not written */
     int element;     /* index in the array of that key; -1: no array */
-    size_t offset;   /* of the double in the subject */
-    double unit;     /* of the file; values are rounded to three digits of it */
-    double low;      /* above 0 if `scales` */
-    double high;     /* above low */
-    double spread;   /* of the prior, in logarithms; 0: a weak prior */
-    bool scales;     /* fitted by its logarithm (a rate, a time); else linearly (a share) */
-    bool preset;     /* starts at an estimate, since the number has no default */
+    size_t offset;   /* offset of the double in the subject */
+    double unit;     /* unit in the file, in which values are rounded to three digits */
+    double low;      /* lower bound; above 0 if `scales` */
+    double high;     /* upper bound; above `low` */
+    double spread;   /* standard deviation of the prior, in logarithms; 0: weak prior */
+    bool scales;     /* whether it is fitted by its logarithm (rates, times) or linearly (shares) */
+    bool preset;     /* whether it has no default and starts at an estimate */
     bool determined; /* out: whether the points determine it */
 } fit_number;
 
@@ -47,8 +49,8 @@ typedef struct fit_point {
     double measured_s;
     double weight;
     const char *sweep; /* name; NULL or "": none */
-    bool held_out;     /* not fitted to, only used to measure the error */
-    bool large;        /* of a size that training has */
+    bool held_out;     /* whether the point only measures the error of the fit */
+    bool large;        /* whether the point is as large as operations of training are */
 } fit_point;
 
 /** Returns the predicted seconds of one point, with the current numbers of the subject. */
@@ -72,11 +74,11 @@ typedef struct fit_problem {
     const fit_watch *watch; /* NULL: no progress reports */
 } fit_problem;
 
-/** Means of |predicted / measured - 1|; negative if there is no such point. */
+/** Mean errors |predicted / measured - 1|. A mean without points is negative. */
 typedef struct fit_errors {
     int points;        /* number of points, held out or not */
     int held_out;      /* number of points held out */
-    double fitted;     /* mean over the points fitted to */
+    double fitted;     /* mean over the points that are not held out */
     double held;       /* mean over the held-out points */
     double held_large; /* mean over the large held-out points */
 } fit_errors;
@@ -89,5 +91,5 @@ typedef struct fit_errors {
 PLAIT_MUST_CHECK plait_status fit_run(const fit_problem *problem, plait_arena *arena,
                                       fit_errors *out, plait_error *err);
 
-/** Rounds a number to three significant digits. `unit` is the unit of the file. */
+/** Returns a number rounded to three significant digits in `unit`, the unit of the file. */
 double fit_rounded(double number, double unit);

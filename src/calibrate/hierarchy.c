@@ -7,7 +7,7 @@
 
 enum { N = HIERARCHY_NUMBERS, ITERATIONS = 100 };
 
-/* The prior of a spread is worth this many members at the prior spread. */
+/* Weight of the prior of a spread, as a number of members. */
 static const double prior_members = 4.0;
 /* Deviation of the prior of `grand`, in prior spreads. */
 static const double prior_width = 2.0;
@@ -31,7 +31,7 @@ double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int 
 
 // ---- one member ----------------------------------------------------------------------------
 
-/* Inverts a positive definite matrix in place (Gauss-Jordan); no pivot is 0 then. */
+/* Inverts a matrix in place (Gauss-Jordan). The matrix is positive definite, so no pivot is 0. */
 static void invert_matrix(double a[N][N], int n)
 {
     for (int i = 0; i < n; i++) {
@@ -53,11 +53,14 @@ static void invert_matrix(double a[N][N], int n)
     }
 }
 
-/* Minimises a member's parabola plus its prior: x' precision x / 2 - pull' x, up to a constant. */
+/*
+ * Sets a member's mean to the minimum x of its parabola plus its prior, which is
+ * x' precision x / 2 - pull' x up to a constant, within the bounds.
+ */
 static void estimate_member(const hierarchy *h, hierarchy_member *m)
 {
     double precision[N][N] = {{0.0}}, pull[N] = {0.0}, x[N] = {0.0}, inverse[N][N];
-    int number[N], frees = 0; // the numbers that are not fixed at a bound
+    int number[N], frees = 0; // indices of the numbers that are not fixed at a bound
     bool is_free[N] = {false};
     int outside;
 
@@ -127,7 +130,10 @@ static bool member_informs(const hierarchy_member *m, int family, int number)
     return m->family == family && m->runs && m->has[number] && m->informs[number];
 }
 
-/* Returns a spread from squared distances of the level below from its parent. */
+/*
+ * Returns the estimate of a spread from the sum `squares` of squared distances of `count` children
+ * from their parent, and the prior.
+ */
 static double spread_of(double squares, int count, double prior_spread)
 {
     return sqrt((squares + prior_members * square(prior_spread)) / (count + prior_members));
@@ -139,7 +145,8 @@ static void estimate_number(hierarchy *h, const hierarchy_member *member, int me
     const double old = 1.0 / square(prior_width * h->prior_spread[k]);
     const double weight = 1.0 / square(h->spread[k]);
     const double family_weight = 1.0 / square(h->family_spread[k]);
-    double variance[HIERARCHY_FAMILIES]; // of parents; < 0: no member has runs for it
+    double
+        variance[HIERARCHY_FAMILIES]; // variances of the parents; < 0: no member informs the parent
     double grand = h->prior[k] * old, grand_precision = old;
     double squares = 0.0, family_squares = 0.0;
     int count = 0, family_count = 0;

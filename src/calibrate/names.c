@@ -69,11 +69,11 @@ bool names_measured(const char *accelerator)
 }
 
 /*
- * Known faults of aiconfigurator's tables: NCCL on L40S was measured on a machine without
+ * Known faults of aiconfigurator's tables: The NCCL measurements on L40S are from a machine without
  * peer-to-peer (1 to 2 GB/s at 8 GPUs). One shape of the expert tables, 16 experts of width 8192,
- * is off by a factor of three on H100. Block-scaled products in long loops on Blackwell ran an
- * older kernel than the bursts with which they are compared. TensorRT-LLM's attention on A100
- * reaches 0.49 of the peak, but cuDNN's in published training runs 0.55.
+ * is off by a factor of three on H100. On Blackwell, block-scaled products in long loops ran an
+ * older kernel than the bursts with which they are compared. On A100, TensorRT-LLM's attention
+ * reaches 0.49 of the peak, while cuDNN's reaches 0.55 in published training runs.
  */
 bool names_exclude(const point *p)
 {
@@ -94,7 +94,8 @@ bool names_exclude(const point *p)
 }
 
 /*
- * Accelerators with the same die share its kernel constants; with the same links, link constants.
+ * Accelerators with the same die have the same kernel constants, and accelerators with the same
+ * links have the same link constants.
  */
 static const struct stand_in {
     const char *name;

@@ -6,14 +6,14 @@
  *     #       size         count      type   redop    root     time   algbw   busbw #wrong ...
  *          1048576        262144     float     sum      -1    27.76   37.78   66.11      0 ...
  *
- * Times are the out-of-place ones, in the first half of a row. The size is the buffer of
- * collective.h. The collective follows from the program's name (all_reduce_perf) in the output or
- * in the name of the file; without one, the ratio of bus to algorithm bandwidth separates all-reduce
- * from reduce-scatter.
+ * The reader uses the out-of-place times, which are in the first half of a row. The size is the
+ * buffer size as in collective.h. The collective follows from the program's name (all_reduce_perf)
+ * in the output or in the file name; without such a name, the ratio of bus to algorithm bandwidth
+ * distinguishes all-reduce from reduce-scatter.
  *
- * A file may contain several outputs. The reader skips mpirun's prefix of a line and lines of other
- * programs, and rejects a row without times. The accelerator is the name after the bracket in the
- * line of a rank, if names.c lists it.
+ * A file can contain several outputs. The reader skips mpirun's prefix of a line and the lines of
+ * other programs, and rejects a row without times. The accelerator is the name after the bracket in
+ * the line of a rank, if names.c lists that name.
  */
 #include "calibrate/points.h"
 
@@ -29,18 +29,18 @@ enum { MOST_WORDS = 16, LONGEST_LINE = 512 };
 
 /* One run of one test. */
 typedef struct nccl_run {
-    const char *name; /* of the file, for messages */
+    const char *name; /* name of the file, for error messages */
     int line;         /* current line of the file, from 1 */
     int op;           /* plait_collective_op; -1: unknown so far */
-    bool other;       /* a test without a fit, whose rows are dropped */
+    bool other;       /* whether no constant is fitted to the test, so that its rows are dropped */
     int ranks;
     int nodes;
     char host[64];
-    char device[80]; /* driver's name; "": none that names.c lists */
+    char device[80]; /* the driver's name of the GPU; "": names.c lists none of the names */
     int time_word;   /* index of the time in a row: 5, or 4 without a root column */
-    double bus;      /* bus over algorithm bandwidth, of the last row */
-    bool sums;       /* some row has a reduction operator */
-    size_t first;    /* index of its first point */
+    double bus;      /* ratio of bus to algorithm bandwidth in the last row */
+    bool sums;       /* whether some row has a reduction operator */
+    size_t first;    /* index of the run's first point */
 } nccl_run;
 
 static const struct known_test {
@@ -61,7 +61,10 @@ static const struct known_test {
 
 /* ---- lines ---- */
 
-/* Copies the next line without its end and without mpirun's "[1,0]<stdout>:"; false at the end. */
+/*
+ * Copies the next line without its line break and without mpirun's prefix "[1,0]<stdout>:". Returns
+ * false at the end of the text.
+ */
 static bool next_line(const char **at, const char *end, char line[LONGEST_LINE])
 {
     const char *const begin = *at;
@@ -99,7 +102,7 @@ bool nccl_log_recognises(const char *text, size_t length)
 
 /* ---- test, ranks, device ---- */
 
-/* The table lists longer names first, since gather_perf is the end of all_gather_perf. */
+/* tests[] lists longer names first, since gather_perf is a suffix of all_gather_perf. */
 static void name_test(nccl_run *run, const char *text)
 {
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {
@@ -152,7 +155,7 @@ static plait_status fail_run(const nccl_run *run, plait_error *err, const char *
     return plait_fail(err, PLAIT_ERROR_SCHEMA, run->name, "expected %s, found %s", expected, found);
 }
 
-/* Fills in collective, ranks and device of the run's points, after all its lines. */
+/* After the last line of a run, sets collective, ranks and device of the run's points. */
 static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
 {
     if (run->first == list->count)
@@ -176,7 +179,7 @@ static plait_status end_run(nccl_run *run, point_list *list, plait_error *err)
     if (run->ranks == 0 && run->op == PLAIT_P2P) {
         run->ranks = 2;
     } else if (run->ranks == 0) {
-        // n ranks, where bus / algorithm bandwidth = rounds (n - 1) / n.
+        // Solve bus / algorithm bandwidth = rounds (n - 1) / n for the number n of ranks.
         const double rounds = run->op == PLAIT_ALL_REDUCE ? 2.0 : 1.0;
         const double ranks = rounds / (rounds - run->bus);
 
@@ -215,7 +218,7 @@ static plait_status read_row(nccl_run *run, char *const *word, int words, point_
     point p = {.measured = "", .source = "nccl-tests"};
     char where[200];
 
-    // A row begins with bytes, elements and type; other lines are not of the tests.
+    // A row begins with bytes, elements and type; other lines do not belong to the tests.
     if (words < 3 || !text_parse_number(word[0], &bytes) ||
         !text_parse_number(word[1], &elements) || text_index(word[2], types) < 0 ||
         (words > t && text_equal(word[t], "N/A")))

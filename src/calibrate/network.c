@@ -4,10 +4,10 @@
 #include "plait/units.h"
 
 /*
- * The fit is not used if its mean error on held-out points is larger than this, as in calibrate.c.
+ * Largest mean error on held-out points for which the fit is used, as in calibrate.c.
  */
 static const double most_used_error = 0.25;
-/* At this efficiency or more, the cluster's wire rate may be too low. */
+/* Efficiency from which the cluster's wire rate counts as probably too low. */
 static const double wire_share = 0.99;
 
 enum { LEAST_POINTS = 12, NETWORK_LARGE_BYTES = 1 << 20 };
@@ -38,7 +38,8 @@ network_shape network_shape_of(const char *accelerator, const point_list *points
 }
 
 /*
- * The route of a point: equally many ranks on each node; a send joins one rank on each of 2 nodes.
+ * Returns the route of a point. Each node has the same number of ranks; a send connects one rank on
+ * each of 2 nodes.
  */
 static plait_route route_of(const plait_cluster *cluster, const point *p)
 {
@@ -54,7 +55,8 @@ static plait_route route_of(const plait_cluster *cluster, const point *p)
 }
 
 /*
- * Returns the level that joins a point's ranks; 0: one node, or the cluster's nodes are too small.
+ * Returns the index of the level that connects a point's ranks; 0 if the point has only one node or
+ * more ranks per node than the cluster's nodes have GPUs.
  */
 static int level_of(const plait_cluster *cluster, const point *p)
 {
@@ -92,7 +94,7 @@ plait_status network_fit(const plait_cluster *cluster, const point_list *points,
     if (shape.nodes == 0)
         return PLAIT_OK;
     PLAIT_TRY(plait_cluster_take(&subject, shape.nodes * subject.group[0].gpus_per_node, err));
-    // The points of the outermost level; every fourth is held out.
+    // Select the points of the outermost level, and hold out every fourth of them.
     for (size_t i = 0; i < points->count; i++)
         if (is_about(name, &points->point[i]) && level_of(&subject, &points->point[i]) > out->level)
             out->level = level_of(&subject, &points->point[i]);
@@ -145,7 +147,8 @@ plait_status network_fit(const plait_cluster *cluster, const point_list *points,
         out->value[i] = *value[i];
     out->at_wire = level->efficiency >= wire_share;
     if (out->used) {
-        // Only the numbers: for a grid, the subject's level is cut to the measured slice.
+        // Copy only the numbers, since the subject's level of a grid is reduced to the measured
+        // slice.
         plait_level *const to = &fitted->level[out->level];
 
         to->link.latency_s = level->link.latency_s;

@@ -89,7 +89,9 @@ static int precision_of(const table_row *at, const char *title)
     return text_index(word, plait_precision_name);
 }
 
-/* fp16 runs on the units of bf16, at the same rate. */
+/*
+ * Like precision_of(), but returns bf16 for fp16, since the same units run both at the same rate.
+ */
 static int matrix_precision_of(const table_row *at)
 {
     const int precision = precision_of(at, "dtype");
@@ -118,8 +120,8 @@ static plait_status begin_product(const table_row *at, point_kind kind, int prec
 }
 
 /*
- * Reads a single product, one in a long loop, one of training or a grouped one. Layout TN is the
- * forward product, NN the gradient of its input, NT the gradient of its weights.
+ * Reads a single product, a product in a long loop, a product of training, or a grouped product.
+ * Layout TN is the forward product, NN the gradient of its input, NT the gradient of its weights.
  */
 static plait_status read_product(const table_row *at, point_kind kind, point_list *list,
                                  plait_error *err)
@@ -151,8 +153,8 @@ static plait_status read_product(const table_row *at, point_kind kind, point_lis
 }
 
 /*
- * Accepts rows of kernels that training uses: balanced loads, gated experts without tensor
- * parallelism, no kernels for the few tokens of decoding.
+ * Reads an expert layer, and skips rows that do not describe training: training has balanced loads,
+ * gated experts without tensor parallelism, and no kernels for the few tokens of decoding.
  */
 static plait_status read_experts(const table_row *at, point_kind kind, point_list *list,
                                  plait_error *err)
@@ -180,9 +182,9 @@ static plait_status read_experts(const table_row *at, point_kind kind, point_lis
 /* ---- attention ---- */
 
 /*
- * Returns the kernel for a name in a table; -1: unknown. TensorRT-LLM's and cuDNN's kernels count
- * as one kind, fused. FlashAttention-3 does not run on Blackwell, so vLLM's kernel there stands in
- * for it.
+ * Returns the attention kernel for a name in a table; -1: unknown. The kernels of TensorRT-LLM and
+ * cuDNN are both PLAIT_ATTENTION_FUSED. FlashAttention-3 does not run on Blackwell, so vLLM's
+ * kernel on Blackwell replaces it.
  */
 static int kernel_of(const char *word)
 {
@@ -215,7 +217,10 @@ static bool is_plain(const table_row *at, const char *title)
     return precision == PLAIT_BF16 || precision == PLAIT_FP16;
 }
 
-/* Causal kernels compute the lower triangle with its diagonal. Elements have 16 bits. */
+/*
+ * Reads an attention kernel. A causal kernel computes the lower triangle of the scores including
+ * the diagonal. Elements have 16 bits.
+ */
 static plait_status read_attention(const table_row *at, point_kind kind, point_list *list,
                                    plait_error *err)
 {
@@ -241,7 +246,10 @@ static plait_status read_attention(const table_row *at, point_kind kind, point_l
     return work->head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
 }
 
-/* Most query heads per KV head; TensorRT-LLM has no kernel for more, and takes 30 times as long. */
+/*
+ * Most query heads per KV head. TensorRT-LLM has no special kernel for more, and then takes 30
+ * times as long.
+ */
 static const double most_sharing_heads = 32.0;
 
 static plait_status read_decode(const table_row *at, point_kind kind, point_list *list,
@@ -265,7 +273,7 @@ static plait_status read_decode(const table_row *at, point_kind kind, point_list
     return heads <= most_sharing_heads * p.decode.kv_heads ? points_add(list, &p, err) : PLAIT_OK;
 }
 
-/* Returns whether two rows differ only in the pass, the source and the measured columns. */
+/* Returns whether two rows are equal except in pass, source and measured columns. */
 static bool same_case(const csv_table *table, size_t a, size_t b)
 {
     for (size_t c = 0; c < table->columns; c++) {
@@ -347,7 +355,8 @@ static plait_status read_collective(const table_row *at, point_kind kind, point_
 /* ---- files ---- */
 
 /*
- * A table is of the first kind whose columns it has. `read` is NULL if no constant is fitted to it.
+ * Kinds of tables. A table has the first kind of which it has all columns. `read` is NULL if no
+ * constant is fitted to tables of that kind.
  */
 static const struct table_kind {
     const char *column[MOST_COLUMNS];

@@ -10,18 +10,18 @@
 
 /* Lower limit of the robust scale: repeats of one plan differ by some percent. */
 static const double least_scale = 0.03;
-/* Weight of differences inside a sweep, which decide the choice of a plan. **Chosen**. */
+/* Weight of the differences inside a sweep, on which the choice of a plan depends. **Chosen**. */
 static const double sweep_weight = 4.0;
 
 /*
  * Spread between releases of one piece of software, relative to the spread between software of one
- * family. The step time of one plan changed by 3.5 % from NeMo 25.01 to 25.03, and as much from
- * Megatron-Bridge v0.3.0 to v0.4.0: a fifth of the family's spread. With half of the family's
- * spread, a fit would follow the errors of single models (docs/accuracy/fitting.md).
+ * family. The step time of one plan changed by 3.5 % from NeMo 25.01 to 25.03, and by as much from
+ * Megatron-Bridge v0.3.0 to v0.4.0, which is a fifth of the family's spread. With half of the
+ * family's spread, a fit would follow the errors of single models (docs/accuracy/fitting.md).
  */
 static const double release_spread = 0.2;
 
-/* The subject of the fit: a profile, whose numbers replace those in each run's own profile. */
+/* The subject of the fit: a profile whose numbers replace the numbers of each run's profile. */
 typedef struct profile_subject {
     plait_runtime runtime;
     plait_pipelines *pipelines;
@@ -36,9 +36,9 @@ static double step_s(const void *context, const void *what)
 }
 
 /*
- * Lists the numbers to fit. `software` is the fitted profile of a variant's software; NULL: no
- * variant. The fit starts at the parents, not at the file's numbers, so a second fit changes
- * nothing.
+ * Lists the numbers to fit. For a variant, `software` is the fitted profile of its software; else
+ * it is NULL. The fit starts at the parents and not at the numbers of the file, so a second fit has
+ * the same result.
  */
 static void choose_numbers(const profile_set *set, const profile_member *m,
                            const plait_runtime *software, profile_result *out)
@@ -66,7 +66,7 @@ static void choose_numbers(const profile_set *set, const profile_member *m,
     }
 }
 
-/* Returns the mean error on the runs fitted to; NaN without runs. */
+/* Returns the mean error on the runs of the fit; NaN without runs. */
 static double mean_error(const profile_subject *subject, const fit_point *point, size_t count)
 {
     double sum = 0.0;
@@ -81,7 +81,7 @@ static double mean_error(const profile_subject *subject, const fit_point *point,
     return runs > 0 ? sum / runs : (double)NAN;
 }
 
-/* Fits the profile `was`; `software` is the fitted profile of a variant's software, or NULL. */
+/* Fits the profile `was`. For a variant, `software` is its software's fitted profile; else NULL. */
 static plait_status fit_subject(profile_subject *subject, const profile_set *set,
                                 const profile_member *m, const plait_runtime *was,
                                 const plait_runtime *software, int variant, plait_arena *arena,
@@ -264,7 +264,8 @@ plait_status profile_apply(const profile_result *result, json_tree *tree, plait_
             at++;
         block = json_tree_member(tree, at->block);
         if (result->runs == 0 || !n->determined) {
-            // Remove a number that the variant's runs do not determine: the software's counts then.
+            // Remove a number that the variant's runs do not determine, so that the software's
+            // number applies.
             if (block != NULL)
                 json_tree_remove(block, n->key);
             continue;

@@ -1,13 +1,13 @@
 /*
  * profile.h - fit the factors of a runtime profile to measured steps of that software
  *
- * Kernels and links have measurements of their own; the effects of the software (host time, exposed
- * shares of communication, factors on its kernels) appear only in whole steps. At most ten numbers
- * of a profile are fitted, within physical bounds (profile_set.h). A fit starts at the parent of the
- * profile's family, and a number that the runs do not determine stays there.
+ * Separate measurements determine the constants of kernels and links. The effects of the software
+ * (host time, exposed shares of communication, factors on its kernels) appear only in whole steps.
+ * At most ten numbers of a profile are fitted, within physical bounds (profile_set.h). A fit starts
+ * at the parent of the profile's family, and a number that the runs do not determine stays there.
  *
- * A variant is the same software in releases up to a month. Its fit starts at the numbers fitted to
- * all runs of the software, and uses only the runs of its releases.
+ * A variant describes the software in its releases up to a month. The fit of a variant starts at
+ * the numbers fitted to all runs of the software, and uses only the runs of the variant's releases.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include "io/json/json_tree.h"
 #include "calibrate/profile_set.h"
 
-/** A run left out of the fit, with its predictions. */
+/** A run that the fit did not use, with two predictions. */
 typedef struct profile_left_out {
     const plait_run_price *run;
     double shipped_s; /* predicted with the numbers in the profile's file */
@@ -23,17 +23,17 @@ typedef struct profile_left_out {
 } profile_left_out;
 
 typedef struct profile_result {
-    plait_runtime runtime; /* with the fitted numbers */
+    plait_runtime runtime; /* profile with the fitted numbers */
     int variant;           /* month of the variant; 0: the software itself */
     int numbers;
     fit_number number[PLACES];
-    double was[PLACES];    /* [numbers]: values in the file, base units */
-    double parent[PLACES]; /* [numbers]: prior means; of a variant: the software's values */
-    size_t runs;           /* number of runs fitted to; if 0, the numbers are the parents */
+    double was[PLACES];    /* [numbers]: values in the file, in base units */
+    double parent[PLACES]; /* [numbers]: prior means; for a variant, the values of its software */
+    size_t runs;           /* number of runs of the fit; if 0, the numbers equal `parent` */
     size_t left_outs;
     profile_left_out *left_out; /* [left_outs], in file order */
     fit_errors errors;
-    double before; /* mean of |predicted / measured - 1|, file's numbers; NaN: no runs */
+    double before; /* mean of |predicted / measured - 1| with the file's numbers; NaN: no runs */
     double after;  /* the same mean with the fitted numbers */
 } profile_result;
 
@@ -53,7 +53,7 @@ double profile_number(const profile_result *result, int i);
 PLAIT_MUST_CHECK plait_status profile_apply(const profile_result *result, json_tree *tree,
                                             plait_arena *arena, plait_error *err);
 
-/** Called before each fit, to show progress. */
+/** Callback before each fit, to show progress. */
 typedef void cross_progress(const char *source, const char *runtime);
 
 /**

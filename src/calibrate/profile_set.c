@@ -1,6 +1,6 @@
 /*
- * profile_set.c - estimate the priors of all software's numbers from their runs, with and without a
- * source
+ * profile_set.c - estimate the priors for the numbers of all software from runs of all sources, or
+ * of all but one
  */
 #include "calibrate/profile_set.h"
 
@@ -15,12 +15,12 @@
 #include "io/runtime/runtime_file.h"
 
 /*
- * `believed` is the standard deviation of a source's runs as evidence for a family: runs of a
- * source that was left out are off by about this much, whatever their number. Residuals have the
- * same robust weights as in the fit of a profile.
+ * `believed` is the standard deviation of one source's runs as evidence for a family: predictions
+ * for a left-out source have about this error, however many runs it has. Residuals have the same
+ * robust weights as in the fit of a profile.
  */
 static const double believed = 0.15, cauchy = 2.385, least_scale = 0.03;
-/* Deviation of the rates of kernels that were not measured, in logarithms. **Chosen**. */
+/* Standard deviation of estimated rates of unmeasured kernels, in logarithms. **Chosen**. */
 static const double guessed = 0.25;
 /* The step of a derivative, in logarithms. */
 static const double step = 1e-3;
@@ -34,14 +34,14 @@ enum { FIT_ITERATIONS = 4, FIT_WITHOUT_ITERATIONS = 2 };
 #define OVERLAP(member) offsetof(plait_runtime, overlap.member)
 
 /*
- * Bounds are judgement: no kernel of a training step is much faster than its benchmark, no network
- * is faster than its wire (a cluster's default is 0.95 of the wire), and the other bounds leave
- * room for the worst software with runs. A memory factor of 0.75 is a pass at the full memory rate,
- * since C.33 assumes three quarters of it.
+ * The bounds are judgement: No kernel of a training step is much faster than its benchmark. No
+ * network is faster than its wire (a cluster's default is 0.95 of the wire rate). The other bounds
+ * include the worst software that has runs. A memory factor of 0.75 means the full memory rate,
+ * since C.33 assumes three quarters of that rate.
  *
- * The priors of three numbers have sources of their own, so that errors of other terms do not shift
- * them. `tp_exposed` is 1, since a tensor-parallel collective without overlap is fully exposed.
- * `nic` is near 1, since nccl-tests reach the network rate of a cluster file, except for
+ * The priors of three numbers have separate sources, so that errors of other terms do not shift
+ * these numbers. `tp_exposed` is 1, since a tensor-parallel collective without overlap is fully
+ * exposed. `nic` is near 1, since nccl-tests reach the network rate of a cluster file, except for
  * interference between jobs. `rails`, the number of a node's NICs that one communicator uses,
  * depends on how the software calls NCCL.
  *
@@ -97,7 +97,7 @@ double profile_step_s(const plait_runtime *numbers, const plait_run_price *run,
     return s;
 }
 
-/* Computes the residuals of a member's runs with the numbers exp(x). */
+/* Computes the residuals of a member's runs with numbers whose logarithms are x. */
 static void price_member(const profile_set *set, const profile_member *m, const double *x,
                          plait_arena *scratch, double *out)
 {
@@ -144,7 +144,7 @@ bool profile_set_includes(const profile_set *set, const plait_run_price *run)
            (set->without == NULL || strcmp(run->run->source, set->without) != 0);
 }
 
-/* Sums the parabola of the runs that are not left out. */
+/* Computes a member's parabola (hierarchy.h) as the sum over its runs that are not left out. */
 static plait_status sum_parabola(const profile_set *set, profile_member *m, plait_arena *scratch,
                                  plait_error *err)
 {
@@ -170,7 +170,7 @@ static plait_status sum_parabola(const profile_set *set, profile_member *m, plai
 
         if (!profile_set_includes(set, m->run[row]))
             continue;
-        // A source with n runs weighs sqrt(n), since they share its site and model.
+        // A source with n runs weighs sqrt(n), since these runs share site and model.
         for (size_t i = 0; i < m->runs; i++)
             same += profile_set_includes(set, m->run[i]) &&
                     strcmp(m->run[i]->run->source, m->run[row]->run->source) == 0;
@@ -218,7 +218,7 @@ static const char *family_of(const profile_member *m)
     return m->runtime.family[0] != '\0' ? m->runtime.family : m->runtime.name;
 }
 
-/* Adds software with its profile and space for its runs; fails if the profile is missing. */
+/* Adds a piece of software with space for its runs; fails if it has no profile. */
 static plait_status add_member(profile_set *set, const plait_runs *runs, const char *name,
                                plait_arena *arena, plait_error *err)
 {
@@ -246,7 +246,7 @@ static plait_status add_member(profile_set *set, const plait_runs *runs, const c
     const bool fused = m.runtime.kernels.fused_norm && m.runtime.kernels.fused_activation &&
                        m.runtime.kernels.fused_rotary;
     for (int k = 0; k < PLACES; k++) {
-        // A number of 0 is switched off. Without overlap of gradient reduction, dp_exposed and
+        // The value 0 switches an effect off. Without overlap of gradient reduction, dp_exposed and
         // `nic` have the same effect, so only one of them is fitted.
         m.line.has[k] = place_value(&m.runtime, k) > 0.0 &&
                         (places[k].offset != OVERLAP(dp_exposed) || m.runtime.overlap.grad_reduce ||
@@ -279,8 +279,8 @@ static plait_status collect_runs(profile_set *set, const plait_runs *runs, plait
         if (isnan(profile_step_s(&m->runtime, &set->price[i], set->pipelines, arena)))
             continue;
         m->run[m->runs++] = &set->price[i];
-        // On an accelerator whose kernel rates are guesses, factors on kernels also contain the
-        // errors of the guesses, so the member then does not count for the parents of these.
+        // If kernel rates of the accelerator are estimates, factors on kernels also contain the
+        // errors of the estimates, so the member does not inform the parents of these factors.
         for (int k = 0; k < PLACES && !names_measured(run->accelerator); k++)
             if (places[k].kernels) {
                 m->line.informs[k] = false;
@@ -360,8 +360,8 @@ plait_status profile_set_fit_without(const profile_set *all, const char *source,
     for (profile_member *m = out->member; m < out->member + out->members; m++) {
         const double *const residual = m->residual, *const slope = m->slope;
 
-        // Copy the slopes before changing them. Members without runs of the source keep theirs,
-        // since their numbers hardly change.
+        // Copy the slopes before changing them. Members without runs of the source keep the old
+        // slopes, since their numbers hardly change.
         if (!has_source(m, source))
             continue;
         m->residual = plait_arena_alloc(arena, m->runs + 1, sizeof *residual);

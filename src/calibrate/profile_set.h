@@ -9,16 +9,16 @@
 
 enum { PLACES = 10 };
 
-/** One fitted number of a profile. Bounds and prior are in `unit`. */
+/** One fitted number of a profile. Its bounds and prior are multiples of `unit`. */
 typedef struct place {
-    const char *block; /* object in the file */
+    const char *block; /* JSON object in the profile's file */
     const char *key;
-    size_t offset; /* of the double in plait_runtime */
+    size_t offset; /* offset of the double in plait_runtime */
     double unit;
-    double low, prior, high; /* bounds, and the value expected of any software */
-    double spread;           /* prior deviation between pieces of software, in logarithms */
-    bool kernels;            /* a factor on the accelerator's kernel rates */
-    bool sourced; /* the prior has a source of its own: parents are not estimated from runs */
+    double low, prior, high; /* lower bound, prior mean for all software, upper bound */
+    double spread; /* prior standard deviation between pieces of software, in logarithms */
+    bool kernels;  /* whether it is a factor on the accelerator's kernel rates */
+    bool sourced;  /* whether the prior has its own source; if so, runs do not shift the parents */
 } place;
 
 extern const place places[PLACES];
@@ -28,13 +28,13 @@ double place_value(const plait_runtime *runtime, int number);
 
 /** One piece of software, its runs, and their residuals linearised at `line.at`. */
 typedef struct profile_member {
-    plait_runtime runtime; /* as in its file */
-    int *variant;          /* [variants] months, ascending */
+    plait_runtime runtime; /* profile as in its file */
+    int *variant;          /* [variants] months of the variants, ascending */
     size_t variants;
     const plait_run_price **run; /* [runs] */
     size_t runs;
     double *residual; /* [runs] log(predicted / measured) */
-    double *slope;    /* [runs][PLACES] derivatives by the logarithm of each number */
+    double *slope; /* [runs][PLACES] derivatives of the residuals by the logarithm of each number */
     hierarchy_member line;
 } profile_member;
 
@@ -42,17 +42,17 @@ typedef struct profile_set {
     profile_member *member;
     int members;
     hierarchy families;
-    const char *without; /* source whose runs are left out, or NULL */
+    const char *without; /* source whose runs are left out; NULL: none */
     plait_pipelines *pipelines;
-    const plait_run_price *price; /* of all runs in the file, in its order */
+    const plait_run_price *price; /* prices of all runs, in file order */
 } profile_set;
 
 /**
  * Collects the software of all timed runs and estimates the priors. *out lives in `arena`.
  *
  * @param name       a profile to include even if it has no runs; NULL: none
- * @param variant    month of a variant of it to include even if it has no file; 0: none
- * @param pipelines  used for all prices of the set; must outlive it
+ * @param variant    month of a variant of `name` to include even if it has no file; 0: none
+ * @param pipelines  used for all prices of the set; must outlive the set
  */
 PLAIT_MUST_CHECK plait_status profile_set_fit(const plait_runs *runs, const char *name, int variant,
                                               plait_pipelines *pipelines, plait_arena *arena,
@@ -63,15 +63,18 @@ PLAIT_MUST_CHECK plait_status profile_set_fit_without(const profile_set *all, co
                                                       plait_arena *arena, profile_set *out,
                                                       plait_error *err);
 
-/** Returns the member of that name (without a month); NULL: none. */
+/** Returns the member with the software name `name` (without a month); NULL: none. */
 profile_member *profile_set_find(const profile_set *set, const char *name);
 
-/** Returns whether a run is fitted to: all it used is modelled, and its source is not left out. */
+/**
+ * Returns whether fits use a run: the cost model has all features of the run, and the run's source
+ * is not left out.
+ */
 bool profile_set_includes(const profile_set *set, const plait_run_price *run);
 
 /**
- * Returns the predicted seconds of a run; NaN if it has no price. The run keeps the switches of its
- * own profile; only the fitted numbers are replaced by those of `numbers`.
+ * Returns the predicted seconds of a run's step; NaN if the run has no price. The prediction uses
+ * the fitted numbers of `numbers`, and everything else from the run's own profile.
  */
 double profile_step_s(const plait_runtime *numbers, const plait_run_price *run,
                       plait_pipelines *pipelines, plait_arena *scratch);

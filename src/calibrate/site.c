@@ -5,8 +5,8 @@
 #include <string.h>
 
 /*
- * Bounds of the factors: half of the published rates is a faulty site, 1.2 times another
- * generation.
+ * Bounds of the factors: less than half of the published rates means a faulty site, and more than
+ * 1.2 times these rates means another generation of accelerators.
  */
 static const double least_factor = 0.5, most_factor = 1.2;
 /* Lower limit of the robust scale: repeats of one plan differ by some percent. */
@@ -23,13 +23,13 @@ typedef struct site_subject {
 
 // ---- factors on a cluster ------------------------------------------------------------------
 
-/* Scales a share of a peak or wire rate, which stays at 1 at most. */
+/* Scales a share of a peak or wire rate, and limits the result to 1. */
 static void scale_share(double *share, double factor)
 {
     *share = fmin(*share * factor, 1.0);
 }
 
-/* A copy of the cluster with the factors applied; NULL when out of memory. */
+/* Returns a copy of the cluster with the factors applied; NULL when out of memory. */
 static plait_cluster *scaled_cluster(const site_subject *subject, plait_arena *arena)
 {
     plait_cluster *const out = plait_arena_alloc(arena, 1, sizeof *out);
@@ -59,7 +59,7 @@ static plait_cluster *scaled_cluster(const site_subject *subject, plait_arena *a
 
 // ---- prices --------------------------------------------------------------------------------
 
-/* Returns the step time on the cluster with the current factors; NaN when it has no price. */
+/* Returns a plan's step time with the current factors; NaN if the plan has no price. */
 static double step_s(const void *context, const void *what)
 {
     const site_subject *subject = context;
@@ -91,7 +91,7 @@ static plait_status fail_untimed(const char *name, const char *skipped, plait_er
                       skipped != NULL ? ": " : "", skipped != NULL ? skipped : "");
 }
 
-/* Fits the factors to the steps with a price on the cluster; fails (RANGE) if there are none. */
+/* Fits the factors to the steps that can be priced on the cluster; fails (RANGE) without any. */
 static plait_status fit_factors(site_subject *subject, const site_step *step, size_t steps,
                                 const fit_watch *watch, plait_arena *arena, site_result *out,
                                 plait_error *err)

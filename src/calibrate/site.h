@@ -2,8 +2,8 @@
  * site.h - scale a cluster's efficiency to a few measured steps of a site
  *
  * Kernels and network of a site may be slower than in published measurements. The fit determines
- * two factors: one on the share of the peak that products and attention reach, one on the
- * efficiency of every level outside the scale-up domain. It minimises the squared logarithms of
+ * two factors: one multiplies the share of the peak that products and attention reach, the other
+ * the efficiency of every level outside the scale-up domain. It minimises the squared logarithms of
  * predicted over measured step times, robustly (fit.h), with a prior at 1.
  */
 #pragma once
@@ -34,17 +34,17 @@ typedef struct site_result {
     bool compute_determined;
     bool network_determined;
     size_t runs;
-    const site_run *run;          /* [runs]: the priced ones */
-    const char *skipped;          /* reason for the first run without a price; NULL: all have one */
-    double before;                /* mean of |predicted / measured - 1| with factors of 1 */
-    double after;                 /* the same mean with the fitted factors */
-    const plait_cluster *cluster; /* with the factors applied */
+    const site_run *run; /* [runs]: runs with a price */
+    const char *skipped; /* reason of the first run without a price; NULL: all runs have a price */
+    double before;       /* mean of |predicted / measured - 1| with factors of 1 */
+    double after;        /* the same mean with the fitted factors */
+    const plait_cluster *cluster; /* cluster with the factors applied */
 } site_result;
 
 /**
  * Scales a cluster to measured runs on it. *out lives in `arena`.
  *
- * @param cluster  whole, before plait_cluster_take(); each run takes its own GPUs
+ * @param cluster  the whole cluster, before plait_cluster_take(); each run takes its own GPUs
  * @param watch    receives the progress of the fit; may be NULL
  *
  * Fails (RANGE) when no run can be priced on the cluster.
