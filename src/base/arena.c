@@ -1,7 +1,7 @@
 /* arena.c - memory that is released all at once
  *
- * An arena is a list of blocks. Allocation advances `used` of the current block, and goes to the next block when it
- * is full. A rewind goes back and keeps the later blocks as spares:
+ * An arena is a list of blocks. Allocation advances `used` of the current block, and goes to the
+ * next block when it is full. A rewind goes back and keeps the later blocks as spares:
  *
  *     first                current
  *     [######] -> [####] -> [###....] -> [.......] -> NULL
@@ -21,7 +21,7 @@
 
 #include "base/text.h"
 
-/* The address sanitizer finds uses after a rewind, since memory that is not allocated is poisoned. */
+/* Memory that is not allocated is poisoned, so the address sanitizer finds uses after a rewind. */
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define ARENA_POISONS 1
@@ -53,7 +53,7 @@ struct plait_arena {
     arena_block *current;
 };
 
-/* Number of requests until they fail (for tests); negative: never. */
+/* For tests: number of requests that succeed before all others fail; negative: no limit. */
 static atomic_long requests_left = -1;
 
 void plait_arena_fail_after(long calls)
@@ -112,7 +112,7 @@ void plait_arena_free(plait_arena *arena)
     free(arena);
 }
 
-/* Advances to the next spare block if it fits `size` bytes, or to a new block before it. */
+/* Advances to the next spare block if `size` bytes fit into it; else inserts a new block. */
 static bool arena_advance(plait_arena *arena, size_t size)
 {
     arena_block *full = arena->current;
@@ -141,7 +141,7 @@ void *plait_arena_alloc(plait_arena *arena, size_t count, size_t size)
         (size != 0 && count > (SIZE_MAX - ALIGNMENT) / size))
         return NULL;
 
-    /* An empty request uses space too, so that each result is a different, valid address. */
+    /* An empty request also uses space, so that each result is a different, valid address. */
     bytes = count * size;
     room = bytes == 0 ? ALIGNMENT : (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
     if (arena->current->size - arena->current->used < room && !arena_advance(arena, room))

@@ -7,7 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 
-/* Makes a text plain, and removes an incomplete character at its end. */
+/* Makes a text plain (text.h), and removes an incomplete character at its end. */
 static void make_printable(char *text, size_t size)
 {
     size_t length = strlen(text);

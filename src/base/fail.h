@@ -1,4 +1,4 @@
-/* fail.h - plait_fail() with a list of arguments */
+/* fail.h - plait_fail() with a va_list */
 #pragma once
 
 #include <stdarg.h>

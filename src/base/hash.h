@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Adds a word to a hash. The factor is the odd number next to 2^64 over the golden ratio (Knuth, TAOCP 6.4). */
+/**
+ * Adds a word to a hash. The factor is the odd number nearest to 2^64 / golden ratio (TAOCP 6.4).
+ */
 static inline uint64_t hash_word(uint64_t hash, uint64_t word)
 {
     hash = (hash ^ word) * 0x9e3779b97f4a7c15u;

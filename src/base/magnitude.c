@@ -16,13 +16,13 @@ static const suffix magnitudes[] = {
     {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"B", 1e9}, {"G", 1e9}, {"T", 1e12}, {NULL, 1.0},
 };
 
-/* Longer suffixes come first, since "ms" also ends in "s". */
+/* The suffix "ms" comes before "s", since the first suffix that ends a text is used. */
 static const suffix durations[] = {
     {"us", 1e-6},  {"ms", 1e-3}, {"w", 7.0 * 86400.0}, {"d", 86400.0},
     {"h", 3600.0}, {"m", 60.0},  {"s", 1.0},           {NULL, 1.0},
 };
 
-/* Parses the number before the first suffix that ends the text; with `bare` the suffix is optional. */
+/* Parses the number before the first suffix that ends the text. If `bare`, no suffix is needed. */
 static bool parse_suffixed(const char *text, const suffix *list, bool bare, double *out)
 {
     const size_t length = strlen(text);
@@ -75,10 +75,10 @@ bool magnitude_parse_duration(const char *text, double *seconds)
     return parse_suffixed(text, durations, false, seconds);
 }
 
-/* Requests a second or dollars: from one request in thirty years to a trillion. */
+/* Bounds of amounts, such as requests/s (1e-9 is one request in 30 years) or dollars. */
 static const double least_amount = 1e-9, most_amount = 1e12;
 
-/* From a nanosecond to three hundred years. */
+/* Bounds of durations: one nanosecond, and about 300 years. */
 static const double least_s = 1e-9, most_s = 1e10;
 
 plait_status magnitude_positive(const char *where, const char *text, const char *what, double *out,

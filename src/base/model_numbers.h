@@ -1,8 +1,8 @@
 /*
- * model_numbers.h - numbers of a model that do not change its price, with their ranges, in the rows of
- * number_range.h: training, and numerics
+ * model_numbers.h - numbers of a model that do not change its price (training and numerics), with
+ * their ranges, as rows of number_range.h
  *
- * Switches are at the places where files have them.
+ * The lists have switches at the same positions as model files.
  */
 #pragma once
 

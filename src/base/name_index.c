@@ -5,7 +5,7 @@
 #include <string.h>
 
 struct name_slot {
-    const char *name; /* NULL: free slot */
+    const char *name; /* name; NULL: free slot */
     size_t length;
     int place;
 };
@@ -22,7 +22,7 @@ static uint32_t hash_of(const char *name, size_t length)
     return hash;
 }
 
-/* The slot of the name, or the free slot for it. */
+/* Returns the slot of a name, or the free slot where it would be inserted. */
 static name_slot *slot_of(const name_index *index, const char *name, size_t length)
 {
     const uint32_t mask = (uint32_t)index->slots - 1;

@@ -9,14 +9,14 @@
 
 typedef struct name_slot name_slot;
 
-/** All zeros are an empty table. */
+/** A hash table; a struct of zeros is an empty table. */
 typedef struct name_index {
     name_slot *slot;
-    int slots; /* a power of two, or 0 */
+    int slots; /* number of slots: a power of two, or 0 */
     int names;
 } name_index;
 
-/** The position of a name of `length` bytes; -1 if it is not in the table. */
+/** Returns the position of a name of `length` bytes; -1 if the name is not in the table. */
 int name_index_find(const name_index *index, const char *name, size_t length);
 
 /**

@@ -1,10 +1,10 @@
 /*
  * number_range.h - ranges of the numbers of a struct
  *
- * A list such as RUNTIME_NUMBERS has each number once, as X(key, member, range, least, most, unit): its key in
- * JSON, its member, NON_NEGATIVE, POSITIVE or FRACTION, its bounds in units of the key, where a least of 0 means no
- * lower bound within the range, and the key's unit. Readers of files (src/io) and checks of structs that a program
- * filled (src/plan) make their tables from the same list.
+ * A list such as RUNTIME_NUMBERS has one row X(key, member, range, least, most, unit) per number:
+ * its key in JSON, its member, its range (NON_NEGATIVE, POSITIVE or FRACTION), its bounds in the
+ * key's unit, and that unit. A `least` of 0 means no lower bound except the range. File readers
+ * (src/io) and checks of structs from programs (src/plan) build their tables from the same list.
  */
 #pragma once
 
@@ -14,11 +14,11 @@
 #include "plait/error.h"
 
 typedef struct number_range {
-    const char *name; /* "overlap.bucket_bytes" */
-    double least;     /* smallest value other than 0 */
+    const char *name; /* name of the member, such as "overlap.bucket_bytes" */
+    double least;     /* lower bound of values other than 0 */
     double most;
-    bool zero;     /* 0 is allowed */
-    size_t offset; /* offset of a double */
+    bool zero;     /* whether 0 is allowed */
+    size_t offset; /* offset of the double in the struct */
 } number_range;
 
 enum {
@@ -27,23 +27,29 @@ enum {
     NUMBER_FRACTION_MAY_BE_ZERO = 1
 };
 
-/** Smallest divisor: quotients of bytes, FLOPs or seconds, and products of two of them, stay finite. */
+/**
+ * Smallest divisor, chosen so that quotients of bytes, FLOPs or seconds, and products of two such
+ * quotients, stay finite.
+ */
 #define NUMBER_TINY 1e-100
 
-/** Largest number of hardware, software and models, in any unit. */
+/** Largest value of any number of hardware, software or models, in any unit. */
 #define NUMBER_MOST 1e30
 
-/** Bounds of numbers in files: derived numbers, and numbers a tenth larger, stay within the bounds above. */
+/**
+ * Bounds of numbers in files. They are tighter, so that numbers derived from files, and numbers
+ * that are larger by a tenth, stay within NUMBER_TINY and NUMBER_MOST.
+ */
 #define NUMBER_SAID_LEAST (1e10 * NUMBER_TINY)
 #define NUMBER_SAID_MOST (1e-3 * NUMBER_MOST)
 
-/** Whether a number of a file is 0 or within these bounds. */
+/** Returns whether a number of a file is 0 or within the bounds of numbers in files. */
 static inline bool number_has_size(double number)
 {
     return number == 0.0 || (number >= NUMBER_SAID_LEAST && number <= NUMBER_SAID_MOST);
 }
 
-/** Makes a number_range of a row of a list; RANGED_TYPE is the struct. */
+/** Converts a row of a list to a number_range; RANGED_TYPE is the struct. */
 #define NUMBER_RANGE(key, member, range, low, high, unit)                                          \
     {.name = #member,                                                                              \
      .least = (low) * (unit) > NUMBER_TINY ? (low) * (unit) : NUMBER_TINY,                         \
@@ -51,7 +57,10 @@ static inline bool number_has_size(double number)
      .zero = NUMBER_##range##_MAY_BE_ZERO && (low) == 0.0,                                         \
      .offset = offsetof(RANGED_TYPE, member)},
 
-/** Rows of tables without a list; RANGED_TYPE is the struct. Divisors are rates, other numbers are amounts. */
+/**
+ * Makes a number_range without a list; RANGED_TYPE is the struct. Numbers that are divisors use
+ * rates, other numbers amounts.
+ */
 #define NUMBER_WITHIN(member, low, high, may_be_zero)                                              \
     {                                                                                              \
         .name = #member, .least = (low), .most = (high), .zero = (may_be_zero),                    \
@@ -61,8 +70,8 @@ static inline bool number_has_size(double number)
 #define NUMBER_AMOUNT(member) NUMBER_WITHIN(member, NUMBER_TINY, NUMBER_MOST, true)
 
 /**
- * Fails (RANGE) on the first number of `of` outside its range. NaN, and numbers between 0 and NUMBER_TINY, are
- * always outside.
+ * Fails (RANGE) on the first number of struct `of` outside its range. NaN and numbers between 0 and
+ * NUMBER_TINY are always outside.
  */
 PLAIT_MUST_CHECK plait_status numbers_check(const char *whole, const void *of,
                                             const number_range *range, size_t count,

@@ -1,4 +1,4 @@
-/* numbers.h - maximum and minimum without the calls that fmax() and fmin() make for NaN, order, common divisor */
+/* numbers.h - inline maximum and minimum without NaN handling, order of doubles, common divisor */
 #pragma once
 
 #include <stdint.h>
@@ -13,7 +13,7 @@ static inline double smaller(double a, double b)
     return a < b ? a : b;
 }
 
-/** The greatest common divisor; that of 0 and a is a. */
+/** Returns the greatest common divisor; for 0 and a, the result is a. */
 static inline int64_t common_divisor(int64_t a, int64_t b)
 {
     while (b != 0) {
@@ -25,7 +25,7 @@ static inline int64_t common_divisor(int64_t a, int64_t b)
     return a;
 }
 
-/** Ascending order of doubles for qsort(). */
+/** Compares two doubles for qsort(), in ascending order. */
 static inline int compare_doubles(const void *left, const void *right)
 {
     const double a = *(const double *)left, b = *(const double *)right;

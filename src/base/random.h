@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-/** Uniform in (0, 1). Any first *state is a valid seed. */
+/** Returns a uniform number in (0, 1). The initial *state is the seed; any value is valid. */
 double random_share(uint64_t *state);
 
-/** Normal with mean 0 and standard deviation 1. */
+/** Returns a normal number with mean 0 and standard deviation 1. */
 double random_normal(uint64_t *state);

@@ -1,10 +1,12 @@
-/* runtime_numbers.h - the numbers of a runtime profile with their ranges, in the rows of number_range.h and in the
- * blocks of files */
+/*
+ * runtime_numbers.h - the numbers of a runtime profile with their ranges, as rows of
+ * number_range.h, in the blocks of profile files
+ */
 #pragma once
 
 #include "plait/units.h"
 
-/** Exposed shares may exceed 1, since overlap may slow a collective down. */
+/** Exposed shares can exceed 1, since overlap can slow a collective down. */
 #define RUNTIME_OVERLAP_NUMBERS(X)                                                                 \
     X("bucket_mb_per_rank", overlap.bucket_bytes_per_rank, NON_NEGATIVE, 0.0, 1e6, PLAIT_MB)       \
     X("bucket_mb", overlap.bucket_bytes, NON_NEGATIVE, 0.0, 1e6, PLAIT_MB)                         \
@@ -55,13 +57,13 @@
     X("fragmentation", keep.fragmentation, POSITIVE, 1.0, 10.0, 1.0)                               \
     X("reserved_ratio", keep.reserved_ratio, POSITIVE, 1.0, 10.0, 1.0)
 
-/** All numbers except those of tensors. */
+/** All numbers except the bytes kept per tensor. */
 #define RUNTIME_NUMBERS(X)                                                                         \
     RUNTIME_OVERLAP_NUMBERS(X)                                                                     \
     RUNTIME_FACTOR_NUMBERS(X)                                                                      \
     RUNTIME_STATE_NUMBERS(X)                                                                       \
     RUNTIME_RESIDENT_NUMBERS(X)
 
-/** Bytes an element that a PLAIT_TENSOR_... keeps for backward. */
+/** Number of bytes that tensor PLAIT_TENSOR_... keeps for backward, per element. */
 #define RUNTIME_KEPT_NUMBER(X, name)                                                               \
     X(#name, keep.keeps[PLAIT_TENSOR_##name], NON_NEGATIVE, 0.0, 64.0, 1.0)

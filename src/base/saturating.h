@@ -1,13 +1,16 @@
 /* saturating.h - products of counts that saturate instead of overflowing
  *
- * Degrees, ranks and sequences are ints with bounds (PLAIT_MAX_DEGREE, PLAIT_MAX_GPUS, PLAIT_MAX_GBS). Their
- * products have none until plait_degrees_check() has compared them with the job's GPUs and batch.
+ * Degrees, ranks and sequences are ints with bounds (PLAIT_MAX_DEGREE, PLAIT_MAX_GPUS,
+ * PLAIT_MAX_GBS). Products of them are unbounded until plait_degrees_check() compares them with the
+ * job's GPUs and batch.
  */
 #pragma once
 
 #include <limits.h>
 
-/** a b, or INT_MAX if that overflows. INT_MAX is above every bound and divides no smaller number. */
+/**
+ * Returns a * b, or INT_MAX on overflow. INT_MAX exceeds every bound and divides no smaller number.
+ */
 static inline int saturating_mul(int a, int b)
 {
     int whole;

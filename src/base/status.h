@@ -5,15 +5,15 @@
 
 #include "plait/error.h"
 
-/** Whether a status is a lack of memory or a fault of the disk. */
+/** Returns whether a status is a lack of memory or a fault of the disk. */
 static inline bool is_fault(plait_status status)
 {
     return status == PLAIT_ERROR_NOMEM || status == PLAIT_ERROR_DISK;
 }
 
 /**
- * Returns only faults. It wraps calls whose other failures are an answer: a name does not exist, a file is of
- * another kind.
+ * Returns a fault unchanged, and OK for any other status. It wraps calls whose other failures are
+ * valid results, such as that a name does not exist or a file has another kind.
  *
  *     PLAIT_TRY(faults_only(plait_model_find(name, arena, &model, NULL, &inner), &inner, err));
  */

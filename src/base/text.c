@@ -21,7 +21,7 @@ bool text_builder_reserve(text_builder *out, size_t more)
         out->failed = true;
         return false;
     }
-    /* One byte after the text stays free for the final zero. */
+    /* One byte after the text stays free for the zero byte at the end. */
     if (out->length + more < out->capacity)
         return true;
     while (capacity <= out->length + more)

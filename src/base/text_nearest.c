@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 
-/* Length of the longest word that is compared by edits; no name is longer. */
+/* Length of the longest word whose edit distance is computed; no name is longer. */
 enum { LONGEST = 63 };
 
 static int min_int(int a, int b)
@@ -13,13 +13,14 @@ static int min_int(int a, int b)
 }
 
 /*
- * Edits between two words where each place is edited at most once ("optimal string alignment"): with d(i,j) the
- * edits from the first i letters of a to the first j of b,
+ * Returns the number of edits from word a to word b if each position is edited at most once
+ * ("optimal string alignment"). With d(i,j) edits from the first i letters of a to the first j
+ * letters of b,
  *
  *     d(i,j) = min( d(i-1,j) + 1, d(i,j-1) + 1, d(i-1,j-1) + [a_i != b_j],
  *                   d(i-2,j-2) + 1  when a_(i-1) a_i = b_j b_(j-1) )
  *
- * Only the rows i-2, i-1 and i of d are stored.
+ * The function stores only the rows i-2, i-1 and i of d.
  */
 static int edit_distance(const char *a, const char *b)
 {

@@ -1,7 +1,7 @@
 /* text_number.c - printing and parsing numbers independently of the locale
  *
- * The C library has the decimal point of the thread's locale, which a library does not choose. All numbers with a
- * decimal point are printed and parsed here.
+ * The C library uses the decimal point of the thread's locale, which the calling program chooses.
+ * So all numbers with a decimal point are printed and parsed by the functions of this file.
  */
 #include "base/text.h"
 
@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Opening the "C" locale is cheap, since it is part of the C library. */
+/* A scope in the "C" locale. To open this locale is cheap, since it is part of the C library. */
 typedef struct number_locale {
     locale_t c;
     locale_t before;
@@ -54,7 +54,7 @@ int text_format(char *text, size_t size, const char *fmt, ...)
 
 static bool is_whole(double number)
 {
-    const double exact = 9007199254740992.0; // 2^53: not every integer above it is a double
+    const double exact = 9007199254740992.0; // 2^53; above it, not every integer is a double
 
     return number > -exact && number < exact && (double)(int64_t)number == number;
 }
@@ -84,7 +84,10 @@ static const char *skip_digits(const char *p)
     return p;
 }
 
-/* [sign] digits [. digits] [e [sign] digits]; one side of the point may have no digits. */
+/*
+ * Returns whether a text is [sign] digits [. digits] [e [sign] digits], where the digits on one
+ * side of the point can be missing.
+ */
 static bool is_decimal(const char *text)
 {
     const char *p = text + (*text == '-' || *text == '+');

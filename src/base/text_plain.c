@@ -1,8 +1,9 @@
 /* text_plain.c - text without control characters and marks of direction
  *
- * Names, paths and messages quote files that may come from anyone. A terminal obeys control characters (sequences
- * after ESC clear, colour, rename, type); YAML, Python and JavaScript end a line at U+2028; marks of direction change
- * the order of the characters shown. Readers refuse such characters in names, and printed text is made plain here.
+ * Names, paths and messages quote files from untrusted sources. Terminals execute control sequences
+ * (to clear the screen, change colours, rename the window or enter text). YAML, Python and
+ * JavaScript end a line at U+2028. Direction marks change the displayed order of characters.
+ * Readers reject such characters in names, and this file removes them from printed text.
  */
 #include "base/text.h"
 
@@ -11,13 +12,13 @@
 static const struct control_range {
     unsigned first, last;
 } controls[] = {
-    // ascending
-    {0x0000, 0x001f}, // ASCII's control characters, line ends and tabs among them
-    {0x007f, 0x009f}, // DEL, and the control characters of Latin-1, CSI among them
-    {0x061c, 0x061c}, // the Arabic mark of direction
-    {0x200e, 0x200f}, // marks of direction
-    {0x2028, 0x202e}, // ends of lines and paragraphs; embeddings and overrides of direction
-    {0x2066, 0x2069}, // isolates of direction
+    // in ascending order
+    {0x0000, 0x001f}, // ASCII control characters, including line ends and tabs
+    {0x007f, 0x009f}, // DEL, and the control characters of Latin-1, including CSI
+    {0x061c, 0x061c}, // the Arabic letter mark (direction)
+    {0x200e, 0x200f}, // left-to-right and right-to-left marks
+    {0x2028, 0x202e}, // line and paragraph separators, direction embeddings and overrides
+    {0x2066, 0x2069}, // direction isolates
     {0xfeff, 0xfeff}, // the byte order mark, which is invisible
 };
 

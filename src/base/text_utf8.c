@@ -1,7 +1,8 @@
 /* text_utf8.c - well-formed UTF-8
  *
- * The table of RFC 3629, section 4, has the bytes that may follow a first byte. Only the range of the second byte
- * depends on the first, which excludes overlong forms, surrogates and values above U+10FFFF.
+ * The table of RFC 3629, section 4, lists the valid second bytes for each first byte. Their range
+ * depends on the first byte, which excludes overlong forms, surrogates and values above U+10FFFF.
+ * All further bytes have the same range.
  */
 #include "base/text.h"
 

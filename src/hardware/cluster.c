@@ -10,7 +10,7 @@
 #include "hardware/cluster_check.h"
 #include "plait/plan.h"
 
-/* Names of attention kernels, from index `at` on. */
+/* Names of attention kernels, starting at index `at` of a list. */
 #define ATTENTION_WORDS(at)                                                                        \
     [(at) + PLAIT_ATTENTION_UNFUSED] = "unfused",                                                  \
             [(at) + PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "unfused-softmax-kernel",            \
@@ -58,7 +58,7 @@ const int *plait_placement_axes(plait_placement placement)
     return (unsigned)placement < PLAIT_PLACEMENTS ? axes[placement] : NULL;
 }
 
-/* GPUs of a node group; INT_MAX if it has no number of nodes, and so is unlimited. */
+/* Returns the GPUs of a node group; INT_MAX if the group has no number of nodes (unlimited). */
 static int64_t group_gpus(const plait_node_group *group)
 {
     return group->nodes == 0 ? INT_MAX : (int64_t)group->nodes * group->gpus_per_node;
@@ -73,7 +73,7 @@ static int64_t cluster_gpus(const plait_cluster *cluster)
     return gpus;
 }
 
-/* Do `gpus` fill whole nodes, if the groups are filled in order? */
+/* Returns whether `gpus` GPUs fill whole nodes if the groups are filled in order. */
 static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
 {
     for (int g = 0; g < cluster->groups; g++) {
@@ -89,13 +89,14 @@ static bool ends_with_node(const plait_cluster *cluster, int64_t gpus)
 /* ---- slices of a grid ---- */
 
 /*
- * State of the search for the most compact slice, which tries all sides; the first varies slowest.
+ * State of the search for the most compact slice of a grid. The search tries all lengths of the
+ * sides; the first side varies slowest.
  */
 typedef struct slice_search {
     const int *full;
     int side[PLAIT_MAX_SIDES];
     int best[PLAIT_MAX_SIDES];
-    int64_t least; /* sum of the best sides; 0: none yet */
+    int64_t least; /* sum of the sides of the best slice; 0: none yet */
 } slice_search;
 
 static void try_sides(slice_search *search, int axis, int units, int64_t sum)
@@ -117,7 +118,7 @@ static void try_sides(slice_search *search, int axis, int units, int64_t sum)
     }
 }
 
-/* Does the slice consist of whole blocks? Optical switches then close its axes to rings. */
+/* Returns whether a slice has whole blocks, so that optical switches close its axes to rings. */
 static bool of_whole_blocks(const slice_search *search, int block)
 {
     for (int a = 0; a < PLAIT_MAX_SIDES; a++)
@@ -127,8 +128,8 @@ static bool of_whole_blocks(const slice_search *search, int block)
 }
 
 /*
- * Shrinks a grid to the slice of `units` units with the smallest sum of sides: 64 units of 16x20x28
- * are 4x4x4. If no slice fits, the grid is unchanged. (C.113)
+ * Reduces a grid to the slice of `units` units with the smallest sum of sides; for 64 units of
+ * 16x20x28, this is 4x4x4. If no slice fits, the grid stays unchanged. (C.113)
  */
 static bool take_slice(plait_level *level, int units)
 {
@@ -155,7 +156,7 @@ static bool take_slice(plait_level *level, int units)
 }
 
 /*
- * Takes whole nodes in the order of the groups, or part of one node. A grid shrinks to the used
+ * Takes whole nodes in the order of the groups, or part of one node. A grid is reduced to the used
  * slice.
  */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
@@ -200,12 +201,12 @@ int plait_cluster_groups(const plait_cluster *cluster, int gpus)
     return g;
 }
 
-/* Compares consecutive numbers of a struct, which have no padding between them. */
+/* Compares the bytes of consecutive members of a struct; there is no padding between them. */
 #define SAME_RUN(type, a, b, from, to)                                                             \
     (memcmp((const char *)(a) + offsetof(type, from), (const char *)(b) + offsetof(type, from),    \
             offsetof(type, to) + sizeof((a)->to) - offsetof(type, from)) == 0)
 
-/* Are all numbers that a price reads equal? Names may differ. */
+/* Returns whether two accelerators are equal in all numbers that prices depend on. */
 static bool same_constants(const plait_accelerator *a, const plait_accelerator *b)
 {
     if (a->confidence != b->confidence || a->missing_kernels != b->missing_kernels ||
@@ -252,7 +253,7 @@ int plait_cluster_taken(const plait_cluster *cluster, int gpus, int g)
     return left <= 0 ? 0 : (int)(left < most ? left : most);
 }
 
-/* Returns the number of levels of a group's links: its own, or those of the cluster. */
+/* Sets *level to the links of a group, its own or the cluster's. Returns the number of levels. */
 static int links_of(const plait_cluster *cluster, int g, const plait_level **level)
 {
     const plait_node_group *const group = &cluster->group[g];
@@ -269,7 +270,10 @@ static bool same_level(const plait_level *a, const plait_level *b)
            a->ports == b->ports && a->wrap_block == b->wrap_block;
 }
 
-/* Are two groups at one site? Groups without a site are a site each if the cluster links sites. */
+/*
+ * Returns whether two groups are at one site. If the cluster has links between sites, each group
+ * without a site is a separate site.
+ */
 static bool same_site(const plait_cluster *cluster, int g, int h)
 {
     const char *const a = cluster->group[g].site;
@@ -315,7 +319,7 @@ plait_cluster plait_cluster_of_group(const plait_cluster *cluster, int g, int gp
     return out;
 }
 
-/* Bandwidth of one GPU through a level, bytes/s. */
+/* Returns the bandwidth of one GPU through a level, bytes/s. */
 static double level_bytes_per_s(const plait_level *level)
 {
     return level->link.bytes_per_s * level->efficiency / level->oversubscription;

@@ -1,8 +1,8 @@
 /*
- * cluster_check.c - are a cluster and its accelerators complete and consistent?
+ * cluster_check.c - checks that a cluster and its accelerators are complete and consistent
  *
- * Limits for values set through the API; files have tighter ones. Values that would make a price undefined
- * are rejected.
+ * The limits are for values set through the API; files have tighter limits. The checks reject
+ * values that would make a price undefined.
  */
 #include "hardware/cluster_check.h"
 
@@ -150,7 +150,7 @@ plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err)
     if (cluster->groups < 1 || cluster->groups > PLAIT_MAX_NODE_GROUPS || cluster->gpus < 0)
         return fail_expected("1 to 4 groups of nodes", err);
     PLAIT_TRY(check_levels(cluster->level, cluster->levels, 1, err));
-    if (cluster->between.link.bytes_per_s != 0.0) // 0: sites have no links of their own
+    if (cluster->between.link.bytes_per_s != 0.0) // 0: there are no links between sites
         PLAIT_TRY(CHECK(&cluster->between, links));
     PLAIT_TRY(CHECK(cluster, facility));
     for (int g = 0; g < cluster->groups; g++) {

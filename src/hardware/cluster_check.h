@@ -1,4 +1,4 @@
-/* cluster_check.h - is a cluster that a program has built complete and consistent? */
+/* cluster_check.h - checks that a cluster from a program is complete and consistent */
 #pragma once
 
 #include "plait/cluster.h"
@@ -6,7 +6,8 @@
 PLAIT_MUST_CHECK plait_status cluster_check_parts(const plait_cluster *cluster, plait_error *err);
 
 /**
- * Checks the name of a model, an accelerator or software, which messages, scripts and YAML contain.
+ * Checks the name of a model, an accelerator or software. Messages, scripts and YAML files contain
+ * these names.
  */
 PLAIT_MUST_CHECK plait_status parts_check_name(const char *whole, const char *name,
                                                plait_error *err);

@@ -8,11 +8,14 @@
     (PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS) | PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD) |                    \
      PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_SHARE))
 
-/** Do two layers recompute the same? The number of layers in full:N is ignored. */
+/** Returns whether two recompute choices are equal, apart from the number of layers in full:N. */
 bool recompute_same(plait_recompute a, plait_recompute b);
 
-/** Does a stage recompute, offload or shard any layer differently from the plan's degrees? */
+/** Returns whether a stage recomputes, offloads or shards any layer unlike the plan's degrees. */
 bool stage_chooses(const plait_plan *plan, const plait_stage *stage);
 
-/** Does any stage? The plan's degrees alone then do not describe the plan. */
+/**
+ * Returns whether stage_chooses() is true for any stage, so that the degrees do not describe the
+ * plan.
+ */
 bool stages_choose_own(const plait_plan *plan);

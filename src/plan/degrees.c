@@ -1,4 +1,4 @@
-/* degrees.c - one point of the plan space: its keys as text, and values derived from them */
+/* degrees.c - the degrees of a plan: their keys as text, and values derived from them */
 #include <stdio.h>
 #include <string.h>
 
@@ -120,7 +120,7 @@ static plait_status set_recompute(plait_recompute *out, const char *value, plait
     return PLAIT_OK;
 }
 
-/* Parses first-last:F,L, or first-last:F+L in texts whose keys are separated by commas. */
+/* Parses first-last:F,L. Texts with commas between keys have the form first-last:F+L. */
 static plait_status set_split(plait_split *out, const char *value, plait_error *err)
 {
     int first = 0;

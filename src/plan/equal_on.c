@@ -1,7 +1,10 @@
-/* equal_on.c - compares plans by chosen keys, ZeRO and recomputation by class only */
+/* equal_on.c - compares plans on chosen keys; ZeRO and recomputation are compared by class */
 #include "plait/degrees.h"
 
-/* Class of a recompute choice: 0 nothing, 1 parts of layers, 2 whole layers. */
+/*
+ * Returns the class of a recompute choice: 0 for nothing, 1 for parts of layers, 2 for whole
+ * layers.
+ */
 static int recompute_class(const plait_degrees *d)
 {
     switch ((plait_recompute_kind)d->recompute.kind) {

@@ -6,7 +6,7 @@
 #include "base/saturating.h"
 #include "plan/choices.h"
 
-/* Do all stages have the plan's degrees, except for keys that a stage may set by itself? */
+/* Returns whether all stages have the plan's degrees, apart from keys that a stage can change. */
 static bool stages_alike(const plait_plan *plan)
 {
     const plait_key_set chosen = PLAN_OWN_KEYS | PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
@@ -58,8 +58,8 @@ bool plan_of_group(const plait_problem *p, const plait_plan *plan, plait_problem
 {
     const int g = plan->stages > 0 ? plan->stage[0].group : -1;
 
-    // Do all stages use one node group, with the plan's degrees? The plan is then a uniform plan of
-    // it.
+    // If all stages use one node group with the plan's degrees, the plan is a uniform plan of that
+    // group.
     for (int s = 1; s < plan->stages; s++)
         if (plan->stage[s].group != plan->stage[0].group)
             return false;

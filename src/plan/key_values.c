@@ -1,4 +1,4 @@
-/* key_values.c - reads, sets and compares the values of a point by key */
+/* key_values.c - reads, sets and compares the values of degrees by key */
 #include <string.h>
 
 #include "plait/degrees.h"
@@ -14,7 +14,7 @@ int plait_key_find(const char *name)
     return -1;
 }
 
-/* Callers may pass any number as a key. */
+/* Returns whether a number from a caller is a valid key. */
 static bool is_key(plait_key_id key)
 {
     return (unsigned)key < PLAIT_KEYS;

@@ -68,7 +68,7 @@ const char *const plait_recompute_module_name[PLAIT_MODULES + 1] = {PLAIT_RECOMP
                                                                         NULL};
 #undef X
 
-// ---- has a key an effect, given the other keys? ---------------------------------------------
+// ---- whether a key has an effect, given the other keys --------------------------------------
 
 static bool several_tensor_ranks(const plait_problem *problem, const plait_degrees *d)
 {
@@ -96,7 +96,8 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
 /* ZeRO stages differ only if there are replicas. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
-    return saturating_mul(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
+    return saturating_mul(d->dp, d->cp) != 1 ||
+           model_has_experts(problem->model); // dp 0 means unknown
 }
 
 static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
@@ -105,14 +106,18 @@ static bool shards_apart(const plait_problem *problem, const plait_degrees *d)
     return d->zero > 0 && d->shard_group != saturating_mul(d->dp, d->cp);
 }
 
-/* Gradients are reduced among replicas, or between the two ends that hold a tied embedding. */
+/*
+ * Returns whether gradients are communicated: among replicas, or between the first and last stage,
+ * which share a tied embedding.
+ */
 static bool gradients_travel(const plait_problem *problem, const plait_degrees *d)
 {
     return has_replicas(problem, d) || (problem->model->tied && d->pp > 1);
 }
 
 /*
- * Can ranks finish a step at different times? Only in pipelines with zero-bubble or dual schedules.
+ * Returns whether ranks can finish a step at different times, as in pipelines with zero-bubble or
+ * dual schedules.
  */
 static bool ranks_end_apart(const plait_problem *problem, const plait_degrees *d)
 {

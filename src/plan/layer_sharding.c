@@ -38,8 +38,9 @@ bool plait_plan_cuts(const plait_plan *plan)
 }
 
 /*
- * When a layer under ZeRO-2 or -3 scatters its gradients: as in the plan. A plan below ZeRO-2 does
- * not scatter; the layer then scatters once per step if grad_sync is shifted.
+ * Returns when a layer under ZeRO-2 or ZeRO-3 scatters its gradients: at the times of the plan. A
+ * plan below ZeRO-2 has no such times; the layer then scatters once per step if grad_sync is
+ * shifted.
  */
 static unsigned char scatter_of(const plait_degrees *d, int zero)
 {

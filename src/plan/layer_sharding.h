@@ -5,8 +5,8 @@
 
 bool cut_same(plait_cut a, plait_cut b);
 
-/** Returns the sharding of layers that follow the degrees of their stage. */
+/** Returns the sharding of layers that are sharded as the degrees of their stage. */
 plait_cut cut_of_degrees(const plait_degrees *degrees);
 
-/** Is any layer of the stage sharded differently from the stage's degrees? */
+/** Returns whether any layer of the stage is sharded differently from the stage's degrees. */
 bool stage_cuts(const plait_stage *stage);

@@ -17,12 +17,12 @@ static const char letters[] = "EtmL"; // in pipeline order
 enum { LAST_LETTER = 3 };
 
 /*
- * A repeated part may contain bars, so it is parsed once for each repetition; `budget` limits nested
- * repetitions.
+ * State of a parse. A repeated part can contain bars, so it is parsed once for each repetition; the
+ * `budget` limits the work for nested repetitions.
  */
 typedef struct layout_reader {
     plait_chunk *chunk;
-    int chunks; /* number of chunks begun */
+    int chunks; /* number of chunks so far, with the current one */
     int most;
     int layers;       /* number of layers read so far */
     int reached;      /* index of the last letter in `letters`; -1: none yet */
@@ -160,7 +160,7 @@ static void put_piece(layout_writer *out, const char *piece)
     out->used += length;
 }
 
-/* Writes a repeated letter: t, tt, t*3 ... */
+/* Writes a letter that repeats `count` times: t, tt, t*3, t*4 ... */
 static void put_letters(layout_writer *out, const char *letter, int count)
 {
     enum { SPELLED = 2 };

@@ -4,7 +4,7 @@
 #include "plait/plan.h"
 
 /**
- * The chunks of a layout, in pipeline order.
+ * Reads the chunks of a layout, in pipeline order. The notation:
  *
  *     E t m L    the embedding, a layer, a multi-token-prediction module, the loss
  *     |          ends a chunk, which may be empty
@@ -13,20 +13,20 @@
  * @param most    capacity of `chunks`
  * @param chunks  [most]
  * @param count   out: number of chunks
- * @return        RANGE if it is no layout, or its letters are not in the order E t m L
+ * @return        RANGE if the text is no layout, or its letters are not in the order E t m L
  */
 PLAIT_MUST_CHECK plait_status layout_read(const char *text, int most, plait_chunk *chunks,
                                           int *count, plait_error *err);
 
 /**
- * The shortest common notation of chunks: equal neighbours as (..|)*n.
+ * Writes chunks in the shortest common notation, with consecutive equal chunks as (..|)*n.
  *
  * @param text  [PLAIT_VALUE_SIZE]
- * @return      false if it is longer than that
+ * @return      false if the notation does not fit `text`
  */
 bool layout_write(const plait_chunk *chunks, int count, char *text);
 
-/** Do two chunks have the same contents? */
+/** Returns whether two chunks have the same contents. */
 static inline bool chunk_same(const plait_chunk *a, const plait_chunk *b)
 {
     return a->first == b->first && a->last == b->last && a->embedding == b->embedding &&
@@ -34,8 +34,8 @@ static inline bool chunk_same(const plait_chunk *a, const plait_chunk *b)
 }
 
 /**
- * Do these chunks contain the whole model: its layers, its modules and both ends? If not, fills
- * `why` with a sentence.
+ * Returns whether the chunks contain the whole model: layers, multi-token-prediction modules,
+ * embedding and loss. If not, fills `why` with a sentence.
  */
 bool layout_covers_model(const plait_model *model, const plait_chunk *chunks, int count, char *why,
                          size_t size);

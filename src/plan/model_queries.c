@@ -72,8 +72,9 @@ bool model_has_modules(const plait_model *model, unsigned modules)
 }
 
 /*
- * Does any norm run as a kernel of its own? Only then does recomputing norms free memory. The norms
- * before MLA and experts always do; others may be part of the product's kernel.
+ * Returns whether any norm is a separate kernel; only then does recomputation of norms free memory.
+ * Norms before MLA and before experts are always separate kernels. Other norms can be part of the
+ * kernel of the product that follows.
  */
 static bool norms_stand_alone(const plait_problem *problem)
 {
@@ -92,8 +93,8 @@ bool modules_save(const plait_problem *problem, unsigned modules)
 }
 
 /*
- * Norms inside the kernel of a product are not modules; the norms before MLA and experts always
- * are.
+ * Returns whether all norms are separate modules. A norm inside the kernel of a product is not a
+ * module; norms before MLA and before experts always are modules.
  */
 static bool all_norms_stand_alone(const plait_problem *problem)
 {

@@ -1,8 +1,8 @@
 /*
- * model_unpriced.c - fields of a model that no price reads: training and numerics
+ * model_unpriced.c - checks fields of a model that prices do not depend on: training and numerics
  *
- * Launch files and model files print these fields, and use enumerators as indices into lists of
- * words.
+ * Writers of launch files and model files print these fields, and use enumerators as indices into
+ * lists of words.
  */
 #include "plan/problem_parts.h"
 

@@ -1,8 +1,8 @@
 /*
  * offload.c - offloaded activations, and the offloaded share of the optimizer
  *
- * A module offloads its input (Megatron-Core: --fine-grained-activation-offloading). A plan names one of a
- * few sets of modules.
+ * An offloaded module moves its input to the host (Megatron-Core:
+ * --fine-grained-activation-offloading). A plan selects one of a few sets of modules.
  */
 #include "plait/degrees.h"
 
@@ -20,7 +20,7 @@ static const unsigned char sets[PLAIT_OFFLOAD_SETS] = {
     M(attn_norm) | M(core_attn) | M(attn_proj) | M(mlp_norm) | M(expert_fc1) | M(moe_act),
 };
 
-/* The names of each set's modules, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
+/* Names of the sets: their modules, in the order of PLAIT_OFFLOAD_MODULE_LIST. */
 const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
     "none",       "core_attn", "core_attn+attn_proj", "attn_norm+mlp_norm",
     "expert_fc1", "moe_act",   "expert_fc1+moe_act",  "core_attn+attn_proj+expert_fc1+moe_act",
@@ -28,8 +28,8 @@ const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1] = {
 };
 
 /*
- * Sets that a search skips. Each is a subset of a larger set, and its transfers are hidden in about
- * the same plans as those of the larger set.
+ * Sets that a search skips. Each is a subset of another set, and about the same plans hide the
+ * transfers of both sets.
  */
 static const bool part_of_larger[PLAIT_OFFLOAD_SETS] = {[1] = true, [3] = true, [5] = true};
 

@@ -20,7 +20,7 @@ plait_recompute plait_recompute_of(const plait_degrees *d, int layer)
 }
 
 /*
- * Checks the number of chunks before lists are filled, since callers may pass an unchecked point.
+ * Checks the number of chunks before lists are filled, since callers can pass unchecked degrees.
  */
 static plait_status check_chunks(const plait_degrees *d, plait_error *err)
 {
@@ -57,7 +57,7 @@ plait_status plait_plan_lay(const plait_degrees *d, const plait_chunk *chunks, p
     if (d->split.kind == PLAIT_SPLIT_LAYOUT)
         PLAIT_TRY(spell_layout(chunks, d->pp * d->vpp, arena, &out->degrees.split, err));
     for (int s = 0; s < d->pp; s++) {
-        // Fills a stage with the chunks of one rank, in the order of the schedule.
+        // Fill a stage with the chunks of one rank, in the order of the schedule.
         plait_chunk *own = plait_arena_alloc(arena, (size_t)out->degrees.vpp, sizeof *own);
         int layers = 0;
         PLAIT_TRY(plait_check_allocated(own, err));

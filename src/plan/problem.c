@@ -55,7 +55,7 @@ plait_status problem_check(const plait_problem *problem, plait_error *err)
         return plait_fail(err, PLAIT_ERROR_RANGE, "precision",
                           "expected a value of plait_precision, found %d", (int)job->precision);
 
-    // Checks both bands and the risk. The risk may be 0, for the default.
+    // Check both bands and the risk. A risk of 0 selects the default.
     if (!(problem->risk >= 0.0 && problem->risk < 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "risk",
                           "expected a probability from 0 to below 1, found %g", problem->risk);

@@ -1,9 +1,9 @@
-/* problem_parts.c - is a model complete and consistent? */
+/* problem_parts.c - checks that a model is complete and consistent */
 #include "plan/problem_parts.h"
 
 #include "base/text.h"
 
-/* Fails with the message that `whole` should have `what`. */
+/* Fails with the message that `what` was expected in `whole`. */
 static plait_status fail_with_part(const char *whole, const char *what, plait_error *err)
 {
     return plait_fail(err, PLAIT_ERROR_RANGE, whole, "expected %s, found another value", what);

@@ -1,4 +1,4 @@
-/* ranges.c - are all values of a point, or a plan, within their own range? */
+/* ranges.c - checks that each value of degrees and of plans is within its range */
 #include "plan/ranges.h"
 
 // ---- a point -------------------------------------------------------------------------------
@@ -18,7 +18,7 @@ bool recompute_has_values(plait_recompute r)
            r.modules >> PLAIT_MODULES == 0 && (r.kind != PLAIT_RECOMPUTE_MODULES || r.modules > 0);
 }
 
-/* Degrees that do not divide the GPUs leave dp and shard_group at 0. */
+/* Returns whether a key can be 0: dp and shard_group, if the degrees do not divide the GPUs. */
 static bool may_be_none(const plait_degrees *d, plait_key_id key)
 {
     return d->dp == 0 && (key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP);
@@ -69,7 +69,7 @@ static bool chunk_has_values(const plait_chunk *chunk)
            chunk->mtp >= 0 && chunk->mtp <= PLAIT_MAX_LAYERS;
 }
 
-/* A stage without layers needs no list of choices. */
+/* Returns whether a stage has its lists; a stage without layers needs no list of choices. */
 static bool stage_has_lists(const plait_stage *stage)
 {
     if (stage->chunks < 0 || stage->chunks > PLAIT_MAX_LAYERS || stage->layers < 0 ||

@@ -1,7 +1,7 @@
 /*
  * ranks.c - the ranks of each group, in the plan's axis order
  *
- * 16 ranks, tp = 2, dp = 4, pp = 2, order tp-cp-dp-pp:
+ * Example: 16 ranks, tp = 2, dp = 4, pp = 2, order tp-cp-dp-pp:
  *
  *     stage 0   0 1 | 2 3 | 4 5 | 6 7        tp groups {0,1} {2,3} ..   stride 1
  *     stage 1   8 9 | a b | c d | e f        dp groups {0,2,4,6} ..     stride 2
@@ -32,7 +32,7 @@ const plait_axis *plait_order_axes(plait_order order)
 
 // ---- physical axes -------------------------------------------------------------------------
 
-/* Returns the next axis of the order that has more than one unit; -1: none. */
+/* Returns the next axis in the order that has more than one unit; -1: none. */
 static int next_axis(const plait_level *level, const int *axes, int *at)
 {
     while (*at < PLAIT_MAX_SIDES && level->side[axes[*at]] < 2)
@@ -40,7 +40,7 @@ static int next_axis(const plait_level *level, const int *axes, int *at)
     return *at < PLAIT_MAX_SIDES ? axes[(*at)++] : -1;
 }
 
-/* Do two placements assign ranks to sides of the same lengths in the same order? */
+/* Returns whether two placements assign ranks to sides of the same lengths in the same order. */
 static bool same_placing(const plait_level *level, plait_placement a, plait_placement b)
 {
     int at = 0, bt = 0;
@@ -111,9 +111,9 @@ static plait_group_shape single_run(const plait_degrees *d, int size, int stride
 }
 
 /*
- * A group within one stage, as ranks of the whole plan. `size` and `stride` count the ranks of the
- * stage alone. If pp is between cp and dp in the order, a stage consists of blocks of tp * cp
- * ranks, pp blocks apart.
+ * Converts a group inside one stage to ranks of the whole plan. `size` and `stride` count only
+ * ranks of the stage. If pp is between cp and dp in the axis order, a stage consists of blocks of
+ * tp * cp ranks at distances of pp blocks.
  */
 static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
 {
@@ -132,7 +132,7 @@ static plait_group_shape stage_run(const plait_degrees *d, int size, int stride)
     };
 }
 
-/* Experts are spread over the ranks of one stage, etp innermost, for any tp and cp. */
+/* For any tp and cp, expert groups lie in the ranks of one stage, with etp innermost. */
 plait_group_shape plait_group_of(const plait_degrees *d, plait_axis axis)
 {
     const int each = saturating_mul(d->etp, d->ep);
@@ -205,8 +205,8 @@ int plait_expert_shard_group(const plait_degrees *d)
 }
 
 /*
- * Splits a group into inner groups of `ranks` members and the outer group across them. A run that
- * contains the split appears in both.
+ * Splits a group into inner groups of `ranks` members, and the outer group of one member of each
+ * inner group. A run that contains the boundary is split between `inner` and `outer`.
  */
 static void split_group(const plait_group_shape *group, int ranks, plait_group_shape *inner,
                         plait_group_shape *outer)

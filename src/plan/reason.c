@@ -1,4 +1,4 @@
-/* reason.c - writes why a check failed */
+/* reason.c - writes the reason why a check failed */
 #include "plan/reason.h"
 
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* reason.h - why a check failed, as an optional sentence */
+/* reason.h - the reason why a check failed, as an optional sentence */
 #pragma once
 
 #include <stdbool.h>
@@ -6,7 +6,7 @@
 
 #include "plait/error.h"
 
-/** Buffer for the reason. If text is NULL or size is 0, no text is formatted. */
+/** Buffer for the reason. If `text` is NULL or `size` is 0, checks write no reason. */
 typedef struct plan_reason {
     char *text;
     size_t size;

@@ -1,8 +1,8 @@
 /*
- * runtime_check.c - is a runtime complete and consistent?
+ * runtime_check.c - checks that a runtime is complete and consistent
  *
  * The check rejects masks with undefined bits, defaults outside the values of their key, and
- * numbers that are not finite, since other code uses them as indices, shifts and prices.
+ * numbers that are not finite, since other code uses these values as indices, shifts and prices.
  */
 #include "plan/problem_parts.h"
 
@@ -35,7 +35,7 @@ static unsigned bits_below(int count)
     return (1u << count) - 1u;
 }
 
-/* Checks a key's limit and default. A number has an upper bound, a word a set of values. */
+/* Checks a key's limit and default. Number keys have an upper bound, word keys a set of values. */
 static plait_status check_key(const plait_runtime *runtime, plait_key_id key, plait_error *err)
 {
     const plait_key *const row = &plait_keys[key];

@@ -1,4 +1,4 @@
-/* serve_values.c - are the values of a serving problem, or of a deployment, valid? */
+/* serve_values.c - checks the values of serving problems and of deployments */
 #include "plan/serve_values.h"
 
 #include "base/number_range.h"
@@ -24,8 +24,8 @@ static bool load_is_valid(const plait_load *load)
 }
 
 /*
- * Limits for values set through the API (files have tighter ones): reject what would make a price
- * undefined.
+ * Limits for values set through the API; files have tighter limits. The limits exclude values that
+ * would make a price undefined.
  */
 #define RANGED_TYPE plait_engine
 static const number_range engine_numbers[] = {

@@ -1,4 +1,4 @@
-/* serve_values.h - are the values of a serving problem, or of a deployment, valid? */
+/* serve_values.h - checks the values of serving problems and of deployments */
 #pragma once
 
 #include "plait/serve.h"
@@ -13,8 +13,8 @@ PLAIT_MUST_CHECK plait_status serve_check_question(const plait_serve_options *qu
 PLAIT_MUST_CHECK plait_status serve_check_plan(const plait_serve_plan *plan, plait_error *err);
 
 /**
- * Returns why an engine would not start such workers with weights in a format; NULL: it would start
- * them. Complements plait_serve_rule_broken, which has no argument for formats.
+ * Returns why an engine would not start a worker with a weight format; NULL if it would start. This
+ * check complements plait_serve_rule_broken(), which has no parameter for formats.
  */
 const char *serve_weights_broken(plait_engine_kind kind, const plait_model *model,
                                  plait_weight_format weights, plait_worker worker);

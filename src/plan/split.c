@@ -1,8 +1,9 @@
 /*
- * split.c - assigns layers to chunks, in the order in which a token passes them
+ * split.c - assigns layers to chunks, in the order in which a token passes through the chunks
  *
- * 10 layers, pp = 2, vpp = 2, embedding and loss counted: 12 / 4 = 3 a chunk, so 2 3 3 2. The schedule
- * determines the rank of each chunk.
+ * Example: 10 layers, pp = 2, vpp = 2, and embedding and loss count as layers. Each chunk has 12 /
+ * 4 = 3 items, so the chunks have 2, 3, 3 and 2 layers. The schedule determines the rank of each
+ * chunk.
  */
 #include "plan/split.h"
 
@@ -14,7 +15,8 @@
 #include "plan/layout.h"
 
 /*
- * Assigns equally many layers to all chunks; the embedding and the loss may count as a layer each.
+ * Assigns the same number of layers to all chunks. With `embedding` or `loss` set, that part of the
+ * model counts as a layer.
  */
 static bool deal_evenly(int layers, int chunks, bool embedding, bool loss, int *counts)
 {
@@ -58,7 +60,7 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
     return true;
 }
 
-/* Rough cost of a block in multiplications per token, from attention and MLP weights. */
+/* Returns a block's rough cost, multiplications per token, from its attention and MLP weights. */
 static double layer_weight(const plait_model *model, const plait_layer *layer)
 {
     const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
@@ -71,8 +73,9 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
 }
 
 /*
- * nanotron assigns blocks to stage r until the running cost exceeds total (r+1)/p. The embedding
- * costs nothing, the head V h, so the last stages may be empty.
+ * Assigns layers as nanotron does: blocks go to stage r of p until the cost of all blocks so far
+ * exceeds (r+1)/p of the total. The embedding has cost 0, the head vocabulary times hidden size, so
+ * the last stages can be empty.
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {
@@ -114,7 +117,7 @@ static bool deal_in_words(const plait_model *model, const plait_degrees *d, int 
         return deal_spread(model->layers, chunks, counts);
     case PLAIT_SPLIT_COST:
         return deal_by_cost(model, chunks, counts);
-    case PLAIT_SPLIT_LAYOUT: // chunks come from the text
+    case PLAIT_SPLIT_LAYOUT: // the text of the layout determines the chunks
     case PLAIT_SPLITS:
         break;
     }
@@ -210,7 +213,7 @@ bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *ou
 
 /* ---- properties that rules check ---- */
 
-/* Returns true for an unreadable layout, which another rule rejects. */
+/* An unreadable layout gives true, since another rule rejects it. */
 bool split_has_ends_outside(const plait_model *model, const plait_degrees *degrees)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];

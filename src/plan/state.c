@@ -1,9 +1,9 @@
-/* state.c - bytes of state per parameter, by the profile and the formats of a plan */
+/* state.c - bytes of state per parameter, from the profile and the formats of a plan */
 #include <math.h>
 
 #include "plait/runtime.h"
 
-/* Bytes of one value. */
+/* Returns the bytes of one value in a format of state. */
 double plait_state_format_bytes(unsigned char format)
 {
     static const double bytes[PLAIT_STATE_FORMATS] = {
@@ -23,9 +23,9 @@ double plait_quantised_bytes(plait_precision precision)
         return 1.0;
     case PLAIT_FP8_BLOCK: // one fp32 scale per 128 values
         return 1.0 + 4.0 / 128.0;
-    case PLAIT_MXFP8: // a scale of one byte per 32 values
+    case PLAIT_MXFP8: // one scale of one byte per 32 values
         return 1.0 + 1.0 / 32.0;
-    case PLAIT_NVFP4: // 4 bits, and a scale of one byte per 16 values
+    case PLAIT_NVFP4: // 4 bits, and one scale of one byte per 16 values
         return 0.5 + 1.0 / 16.0;
     default:
         return 2.0;
@@ -33,10 +33,10 @@ double plait_quantised_bytes(plait_precision precision)
 }
 
 /*
- * Copies of a weight, which forward reads along its rows and backward along its columns. With one
- * scale per tensor, Blackwell reads one copy in both directions, and Hopper drops the transposed
- * copy after each backward. Scales of blocks are along one side, so both copies stay. (Transformer
- * Engine)
+ * Returns the number of copies of a weight. Forward reads a weight along its rows, backward along
+ * its columns. With one scale per tensor, Blackwell reads one copy in both directions, and Hopper
+ * drops the transposed copy after each backward. Block scales are valid in one direction only, so
+ * Transformer Engine keeps two copies.
  */
 static double weight_copies(plait_precision precision)
 {
@@ -44,9 +44,10 @@ static double weight_copies(plait_precision precision)
 }
 
 /*
- * Parameters of narrow products are either kept and gathered in the narrow format, with master weights in
- * the optimizer, or kept in 16 bits, with narrow copies from the first microbatch until the end of the
- * step. Software that converts them for each product keeps no copies.
+ * Adds the state of parameters of products in 8 or 4 bits. Software either keeps and gathers these
+ * parameters in the narrow format, with master weights in the optimizer, or keeps them in 16 bits,
+ * with narrow copies from the first microbatch until the end of the step. Software that converts
+ * parameters for each product keeps no copies.
  */
 static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
                            plait_state_bytes *state)
@@ -66,8 +67,8 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
 
 /*
  * C.81: gradients stay in the buffer that is reduced, but shards of fp32 parameters have fp32
- * gradients. Moments shrink with their format. With the optimizer on the host, only the reduction
- * buffer stays on the device.
+ * gradients. The size of the moments depends on their format. If the optimizer is on the host, only
+ * the reduction buffer stays on the device.
  */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *d)
 {
@@ -88,9 +89,9 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 }
 
 /*
- * The optimizer step on the host reads gradients in fp32, in addition to master weights and
- * moments, for any format in which they arrive. DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy
- * of each sub-group, and `grad_partitions_flat_buffer` in the format that is reduced.
+ * The optimizer step on the host reads gradients in fp32, whatever the format of the reduction, in
+ * addition to master weights and moments. DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy
+ * of each sub-group, and `grad_partitions_flat_buffer` in the format of the reduction.
  * Megatron-Core's HybridDeviceOptimizer copies gradients to fp32 buffers. FSDP2's sharded
  * parameters and gradients are in fp32 already.
  */

@@ -1,7 +1,7 @@
-/* band.c - bands of predictions, their tie and the variances of their errors, from evidence
+/* band.c - compute error bands, tie widths and error variances of predictions from evidence
  *
- * Errors are logarithms of measured over predicted time, so that half and twice as long are equally
- * far off.
+ * Errors are logarithms of measured over predicted time, so half and twice the predicted time are
+ * errors of the same size.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ plait_regime plait_regime_of(const plait_problem *problem)
     };
 }
 
-/* Returns the class of a scale: 0 up to a node, 1 up to 256 GPUs, 2 more. */
+/* Returns the class of a number of GPUs: 0 up to one node, 1 up to 256 GPUs, 2 above. */
 int plait_regime_scale(int gpus)
 {
     return gpus <= 8 ? 0 : gpus <= 256 ? 1 : 2;
@@ -40,14 +40,14 @@ int plait_regime_scale(int gpus)
 enum { KEYS = 5 };
 
 /*
- * Logarithms added to each side of a band: for repeats of a plan, and for each key without
- * evidence.
+ * Widths, as logarithms, that are added to each side of a band: `repeats` for differences between
+ * repeats of a plan, `unknown` for each key of the regime that no row of evidence shares.
  */
 static const double repeats = 0.02, unknown = 0.01;
 
 /*
- * Returns a row's weight for a regime, by the keys that both share, and adds these keys to
- * `shared`.
+ * Returns the weight of a row of regime `a` for regime `b`. Each key with equal values in both
+ * multiplies the weight and is set in `shared`.
  */
 static double regime_weight(const plait_regime *a, const plait_regime *b, bool shared[KEYS])
 {
@@ -79,7 +79,8 @@ static int by_value(const void *a, const void *b)
 }
 
 /*
- * Returns a weighted quantile of a sorted sample, interpolated between the middles of the weights.
+ * Returns a weighted quantile of a sorted sample. Each value lies at the middle of its weight in
+ * the cumulative weights; between these positions the function interpolates.
  */
 static double weighted_quantile(const weighted *sample, size_t count, double share)
 {
@@ -103,7 +104,9 @@ static double weighted_quantile(const weighted *sample, size_t count, double sha
 
 /* ---- the band ---- */
 
-/* Returns the end of the group (one source and software, adjacent) that begins at a row. */
+/*
+ * Returns the end of the group (adjacent rows of one source and software) that starts at `begin`.
+ */
 static size_t group_end(const plait_evidence_row *row, size_t count, size_t begin)
 {
     size_t end = begin + 1;
@@ -119,7 +122,7 @@ static bool is_left_out(const plait_evidence_row *row, const char *without)
     return without != NULL && strcmp(row->source, without) == 0;
 }
 
-/* Fails (RANGE) on a regime that names no runtime. */
+/* Fails (RANGE) if a regime has no runtime name. */
 static plait_status check_regime(const plait_regime *regime, plait_error *err)
 {
     return regime->runtime != NULL && regime->gpus >= 1
@@ -141,7 +144,7 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
 
     *out = (plait_band){0};
     PLAIT_TRY(plait_check_allocated(sample, err));
-    // A group of n rows weighs sqrt(n) times its likeness to the regime.
+    // The weights of a group of n rows sum to sqrt(n) times the mean weight for the regime.
     for (size_t begin = 0, end; begin < evidence->count; begin = end) {
         end = group_end(evidence->row, evidence->count, begin);
         if (is_left_out(&evidence->row[begin], without))
@@ -167,7 +170,10 @@ plait_status plait_evidence_band(const plait_evidence *evidence, const plait_reg
 
 /* ---- the band of memory ---- */
 
-/* Quantiles of the standard normal distribution: of |x| at 75 %, and of x at 90 %. */
+/*
+ * Quantiles of a standard normal x: `within75` is the 75 % quantile of |x|, `below90` the 90 % of
+ * x.
+ */
 static const double within75 = 1.1503493803760079, below90 = 1.2815515655446004;
 
 plait_status plait_evidence_memory_band(const plait_evidence *evidence, const plait_regime *regime,
@@ -184,7 +190,7 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
 
     *out = (plait_band){0};
     PLAIT_TRY(plait_check_allocated(group && room, err));
-    // Each group counts once, with the deviation of its peaks from their predictions.
+    // Each group has one value, the deviation of its measured peaks from the predicted ones.
     for (size_t begin = 0, end; begin < evidence->memories; begin = end) {
         const plait_evidence_row *const row = &evidence->memory[begin];
 
@@ -213,7 +219,7 @@ plait_status plait_evidence_memory_band(const plait_evidence *evidence, const pl
 
 /* ---- sweeps of evidence ---- */
 
-/* One row of a sweep: its error with its likeness to the regime, and the row's traits. */
+/* One row of a sweep, and its error with the row's weight for the regime. */
 typedef struct sweep_row {
     const plait_evidence_row *row;
     weighted error;
@@ -236,9 +242,9 @@ static int by_sweep_and_error(const void *a, const void *b)
 }
 
 /*
- * Lists the rows of sweeps, for an uncalibrated regime only uncalibrated ones. An error is
- * log(measured / predicted) with the shipped profile for a calibrated regime, else with the profile
- * fitted without the row's source.
+ * Lists the rows of sweeps; for an uncalibrated regime, only uncalibrated rows. The error of a row
+ * is log(measured / predicted). For a calibrated regime, the shipped profile predicts; for others,
+ * the profile fitted without the row's source.
  */
 static size_t list_sweeps(const plait_evidence *evidence, const plait_regime *regime,
                           const char *without, int (*order)(const void *, const void *),
@@ -282,7 +288,7 @@ plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regi
     *out = 0.0;
     PLAIT_TRY(plait_check_allocated(row && sample, err));
     const size_t rows = list_sweeps(evidence, regime, NULL, by_sweep_and_error, row);
-    // The distances of each sweep's errors from their median.
+    // Collect the distances of each sweep's errors from the sweep's median error.
     for (size_t begin = 0, end; begin < rows; begin = end) {
         weighted *const distance = &sample[count];
 
@@ -307,17 +313,18 @@ plait_status plait_evidence_tie(const plait_evidence *evidence, const plait_regi
 
 /* ---- variances of errors ----
  *
- * Half the mean square of the difference of two errors is the variance of the parts that the two
- * plans do not share: their own, and those of the traits in which they differ. Each pair of plans
- * of a sweep is one equation in these variances, solved by non-negative least squares. (C.340)
+ * C.340: The error of a plan is a sum of independent parts: one of the plan alone (OWN) and one for
+ * each trait. Half the mean square of the difference of two plans' errors is the variance of the
+ * parts that the plans do not share. Each pair of plans of a sweep is one equation in these
+ * variances; non-negative least squares solves all of them.
  */
 
 enum { OWN = PLAIT_TRAITS, PARTS };
 
 /*
- * Upper limit of the difference of two errors. Most plans of a sweep have similar errors, a few are
- * far off, and few of those are among the best. **Chosen** so that the expected loss on measured
- * sweeps is about the actual loss.
+ * Limit to which the difference of two errors is clamped. Most plans of a sweep have similar
+ * errors; a few have much larger ones, and few of these few are among the best plans. **Chosen** so
+ * that the expected loss on measured sweeps is about the actual loss.
  */
 static const double furthest = 0.08;
 
@@ -362,7 +369,7 @@ plait_status plait_evidence_parts(const plait_evidence *evidence, const plait_re
             for (size_t j = begin; j < i; j++)
                 add_pair(&row[i], &row[j], 1.0 / pairs, &e);
     }
-    // Coordinate descent, which converges for these few variances.
+    // Use coordinate descent, which converges for these few variances.
     for (int round = 0; round < ROUNDS; round++)
         for (int i = 0; i < PARTS; i++) {
             double rest = e.right[i];

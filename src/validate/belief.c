@@ -1,4 +1,6 @@
-/* belief.c - normal posterior of step times, its update by measurements, and which plans to try */
+/*
+ * belief.c - normal posterior of step times, its update by measurements, and choice of plans to try
+ */
 #include "plait/validate.h"
 #include "base/numbers.h"
 #include "base/random.h"
@@ -7,14 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Standard deviation of repeats of one plan, in logarithms. */
+/* Standard deviation of the logarithm of step times over repeats of one plan. */
 static const double repeats = 0.01;
 
 // ---- the posterior -------------------------------------------------------------------------
 
 static bool is_deviation(double number)
 {
-    return number >= 0.0 && number <= 1e30; // sums of squares stay finite
+    return number >= 0.0 && number <= 1e30; // the limit keeps sums of squares finite
 }
 
 plait_status plait_posterior_make(const plait_degrees *const *degrees, const double *predicted_s,
@@ -61,8 +63,8 @@ plait_status plait_posterior_make(const plait_degrees *const *degrees, const dou
 }
 
 /*
- * C.341: condition the normal distribution on one measurement. Means move by their share of the
- * covariance with the measured plan, and covariances shrink.
+ * C.341: condition the normal distribution on one measurement. The mean of each plan moves in
+ * proportion to its covariance with the measured plan, and covariances shrink.
  */
 void plait_posterior_measure(plait_posterior *b, int plan, double seconds)
 {
@@ -102,9 +104,9 @@ plait_plan_posterior plait_posterior_of_plan(const plait_posterior *b, int plan)
 enum { DRAWS = 4000 };
 
 /*
- * Draws the logarithms of all steps, out[DRAWS x plans], with L of covariance = L L' (Cholesky).
- * Diagonal rests within rounding of 0 count as 0. `l` and `z` are scratch, [plans x plans] and
- * [plans].
+ * Draws samples of the logarithms of all step times into out[DRAWS x plans], with the Cholesky
+ * factor L of the covariance L L'. Diagonal elements within rounding of 0 count as 0. `l` [plans x
+ * plans] and `z` [plans] are scratch.
  */
 static void draw_steps(const plait_posterior *b, double *l, double *z, double *out)
 {
@@ -134,8 +136,8 @@ static void draw_steps(const plait_posterior *b, double *l, double *z, double *o
 typedef struct trial {
     const plait_posterior *belief;
     const double *step; /* [DRAWS x plans] */
-    double *best;       /* [DRAWS] least step of all plans */
-    double *tried;      /* [DRAWS] least step of plans tried or measured; infinite if none */
+    double *best;       /* [DRAWS] least step time of all plans */
+    double *tried;      /* [DRAWS] least step time of plans tried or measured; infinite if none */
 } trial;
 
 static double step_at(const trial *t, int draw, int plan)
@@ -143,7 +145,10 @@ static double step_at(const trial *t, int draw, int plan)
     return t->step[(size_t)draw * (size_t)t->belief->plans + (size_t)plan];
 }
 
-/* Tries the plan with the least mean relative loss; returns false if all are tried or measured. */
+/*
+ * Adds the plan that leads to the least mean relative loss to the tries. Returns false if all plans
+ * are already tried or measured.
+ */
 static bool try_best(trial *t, plait_tries *out)
 {
     int best = -1;
@@ -203,7 +208,7 @@ plait_status plait_posterior_tries(const plait_posterior *b, int most, plait_are
         }
     }
     if (any_measured) {
-        // The mean relative loss of the best measured plan, and the 95 % quantile of the gain.
+        // Compute the best measured plan's mean relative loss and the 95 % quantile of the gain.
         for (int d = 0; d < DRAWS; d++) {
             z[d] = 1.0 - exp(t.best[d] - t.tried[d]);
             sum += exp(t.tried[d] - t.best[d]) - 1.0;

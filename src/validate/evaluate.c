@@ -1,10 +1,10 @@
-/* evaluate.c - price one measured run with its own plan */
+/* evaluate.c - predict the step time and memory of one measured run */
 #include <math.h>
 
 #include "base/status.h"
 #include "validate/setup.h"
 
-/* Returns the predicted peak of the run's scope: the most of a stage, or that of one stage. */
+/* Returns the predicted memory peak for the scope that a run measured: all stages, or one stage. */
 static double memory_of_scope(const plait_problem *problem, const plait_cost *cost,
                               plait_memory_scope scope)
 {
@@ -12,7 +12,8 @@ static double memory_of_scope(const plait_problem *problem, const plait_cost *co
 
     for (int s = 0; s < cost->stages; s++) {
         const plait_stage_cost *const stage = &cost->stage[s];
-        // nvidia-smi shows what the allocator reserved, plus memory outside of it.
+        // nvidia-smi shows the memory that the allocator reserved plus memory outside the
+        // allocator.
         const double outside =
             stage->memory_bytes - problem->runtime->keep.fragmentation * stage->allocated_bytes;
 
@@ -27,7 +28,7 @@ static double memory_of_scope(const plait_problem *problem, const plait_cost *co
                                             : device;
 }
 
-/* Copies a runtime without limits on its plans, for a run that the rules would reject. */
+/* Copies a runtime without its limits on plans, for a run that the rules would reject. */
 static plait_status relax_runtime(const plait_runtime *runtime, plait_arena *arena,
                                   const plait_runtime **out, plait_error *err)
 {
@@ -51,8 +52,8 @@ static plait_status relax_runtime(const plait_runtime *runtime, plait_arena *are
 }
 
 /*
- * Copies a model without parts that some attention kernels reject and that have no price: sinks,
- * ALiBi and dropout. A run with a kernel without dropout of scores had none.
+ * Copies a model without three features that some attention kernels reject and that have no price:
+ * sinks, ALiBi and dropout. If a run's kernel does not support dropout of scores, the run had none.
  */
 static plait_status relax_model(const plait_model *model, plait_arena *arena,
                                 const plait_model **out, plait_error *err)
@@ -73,8 +74,8 @@ static plait_status relax_model(const plait_model *model, plait_arena *arena,
 }
 
 /*
- * Relaxes kernels, rules and model until the run's plan is valid, and notes the rule that it broke.
- * Fails (RANGE) if the plan stays invalid, such as when its degrees do not divide.
+ * Relaxes kernels, rules and model until the run's plan is valid, and adds the violated rule to the
+ * note. Fails (RANGE) if the plan stays invalid, for example if its degrees do not divide.
  */
 static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err)
 {
@@ -83,7 +84,7 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     plait_accelerator *gpu = plait_arena_alloc(at->arena, 1, sizeof *gpu);
     char refused[256], why[256];
 
-    // A cluster with all kernels, since the run's own kernels existed.
+    // Use a cluster with all kernels, since the run shows that its kernels exist.
     PLAIT_TRY(plait_check_allocated(cluster && gpu, err));
     *cluster = *problem->cluster;
     *gpu = *cluster->group[0].accelerator;
@@ -114,7 +115,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
     PLAIT_TRY(setup_degrees(at, problem, &out->degrees, err));
     rules = problem->runtime->rules;
     PLAIT_TRY(make_legal(at, out, err));
-    // The bands are without the evidence of the run's own source.
+    // Bands must not use evidence from the run's source.
     if (shelf->evidence == NULL) {
         plait_evidence *const evidence = plait_arena_alloc(shelf->arena, 1, sizeof *evidence);
         PLAIT_TRY(plait_check_allocated(evidence, err));
@@ -122,7 +123,7 @@ static plait_status price_run(setup *at, plait_run_price *out, plait_error *err)
         shelf->evidence = evidence;
     }
     plait_regime regime = plait_regime_of(problem);
-    regime.rules = rules; // the software's own rules, even if make_legal() relaxed them
+    regime.rules = rules; // the original rules, even if make_legal() relaxed them
     PLAIT_TRY(plait_evidence_band(shelf->evidence, &regime, at->run->source, at->arena,
                                   &problem->band, err));
     PLAIT_TRY(plait_evidence_memory_band(shelf->evidence, &regime, at->run->source, at->arena,

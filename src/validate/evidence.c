@@ -1,4 +1,4 @@
-/* evidence.c - read and write the file of measured over predicted ratios */
+/* evidence.c - read and write the file with ratios of measured over predicted values */
 #include "plait/validate.h"
 
 #include "io/csv/csv_table.h"
@@ -11,7 +11,7 @@ static const char *const titles[] = {
     "of", "source", "sweep", "runtime", "rules", "narrowest", "gpus",     "experts", "calibrated",
     "tp", "pp",     "vpp",   "mbs",     "zero3", "recompute", "left_out", "shipped", NULL};
 
-/* Values of column `of`: whether a row is about step time or memory. */
+/* Values of column `of`, which is the quantity of a row: step time or memory. */
 static const char *const subjects[] = {"step", "memory", NULL};
 enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
@@ -27,7 +27,7 @@ static plait_status int_of(const csv_table *table, size_t row, const char *title
     return csv_table_int(table, row, csv_table_column(table, title), min, max, out, err);
 }
 
-/* Reads measured over predicted, limited to a factor of 1000 either way. */
+/* Reads a ratio of measured over predicted, and clamps it to the range 1/1000 to 1000. */
 static plait_status ratio_of(const csv_table *table, size_t row, const char *title, double *out,
                              plait_error *err)
 {
@@ -69,7 +69,7 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
     size_t count[SUBJECTS] = {0};
 
     PLAIT_TRY(csv_table_among(table, titles, err));
-    // Columns of traits may be missing, as in older files: all plans then have the same trait.
+    // Older files lack columns of traits. All plans then have the same value of the trait.
     for (int i = 0; titles[i] != NULL; i++)
         if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,

@@ -14,7 +14,7 @@
 #include "base/text.h"
 
 enum {
-    PANEL = 250, /* side of the square, in pixels as all of these */
+    PANEL = 250, /* side of the square; all lengths are in pixels */
     LEFT = 62,   /* margin for the labels of the vertical axis */
     ABOVE = 44,  /* margin for the title */
     BELOW = 50,  /* margin for the labels of the horizontal axis */
@@ -49,11 +49,11 @@ static void append_line(text_builder *out, const char *class, double x1, double 
 
 /* ---- one panel ---- */
 
-/* A square with the same logarithmic range on both axes; (x, y) is its lower left corner. */
+/* A square with the same logarithmic range on both axes. (x, y) is the lower left corner. */
 typedef struct panel {
     text_builder *out;
     double x, y;
-    double low, high; /* decimal logarithms */
+    double low, high; /* decimal logarithms of the range */
 } panel;
 
 static double panel_position(const panel *p, double log_s)
@@ -61,7 +61,10 @@ static double panel_position(const panel *p, double log_s)
     return PANEL * (log_s - p->low) / (p->high - p->low);
 }
 
-/* Draws ticks at 1 of each decade; at 1, 2, 5 for a range below 2 decades; at 1 to 9 below 0.7. */
+/*
+ * Draws ticks at 1 of each decade. A range below 2 decades also has ticks at 2 and 5, and a range
+ * below 0.7 decades has ticks at 1 to 9.
+ */
 static void draw_ticks(const panel *p)
 {
     const double range = p->high - p->low;
@@ -119,7 +122,7 @@ static void draw_panel(const plait_validation *v, const row_groups *groups, size
 {
     const size_t *const row = groups->row[g];
 
-    // The range is that of all points with a margin; it covers at least a factor of two.
+    // The range covers all points with a margin, and at least a factor of two.
     p.low = HUGE_VAL;
     p.high = -HUGE_VAL;
     for (size_t i = 0; i < groups->size[g]; i++) {
@@ -174,7 +177,7 @@ plait_status plait_validation_plot(const plait_validation *v, plait_arena *arena
                           ? "solid line: predicted equals measured; dashed: 10 % off"
                           : "nothing to draw");
     text_append(&out, "</text>\n");
-    // Groups of the same rows as the errors by source, so that group g here is group g there.
+    // These groups are those of v's errors by source, with equal indices g.
     for (size_t g = 0; g < groups.count; g++)
         draw_panel(v, &groups, g,
                    (panel){.out = &out,

@@ -29,7 +29,10 @@ static const char *const mlp_name[PLAIT_RUN_MLPS + 1] = {"swiglu", "gelu", "relu
 
 typedef enum column_kind { COLUMN_TEXT, COLUMN_INT, COLUMN_NUMBER, COLUMN_WORD } column_kind;
 
-/* A column and its field; read_row() names the fields of words and measured numbers. */
+/*
+ * One column. `offset` is the offset of its field in plait_run; read_row() sets the fields of words
+ * and of measured numbers without it.
+ */
 typedef struct run_column {
     const char *title;
     bool required;
@@ -139,7 +142,8 @@ static plait_status read_row(const csv_table *table, size_t row, plait_arena *ar
             memcpy(field, &number, sizeof number);
         }
     }
-    // The runtime name of an earlier version is today's and a note on gradient synchronisation.
+    // Replace the runtime name of an earlier version by today's name and a note on gradient
+    // synchronisation.
     const runtime_alias *const alias = runtime_alias_find(out->runtime);
     if (alias != NULL) {
         out->runtime = alias->runtime;
@@ -163,7 +167,7 @@ static plait_status read_row(const csv_table *table, size_t row, plait_arena *ar
 
 /* ---- a row that a program made ---- */
 
-/* Returns whether a figure is valid: positive and finite, or NaN for not measured. */
+/* Returns whether a figure is valid: positive and finite, or NaN if it was not measured. */
 static bool is_measured(double figure)
 {
     return isnan(figure) || (figure > 0.0 && isfinite(figure));

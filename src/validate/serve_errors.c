@@ -1,4 +1,4 @@
-/* serve_errors.c - predictions of serving against measurements: prices, errors, choices */
+/* serve_errors.c - compare predictions of serving with measurements: prices, errors, choices */
 #include <math.h>
 #include <string.h>
 
@@ -44,7 +44,7 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
 
     queued.kind = PLAIT_LOAD_OFFLINE;
     queued.concurrency = 0.0;
-    // If the deployment is not published, take the possible one with the highest offline rate.
+    // If the deployment is not published, use the feasible one with the highest offline rate.
     for (int w = 0; w < run->ways && run->ways > 1; w++) {
         const plait_service s = price_way(run, w, engine, queued);
         if (s.stable && s.output_tokens_per_s > most) {
@@ -65,7 +65,7 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
 
 /* ---- all runs ---- */
 
-/* Summarises one figure of one mode. `error` and `ratio` are scratch, [runs]. */
+/* Returns the errors of one figure in one mode. `error` and `ratio` are scratch, [runs]. */
 static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, int figure,
                                      double *error, double *ratio)
 {
@@ -111,7 +111,8 @@ static bool is_choice(const plait_serve_validation *v, size_t i)
 }
 
 /*
- * Returns whether two runs are alternatives: same source, model, accelerator, engine and lengths.
+ * Returns whether two runs are alternatives: their source, model, accelerator, engine and lengths
+ * are equal.
  */
 static bool is_same_choice(const plait_serve_run *a, const plait_serve_run *b)
 {
@@ -119,7 +120,7 @@ static bool is_same_choice(const plait_serve_run *a, const plait_serve_run *b)
            a->load.input == b->load.input && a->load.output == b->load.output;
 }
 
-/* Returns output tokens/s per GPU in a closed loop, from TTFT and TPOT (C.373). */
+/* Returns the output tokens/s per GPU of a closed loop with the given TTFT and TPOT (C.373). */
 static double rate_of(const plait_serve_run *run, double ttft_s, double tpot_s)
 {
     return run->load.concurrency * run->load.output / (ttft_s + (run->load.output - 1.0) * tpot_s) /
@@ -127,9 +128,10 @@ static double rate_of(const plait_serve_run *run, double ttft_s, double tpot_s)
 }
 
 /*
- * Picks the best predicted run of a group with TPOT within `bound` seconds. Returns its measured
- * rate over the best measured one; NaN: no run is within the bound. Sets *over if the pick exceeds
- * it.
+ * Picks the run of a group with the highest predicted rate among runs whose predicted TPOT is
+ * within `bound` seconds. Returns the ratio of its measured rate to the best measured rate; NaN if
+ * no run is within the bound. Sets *over to whether the measured TPOT of the picked run exceeds the
+ * bound.
  */
 static double pick_share(const plait_serve_validation *v, size_t first, double bound, bool *over)
 {
@@ -149,7 +151,7 @@ static double pick_share(const plait_serve_validation *v, size_t first, double b
         if (s->tpot_s <= bound && predicted > most) {
             most = predicted;
             picked = measured;
-            *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // allows 10 % for the difference of repeats
+            *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // repeats of a run differ by up to 10 %
         }
     }
     return best > 0.0 && most > 0.0 ? fmin(picked / best, 1.0) : (double)NAN;

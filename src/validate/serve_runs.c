@@ -149,7 +149,10 @@ static plait_status find_model(reader *r, const char *name, const plait_model **
     return faults_only(status, &unknown, err);
 }
 
-/* Finds a cluster with the GPUs of a worker, in whole nodes if they exceed one; NULL: none. */
+/*
+ * Sets *out to a cluster with the GPUs of a worker, as whole nodes if the worker exceeds one node;
+ * NULL: there is none.
+ */
 static plait_status find_cluster(reader *r, const char *accelerator, int gpus_per_node, int gpus,
                                  const plait_cluster **out, plait_error *err)
 {
@@ -214,7 +217,7 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
 
     for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
         run->measured[f] = (double)NAN;
-    // The last non-empty column of a figure counts.
+    // If several columns of a figure have values, the last one counts.
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
         double ms = (double)NAN;
         PLAIT_TRY(read_number(r, row, columns[i].from, 1e12, &ms, err));
@@ -230,7 +233,7 @@ static plait_status read_measured(const reader *r, size_t row, plait_serve_run *
     return PLAIT_OK;
 }
 
-/* Returns the month of "2025-10" or "20251015T0930" as 2510; 0: no date. */
+/* Returns the year and month of a date: 2510 for "2025-10" or "20251015T0930"; 0: no date. */
 static int month_of(const char *date)
 {
     int digits = 0, value = 0;
@@ -267,10 +270,10 @@ static plait_engine_kind kind_of(const char *engine, const char *vendor)
 }
 
 /*
- * Returns the weight format of a run. If it is not published, assume the narrowest format that the
- * accelerator multiplies. The same holds for fp16 in runs without published degrees: MLPerf's logs
- * name the format before the submitter's tool quantised the weights, and the rates on H100 are
- * higher than 16 bits allow.
+ * Returns the weight format of a run. If the format is not published, assume the narrowest format
+ * that the accelerator multiplies. Assume it also for fp16 in runs without published degrees:
+ * MLPerf's logs contain the format before the submitter's tool quantised the weights, and measured
+ * rates on H100 are higher than 16 bits allow.
  */
 static int weights_of(const char *said, bool published, const plait_accelerator *gpu)
 {
@@ -285,8 +288,8 @@ static int weights_of(const char *said, bool published, const plait_accelerator 
 }
 
 /*
- * Returns the KV format. Quantised ModelOpt checkpoints, which TensorRT-LLM runs, set the cache to
- * fp8.
+ * Returns the KV format of a run. TensorRT-LLM runs quantised ModelOpt checkpoints, which set the
+ * KV cache to fp8.
  */
 static plait_kv_format kv_of(const char *word, plait_engine_kind kind, int weights)
 {
@@ -313,7 +316,7 @@ static plait_status add_pool(reader *r, plait_serve_run *run, plait_serving serv
 {
     plait_deployment *d = &run->way[run->ways];
 
-    // Attention-data-parallel ranks of a dense model share nothing: they are replicas.
+    // The attention-data-parallel ranks of a dense model share nothing, so they are replicas.
     if (!model_has_experts(serving.model)) {
         workers *= serving.worker.dp_attention;
         serving.worker.dp_attention = 1;
@@ -367,8 +370,8 @@ static plait_status read_apart(reader *r, size_t row, plait_serve_run *run, plai
 enum { MOST_WAYS = 32 };
 
 /*
- * For a run without published degrees: adds all workers inside a node, with tensor-parallel or
- * attention-data-parallel ranks, and with or without expert parallelism.
+ * Adds all possible deployments of a run without published degrees: workers inside a node, with
+ * tensor-parallel or attention-data-parallel ranks, and with or without expert parallelism.
  */
 static plait_status read_any(reader *r, plait_serve_run *run, plait_serving serving,
                              int gpus_per_node, plait_error *err)
@@ -410,10 +413,11 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     PLAIT_TRY(read_number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
     PLAIT_TRY(read_number(r, row, AT_request_rate, 1e12, &load->rate, err));
     PLAIT_TRY(read_number(r, row, AT_num_requests, 1e12, &requests, err));
-    // Requests per user of a closed loop; 10 if not published, as in most benchmarks.
+    // `rounds` is the number of requests per user of a closed loop. If it is not published, assume
+    // 10, as in most benchmarks.
     load->rounds =
         requests > 0.0 && load->concurrency > 0.0 ? fmax(requests / load->concurrency, 1.0) : 10.0;
-    // Speculative decoding: the published number of draft tokens, else 2.
+    // For speculative decoding, use the published number of draft tokens, or 2.
     if (strcmp(spec, "mtp") == 0 || strcmp(spec, "eagle") == 0) {
         load->draft = 2;
         load->accept = 0.6;

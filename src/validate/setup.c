@@ -87,7 +87,7 @@ void setup_note(setup *at, const char *fmt, ...)
     text_append(&at->note, phrase);
 }
 
-/* Returns the next word of a note; blanks, commas and semicolons separate words. NULL: none. */
+/* Returns the next word of a note, or NULL. Blanks, commas and semicolons separate words. */
 static const char *next_word(const char *text, size_t *length)
 {
     static const char between[] = " \t,;";

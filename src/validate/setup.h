@@ -1,7 +1,8 @@
 /* setup.h - convert a row of a file of runs to a problem and degrees, and price it
  *
- * Empty columns get the defaults of the columns' documentation, and the note lists them. A failure
- * other than NOMEM means that the row cannot be priced, for the reason in its message.
+ * Empty columns get the documented defaults of the columns, and the row's note lists these
+ * defaults. A failure other than NOMEM means that the row cannot be priced; the error message is
+ * the reason.
  */
 #pragma once
 
@@ -10,33 +11,34 @@
 #include "base/text.h"
 
 typedef enum library_kind {
-    LIBRARY_CLUSTER, /* as in "h100-80gb-sxm:64x8,nic=400", whole: before plait_cluster_take() */
+    LIBRARY_CLUSTER, /* whole cluster, named as in "h100-80gb-sxm:64x8,nic=400" */
     LIBRARY_ACCELERATOR,
     LIBRARY_RUNTIME,
     LIBRARY_MODEL,
     LIBRARY_KINDS
 } library_kind;
 
-/** Cache of the files that rows name; initialise it as {.arena = arena}. */
+/** Cache of the files that rows refer to; initialise it as {.arena = arena}. */
 typedef struct library {
     plait_arena *arena;
     struct library_item *first;
     const char *const *models; /* all model names; NULL: not listed yet */
-    plait_evidence *evidence;  /* of the data folders; NULL: not loaded yet */
+    plait_evidence *evidence;  /* evidence in the data folders; NULL: not loaded yet */
 } library;
 
-/** One row being set up. */
+/** The state of the conversion of one row. */
 typedef struct setup {
     library *shelf;
     const plait_run *run;
     plait_arena *arena;
     text_builder note; /* assumptions, as phrases joined by "; " */
-    bool unmodelled;   /* the row used a feature without a model */
+    bool unmodelled;   /* whether the run used a feature that the cost model lacks */
 } setup;
 
 /**
- * Returns a cluster, accelerator, runtime or model. NULL: it fails with err->status, and later
- * calls for the same name fail with the same message. A name that looks like a path fails (RANGE).
+ * Returns a cluster, accelerator, runtime or model by its name. Returns NULL and sets *err if
+ * loading fails; later calls for the same name fail with the same message. A name that looks like a
+ * path fails (RANGE).
  */
 const void *library_find(library *shelf, library_kind kind, const char *name, plait_error *err);
 
@@ -46,34 +48,37 @@ void setup_note(setup *at, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 /** Returns whether the row's notes contain a word. */
 bool setup_has_word(const plait_run *run, const char *word);
 
-/** Copies the value of the word KEY=VALUE in the row's notes to `text`. Returns false without it. */
+/**
+ * Copies VALUE of the word KEY=VALUE in the row's notes to `text`; false if there is no such word.
+ */
 bool setup_value(const plait_run *run, const char *key, char *text, size_t size);
 
-/** Fails (SCHEMA) on a column that has no number. */
+/** Fails (SCHEMA) if a required column has no number. */
 plait_status setup_need(int number, const char *title, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Sets *out to the index of a column's word in `words`; fails (RANGE) on an unknown one. */
+/** Sets *out to the index in `words` of a column's word; fails (RANGE) on an unknown word. */
 plait_status setup_word(const char *title, const char *word, const char *const *words, int *out,
                         plait_error *err) PLAIT_MUST_CHECK;
 
-/** The model of a row: its model file, or one built from the columns. */
+/** Sets *out to the model of a row, from a model file or from the row's columns. */
 plait_status setup_model(setup *at, const plait_model **out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Sets cluster, runtime and job; set `out->model` before. */
+/** Sets cluster, runtime and job of *out; the caller sets out->model before. */
 plait_status setup_problem(setup *at, plait_problem *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** The runtime of a row: its profile with the switches that the row's notes set. */
+/** Sets *out to the runtime of a row: a profile with the switches in the row's notes. */
 plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *err) PLAIT_MUST_CHECK;
 
-/** The plan of a row. */
+/** Sets *out to the plan of a row. */
 plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degrees *out,
                            plait_error *err) PLAIT_MUST_CHECK;
 
-/** Checks a row that a program may have made against the limits of files. Fails (RANGE). */
+/** Checks a row that can come from a program against the limits for files. Fails (RANGE). */
 plait_status runs_check_row(const plait_run *run, plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Like plait_run_evaluate(). *out lives in `arena`; shared models and clusters in the library's.
+ * Like plait_run_evaluate(), with a cache of files. *out lives in `arena`; models and clusters that
+ * runs share live in the arena of the library.
  */
 plait_status evaluate_run(library *shelf, const plait_run *run, plait_arena *arena,
                           plait_run_price *out, plait_error *err) PLAIT_MUST_CHECK;

@@ -16,7 +16,7 @@ static void set_key(plait_key_id key, int value, plait_degrees *d, plait_key_set
     *given |= PLAIT_KEY_BIT(key);
 }
 
-/* Keys that published recipes set for a model, in all rows: NVIDIA's perf_recipes and recipes. */
+/* Keys that NVIDIA's published recipes (perf_recipes, recipes) set for a model in all its runs. */
 static const struct {
     const char *framework, *model;
     plait_key_id key;
@@ -26,7 +26,7 @@ static const struct {
     {"Megatron-Bridge", "deepseek-v3", PLAIT_KEY_OPTIMIZER_STATE, PLAIT_STATE_BF16},
 };
 
-/* Sets the keys that the notes name, which override the software's defaults. */
+/* Sets the keys in the row's notes, which override the software's defaults. */
 static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *given,
                                    plait_error *err)
 {
@@ -49,7 +49,7 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
     }
     if (setup_has_word(at->run, "fp8-params"))
         set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
-    // The overlap of the exchange of tokens in pairs of microbatches.
+    // The token exchange overlaps with computation in pairs of microbatches.
     if (setup_has_word(at->run, "ep-overlap"))
         set_key(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
     return PLAIT_OK;
@@ -71,10 +71,10 @@ static bool split_works(const plait_model *model, plait_degrees *d, plait_split_
 }
 
 /*
- * Chooses the split of layers into stages. Software that balances by cost always does so; other
- * software splits evenly if the layers divide, and else counts embedding and head as layers. If
- * none of the software's splits works, the row still ran: count embedding and head, or else split
- * as evenly as whole layers allow.
+ * Chooses the split of layers into stages. Software that can balance by cost always does so. Other
+ * software splits evenly if the number of layers divides, and otherwise counts embedding and head
+ * as layers. If none of the software's splits works, the run existed nevertheless: count embedding
+ * and head as layers, or else split as evenly as whole layers allow.
  */
 static void choose_split(setup *at, const plait_problem *problem, plait_degrees *d)
 {
@@ -124,7 +124,7 @@ plait_status setup_degrees(setup *at, const plait_problem *problem, plait_degree
     set_key(PLAIT_KEY_MBS, run->mbs, &d, &given);
     if (run->dp > 0)
         set_key(PLAIT_KEY_DP, run->dp, &d, &given);
-    // Sequence parallelism is a choice only if the software can run without it.
+    // Set sequence parallelism only if the software can also run without it.
     if (run->sp >= 0 && (problem->runtime->can.takes[PLAIT_KEY_SP] & 1U))
         set_key(PLAIT_KEY_SP, run->tp > 1 && run->sp == 1, &d, &given);
     if (run->experts > 1 && setup_value(run, "etp", text, sizeof text)) {

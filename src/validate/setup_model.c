@@ -1,4 +1,4 @@
-/* setup_model.c - the model of a row: from its columns, or a model file with the row's depth */
+/* setup_model.c - the model of a row, from its columns or from a model file with the row's depth */
 #include <string.h>
 
 #include "plait/data.h"
@@ -25,8 +25,9 @@ static int count_dense(const plait_model *model)
 }
 
 /*
- * Sets *out to a model with the row's depth and the pattern of its file: dense layers first, as many
- * as in the file or N of `dense-layers=N`, then its other layers in order, repeated as needed.
+ * Sets *out to a model with the row's depth and the layer pattern of the model file. Its dense
+ * layers come first: as many as in the file, or N if the row's notes contain `dense-layers=N`. The
+ * file's other layers follow in order and repeat as needed.
  */
 static plait_status cut_model(setup *at, const plait_model *whole, plait_model *out,
                               plait_error *err)
@@ -57,7 +58,10 @@ static plait_status cut_model(setup *at, const plait_model *whole, plait_model *
     return PLAIT_OK;
 }
 
-/* Sets *out to the longest model name that equals `name` or begins it before a '-'; NULL: none. */
+/*
+ * Sets *out to the longest model name that equals `name` or is a prefix of `name` that a '-'
+ * follows; NULL: none.
+ */
 static plait_status find_model_name(library *shelf, const char *name, const char **out,
                                     plait_error *err)
 {
@@ -79,11 +83,13 @@ static plait_status find_model_name(library *shelf, const char *name, const char
 }
 
 /*
- * Finds the row's model file. *found is false if there is none, and the columns describe the model.
+ * Finds the row's model file. If there is none, sets *found to false; the row's columns then
+ * describe the model.
  */
 static plait_status find_model(setup *at, plait_model *out, bool *found, plait_error *err)
 {
-    // Families with latent attention, windows or dense first layers, which no column describes.
+    // These families have features that no column describes: latent attention, windows, or dense
+    // first layers.
     static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
                                            "grok",     "llama-4", NULL};
     const char *const *family = families;
@@ -116,7 +122,7 @@ static plait_status find_model(setup *at, plait_model *out, bool *found, plait_e
 
 /* ---- models from columns ---- */
 
-/* Sets *vocab to the row's, or to the vocab_size of its family's Hugging Face config. */
+/* Sets *vocab to the row's value, or to the vocab_size of the family's Hugging Face config. */
 static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
 {
     static const struct {
@@ -141,7 +147,10 @@ static plait_status find_vocab(setup *at, int *vocab, plait_error *err)
     return setup_need(*vocab, "vocab", err);
 }
 
-/* Layers with gelu follow GPT-2: LayerNorm, biases and learned positions. The others have none. */
+/*
+ * Returns the layer that a row's columns describe. A layer with gelu has GPT-2's LayerNorm, biases
+ * and learned positions; other layers have none of these.
+ */
 static plait_layer layer_of(const plait_run *run)
 {
     const bool gpt = run->mlp == PLAIT_RUN_GELU;

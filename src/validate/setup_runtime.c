@@ -1,12 +1,12 @@
-/* setup_runtime.c - the software of a row: a profile with the changes of the row's notes */
+/* setup_runtime.c - the software of a row: a profile with changes from the row's notes */
 #include <string.h>
 
 #include "base/numbers.h"
 #include "validate/setup.h"
 
 /*
- * Copies the runtime's profile, or the variant for the row's `release`. A runtime without a profile
- * uses Megatron's, as not calibrated.
+ * Copies the runtime's profile, or its variant for the row's `release`. For a runtime without a
+ * profile, copies Megatron's profile and marks it as not calibrated.
  */
 static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err)
 {
@@ -47,7 +47,7 @@ static plait_status copy_profile(setup *at, plait_runtime *out, plait_error *err
 
 /* ---- switches of the notes ---- */
 
-/* One kernel reads and writes bf16, so no fp32 copies are kept. */
+/* A fused norm is one kernel that reads and writes bf16, so no fp32 copies are kept. */
 static void fuse_norm(plait_runtime *runtime)
 {
     double *const keeps = runtime->keep.keeps;
@@ -74,14 +74,14 @@ static void apply_switches(const plait_run *run, plait_runtime *runtime)
         fuse_loss(runtime);
     if (setup_has_word(run, "token-drop")) // no rank receives more than the mean per expert
         runtime->factor.ep_imbalance = 1.0;
-    if (setup_has_word(run, "muon")) // one moment in place of Adam's two
+    if (setup_has_word(run, "muon")) // one moment instead of Adam's two
         runtime->state.optimizer = smaller(runtime->state.optimizer, 8.0);
     if (setup_has_word(run, "fused-grouped-mlp"))
         runtime->kernels.fused_experts = true;
     if (setup_has_word(run, "fp8-attention"))
         runtime->kernels.fp8_attention = true;
-    // Every graph removes the launches of dense layers; only one of the whole iteration also
-    // removes those of experts, whose shapes change.
+    // Every kind of CUDA graph removes the launches of dense layers. Only a graph of the whole
+    // iteration also removes the launches of experts, since their shapes change.
     if (setup_value(run, "cuda-graph", kind, sizeof kind)) {
         runtime->kernels.layer_graphs = true;
         runtime->kernels.cuda_graphs = strcmp(kind, "full_iteration") == 0;
@@ -94,8 +94,9 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
 {
     char recipe[40];
 
-    // If the fp8 scaling is not noted, it is Transformer Engine's delayed scaling for NeMo (before
-    // Megatron-Bridge) and Composer, and never rowwise: torchao's first recipe was per tensor.
+    // If the notes do not contain the fp8 scaling, NeMo (before Megatron-Bridge) and Composer use
+    // Transformer Engine's delayed scaling. No software then scales by rows, since torchao's first
+    // recipe was per tensor.
     if (setup_value(run, "fp8-recipe", recipe, sizeof recipe)) {
         runtime->kernels.rowwise_scaling = strcmp(recipe, "rowwise") == 0;
         runtime->kernels.delayed_scaling = strcmp(recipe, "delayed") == 0;
@@ -104,22 +105,22 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
         if (text_starts_with(run->framework, "NeMo") || strstr(run->framework, "Composer") != NULL)
             runtime->kernels.delayed_scaling = true;
     }
-    // Megatron-LM defaults to the unfused cross-entropy, which keeps bf16 logits in addition to
-    // fp32 ones. The profile describes NeMo and Megatron-Bridge, which enable the fused one.
+    // Megatron-LM's default is the unfused cross-entropy, which keeps bf16 logits in addition to
+    // fp32 logits. The profile describes NeMo and Megatron-Bridge, which use the fused kernel.
     if (strcmp(run->runtime, "megatron") == 0 && text_starts_with(run->framework, "Megatron-LM")) {
         runtime->kernels.fused_loss = false;
         runtime->keep.logits = larger(runtime->keep.logits, 6.0);
     }
-    // Megatron-Bridge's performance recipes balance tokens evenly (moe_router_force_load_balancing).
-    // For expert models with whole-iteration graphs, except Qwen3, they run the head's product in 8
-    // bits (fp8_output_proj).
+    // Megatron-Bridge's performance recipes balance tokens evenly
+    // (moe_router_force_load_balancing). For expert models with whole-iteration graphs, except
+    // Qwen3, the recipes run the head's product in 8 bits (fp8_output_proj).
     if (text_starts_with(run->framework, "Megatron-Bridge")) {
         runtime->factor.ep_imbalance = 1.0;
         runtime->kernels.narrow_head =
             runtime->kernels.cuda_graphs && run->experts > 1 && strstr(run->model, "qwen") == NULL;
     }
-    // Liger's kernels fuse norm, activation and rotary embedding; its loss processes slices of
-    // logits.
+    // Liger's kernels fuse norm, activation and rotary embedding. Liger's loss processes the logits
+    // in slices.
     if (strstr(run->framework, "Liger") != NULL) {
         fuse_norm(runtime);
         fuse_loss(runtime);
@@ -131,7 +132,7 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
     }
 }
 
-/* Offload: DeepSpeed moves optimizer state and gradients to the host, FSDP also weights. */
+/* Sets offload: DeepSpeed moves optimizer state and gradients to the host; FSDP also weights. */
 static void move_to_host(setup *at, plait_runtime *runtime)
 {
     const bool fsdp = runtime->rules == PLAIT_RULES_FSDP;
@@ -152,7 +153,7 @@ static void move_to_host(setup *at, plait_runtime *runtime)
 
 plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *err)
 {
-    // Features without a model; the row is priced without them.
+    // Features that the cost model lacks; the row is priced without them.
     static const char *const unmodelled[] = {"async-tp",
                                              "deferred-embedding-wgrad",
                                              "fine-tuning",

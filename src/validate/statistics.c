@@ -45,7 +45,7 @@ plait_errors statistics_errors(const double *error, size_t count, double *scratc
 
 /* ---- ranks ---- */
 
-/* Computes ranks from 1; equal values share the mean of their ranks. */
+/* Computes the ranks of values, from 1. Equal values share the mean of their ranks. */
 static void compute_ranks(const double *values, size_t count, double *ranks)
 {
     for (size_t i = 0; i < count; i++) {

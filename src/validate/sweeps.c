@@ -1,11 +1,11 @@
 /*
- * sweeps.c - rank correlation of predicted and measured step times in each sweep, and the loss after
- * trying a few plans
+ * sweeps.c - rank correlation of predicted and measured step times in each sweep, and the loss
+ * after trying a few plans
  *
- * Plans are tried one after the other, in four orders: that of the prediction, at random, all as
- * chosen by plait_posterior_tries() at once, and one by one with the posterior updated by each
- * measurement. The loss is the relative excess of the best plan tried over the best of the sweep.
- * The error model is estimated without the sweep's source.
+ * Plans are tried one after the other, in four orders: predicted time; random; the order in which
+ * one call of plait_posterior_tries() chooses several plans; and plans chosen one at a time, where
+ * each measurement updates the posterior. The loss is the relative difference of the best plan
+ * tried from the best plan of the sweep. The error model is estimated without the sweep's source.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -53,7 +53,7 @@ static plait_status open_sweep(const plait_validation *v, const size_t *row, siz
 
 static plait_sweep_rank rank_sweep(const sweep_plans *s, const char *name, const size_t *row)
 {
-    // The relative noise of repeats: 10 to 15 % for runs of medium trust; else taken as 0.
+    // Repeats of runs of medium trust differ by 10 to 15 %. Assume 0 for other runs.
     const double noise = s->first->run->trust == PLAIT_TRUST_MEDIUM ? 0.12 : 0.0;
 
     return (plait_sweep_rank){
@@ -69,7 +69,7 @@ static plait_sweep_rank rank_sweep(const sweep_plans *s, const char *name, const
     };
 }
 
-/* Returns mean and median over the sweeps of the field at offset `member`, without NaN values. */
+/* Returns mean and median of one field over all sweeps, without NaN; `member` is its offset. */
 static plait_rank_summary summarize_field(const plait_validation *v, size_t member, double *scratch)
 {
     size_t count = 0;
@@ -94,7 +94,7 @@ static double relative_regret(const sweep_plans *s, double step_s)
     return step_s / s->measured_s[statistics_least(s->measured_s, s->plans)] - 1.0;
 }
 
-/* Sets the loss after each number of tries, for plans tried in an order. */
+/* Sets the losses after each number of tries (plait_replay_tries) if plans are tried in `order`. */
 static void replay_order(const sweep_plans *s, const int *order, int count,
                          double regret[PLAIT_REPLAYS])
 {
@@ -108,8 +108,8 @@ static void replay_order(const sweep_plans *s, const int *order, int count,
 }
 
 /*
- * Mean loss over all C(n, k) sets of k plans. Plan i, in order of measured time from 0, is the best
- * of C(n - 1 - i, k - 1) sets.
+ * Computes the mean loss over all C(n, k) sets of k of the n plans. Plan i, counted from 0 in order
+ * of measured time, is the best plan of C(n - 1 - i, k - 1) sets.
  */
 static void replay_random(const sweep_plans *s, double regret[PLAIT_REPLAYS])
 {
@@ -144,7 +144,7 @@ static plait_status replay_sweep(const sweep_plans *s, const plait_evidence *evi
     PLAIT_TRY(plait_check_allocated(tried, err));
     PLAIT_TRY(plait_evidence_band(evidence, &regime, source, arena, &band, err));
     PLAIT_TRY(plait_evidence_parts(evidence, &regime, &band, source, arena, &parts, err));
-    // In the order of the prediction, the first one if several are equal.
+    // Try plans in order of predicted time; of equal plans, the first.
     for (; count < MOST_TRIES; count++) {
         int next = -1;
         for (int i = 0; i < plans; i++)
@@ -155,13 +155,13 @@ static plait_status replay_sweep(const sweep_plans *s, const plait_evidence *evi
     }
     replay_order(s, order, count, out->ranked);
     replay_random(s, out->random);
-    // All at once.
+    // Choose all plans at once.
     PLAIT_TRY(plait_posterior_make(s->degrees, s->predicted_s, plans, &parts, arena, &belief, err));
     PLAIT_TRY(plait_posterior_tries(&belief, MOST_TRIES, arena, &tries, err));
     replay_order(s, tries.plan, tries.count, out->tries);
     for (int r = 0; r < PLAIT_REPLAYS && plait_replay_tries[r] <= tries.count; r++)
         out->expected[r] = tries.regret[plait_replay_tries[r] - 1];
-    // One by one, with the posterior updated by each measurement.
+    // Choose one plan at a time, and update the posterior with each measurement.
     for (count = 0; count < MOST_TRIES; count++) {
         PLAIT_TRY(plait_posterior_tries(&belief, 1, arena, &tries, err));
         if (tries.count == 0)

@@ -1,4 +1,4 @@
-/* validate.c - predictions against measured runs: price all rows, and summarise them by group */
+/* validate.c - compare predictions with measured runs: price all rows, summarise errors by group */
 #include "plait/validate.h"
 
 #include <math.h>
@@ -26,7 +26,10 @@ static double memory_error(const plait_validation *v, size_t row)
     return v->price[row].memory_bytes / v->runs->run[row].peak_bytes - 1.0;
 }
 
-/* Returns whether recomputation and interleaving are published; else memory is not comparable. */
+/*
+ * Returns whether the run's recomputation and interleaving are published; without both, predicted
+ * memory is not comparable.
+ */
 static bool plan_is_known(const plait_run *run)
 {
     return run->trust != PLAIT_TRUST_RECOMPUTE_UNKNOWN && run->trust != PLAIT_TRUST_VPP_UNKNOWN;
@@ -56,7 +59,7 @@ static bool row_accelerator(const plait_validation *v, size_t row, const char **
     return row_counts(v, row);
 }
 
-/* Groups runs with different cost terms: with experts, dense in 8 or 4 bits, dense in 16 bits. */
+/* Groups runs by their cost terms: with experts, dense in 8 or 4 bits, dense in 16 bits. */
 static bool row_layers(const plait_validation *v, size_t row, const char **name, const char **scope)
 {
     (void)scope;
@@ -78,7 +81,7 @@ static bool row_memory(const plait_validation *v, size_t row, const char **name,
            run->scope != PLAIT_SCOPE_NONE && plan_is_known(run);
 }
 
-/* Rows whose outcome can be compared with the predicted verdict. */
+/* Groups the rows whose outcome is comparable with the predicted verdict. */
 static bool row_outcome(const plait_validation *v, size_t row, const char **name,
                         const char **scope)
 {
@@ -147,7 +150,10 @@ plait_status groups_of(const plait_validation *v, row_key *key, plait_arena *are
 
 /* ---- errors ---- */
 
-/* Returns the share of rows (NULL: all) with a band whose step lies in it; NaN: none has a band. */
+/*
+ * Returns the share of step times inside their band, over the rows that have a band; NaN without
+ * such rows. `row` NULL: all rows.
+ */
 static double share_in_band(const plait_validation *v, const size_t *row, size_t count)
 {
     size_t with = 0, inside = 0;
@@ -198,7 +204,7 @@ static plait_status sum_errors(const plait_validation *v, row_key *key,
     return PLAIT_OK;
 }
 
-/* Summarises the evidence, and keeps the groups whose sources occur in the runs. */
+/* Summarises the evidence by groups, and keeps the groups whose sources occur in the runs. */
 static plait_status sum_left_out(plait_validation *v, const plait_evidence *evidence,
                                  plait_arena *arena, plait_error *err)
 {
