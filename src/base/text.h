@@ -113,7 +113,8 @@ int text_index(const char *word, const char *const *known);
 const char *text_nearest(const char *word, const char *const *known);
 
 /**
- * Returns the bytes of the first of `left` bytes' characters; 0: malformed, incomplete (RFC 3629).
+ * Returns the length in bytes of the first character of a text with `left` bytes; 0 if the
+ * character is malformed or incomplete (RFC 3629).
  */
 size_t text_utf8_length(const char *text, size_t left);
 

@@ -1,7 +1,8 @@
 /*
- * defaults.c - the value of each key that a runtime takes if a plan does not give it
+ * defaults.c - the default values of keys that a plan does not set, for a runtime
  *
- * A default may depend on the keys before it in plait_keys. A key without an entry has the default 0.
+ * A default can depend on earlier keys in plait_keys. A key without an entry in this file has
+ * default 0.
  */
 #include "base/saturating.h"
 #include "plait/plan.h"
@@ -14,7 +15,7 @@ static int default_one(const plait_problem *problem, const plait_degrees *d, pla
     return 1;
 }
 
-/* Returns the profile's value, which does not depend on other keys. */
+/* Returns the default in the runtime's profile, which does not depend on other keys. */
 static int default_of_runtime(const plait_problem *problem, const plait_degrees *d,
                               plait_key_id key)
 {
@@ -57,18 +58,22 @@ static int default_shard_group(const plait_problem *problem, const plait_degrees
     const int replicas = saturating_mul(d->dp, d->cp);
 
     (void)problem, (void)key;
-    return replicas < PLAIT_MAX_GPUS ? replicas
-                                     : PLAIT_MAX_GPUS; // the number of GPUs may be unchecked here
+    return replicas < PLAIT_MAX_GPUS
+               ? replicas
+               : PLAIT_MAX_GPUS; // callers can pass an unchecked number of GPUs
 }
 
-/* The default vpp is 2 if the plan's schedule needs two chunks per rank, else 1. */
+/* Returns the default vpp: 2 if the plan's schedule needs two chunks per rank, else 1. */
 static int default_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     (void)problem, (void)key;
     return plait_schedule_chunks((plait_schedule)d->schedule) == 2 ? 2 : 1;
 }
 
-/* 1F1B for one stage or if the software has it; several chunks per rank need another schedule. */
+/*
+ * Returns the default schedule. With one chunk per rank it is 1F1B if the plan has one stage or the
+ * software has 1F1B; several chunks per rank need another schedule.
+ */
 static int default_schedule(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     const unsigned takes = problem->runtime->can.takes[key];
@@ -84,8 +89,8 @@ static int default_schedule(const plait_problem *problem, const plait_degrees *d
 }
 
 /*
- * Jobs in fp16 reduce in fp16, even if the software reduces bf16 gradients in fp32 to avoid
- * rounding.
+ * Returns the default format of gradient reduction. Jobs in fp16 reduce in fp16, even if the
+ * software reduces the gradients of bf16 jobs in fp32 to avoid rounding.
  */
 static int default_grad_reduce(const plait_problem *problem, const plait_degrees *d,
                                plait_key_id key)
@@ -97,8 +102,8 @@ static int default_grad_reduce(const plait_problem *problem, const plait_degrees
 }
 
 /*
- * On if products read 8-bit weights in a format that can be stored, and master weights are sharded
- * with the optimizer, as in NVIDIA's recipes.
+ * Returns the default of fp8_params, as in NVIDIA's recipes: on if products read 8-bit weights in a
+ * format that can be stored, and the optimizer's shards contain the master weights.
  */
 static int default_fp8_params(const plait_problem *problem, const plait_degrees *d,
                               plait_key_id key)

@@ -1,7 +1,7 @@
-/* kernels.c - the kernels that a plan needs, and whether its accelerator has them
+/* kernels.c - checks that the accelerator of a plan has the kernels that the plan needs
  *
- * The kernels of an accelerator are data (clusters/families); this file has the kernels that plans
- * need.
+ * Data files (clusters/families) list the kernels of accelerators. This file determines the kernels
+ * that plans need.
  */
 #include "rules/kernels.h"
 
@@ -11,16 +11,17 @@
 #include "plan/model_queries.h"
 
 /*
- * cuDNN's attention trains heads up to USUAL_HEAD on every GPU, and none wider than WIDE_HEAD.
- * Between the two, values must be as wide as queries, or the head must be that of latent attention,
- * 192 and 128 wide (NVIDIA/TransformerEngine d0067d0,
+ * cuDNN's attention trains heads up to width USUAL_HEAD on every GPU, and no heads wider than
+ * WIDE_HEAD. Heads between these widths must have values as wide as queries, or the widths of
+ * latent attention: 192 for queries and 128 for values (NVIDIA/TransformerEngine d0067d0,
  * transformer_engine/common/fused_attn/fused_attn.cpp).
  */
 enum { USUAL_HEAD = 128, WIDE_HEAD = 256, LATENT_HEAD = 192, LATENT_VALUES = 128 };
 
 /*
- * Widest head: 128 in FlashAttention 1 (Dao-AILab/flash-attention issue 277), 256 in versions 2 and
- * 3 (issue 2427; TransformerEngine issue 3006). 0: no limit of the kernel itself.
+ * Widest head of each kernel; 0: the kernel has no limit. FlashAttention 1 has 128
+ * (Dao-AILab/flash-attention issue 277), versions 2 and 3 have 256 (issue 2427; TransformerEngine
+ * issue 3006).
  */
 static const int widest_taken[PLAIT_ATTENTION_KERNELS] = {
     [PLAIT_ATTENTION_FLASH] = 128,
@@ -45,7 +46,7 @@ static const plait_accelerator *gpu_of(const plait_problem *problem)
     return problem->cluster->group[0].accelerator;
 }
 
-/* Width of queries and keys; latent attention adds a part for positions. */
+/* Returns the width of queries and keys; latent attention adds a part for positions. */
 static int head_width(const plait_layer *layer)
 {
     if (layer->mixer == PLAIT_MIXER_MLA)
@@ -64,7 +65,8 @@ static int widest_head(const plait_model *model)
 }
 
 /*
- * Checks the widths of wide heads of latent attention; other heads have values as wide as queries.
+ * Returns whether cuDNN supports the head widths. Only wide heads of latent attention need the
+ * check, since other heads have values as wide as queries.
  */
 static bool widths_fit_cudnn(const plait_model *model)
 {
@@ -79,7 +81,7 @@ static bool widths_fit_cudnn(const plait_model *model)
     return true;
 }
 
-/* Is the kernel cuDNN's, and not its replacement on accelerators of other vendors? */
+/* Returns whether a kernel is cuDNN's, and not its replacement on other vendors' accelerators. */
 static bool is_cudnn(const plait_accelerator *gpu, plait_attention_kernel kernel)
 {
     return kernel == PLAIT_ATTENTION_FUSED && !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
@@ -111,7 +113,7 @@ static bool wide_heads_fit_blackwell(const plait_model *model)
     return true;
 }
 
-/* The training scripts of these runtimes build models of Hugging Face's transformers. */
+/* Returns whether the training scripts of a runtime build models of Hugging Face's transformers. */
 static bool is_transformers(const plait_runtime *runtime)
 {
     return runtime->rules == PLAIT_RULES_FSDP || runtime->rules == PLAIT_RULES_DEEPSPEED;
@@ -124,10 +126,10 @@ static bool is_flash(plait_attention_kernel kernel)
 }
 
 /*
- * torchtitan computes sinks from the log-sum-exp that its kernels return, after the kernel
- * (gpt_oss/model.py at b5bcd76), so any kernel works. FlashAttention has no sinks
- * (Dao-AILab/flash-attention issue 1895), and transformers runs gpt-oss with neither FlashAttention
- * (pull request 42736) nor SDPA (modular_gpt_oss.py).
+ * Returns whether a kernel supports attention sinks. torchtitan applies sinks after the kernel,
+ * from the log-sum-exp that the kernel returns (gpt_oss/model.py at b5bcd76), so any kernel works.
+ * FlashAttention has no sinks (Dao-AILab/flash-attention issue 1895), and transformers runs gpt-oss
+ * with neither FlashAttention (pull request 42736) nor SDPA (modular_gpt_oss.py).
  */
 static bool kernel_takes_sinks(const plait_problem *problem, plait_attention_kernel kernel)
 {
@@ -138,8 +140,8 @@ static bool kernel_takes_sinks(const plait_problem *problem, plait_attention_ker
 }
 
 /*
- * Only version 2 of FlashAttention has ALiBi. In transformers, BLOOM and MPT have eager attention
- * only.
+ * Returns whether a kernel supports ALiBi. Among versions of FlashAttention, only version 2 does.
+ * In transformers, BLOOM and MPT have eager attention only.
  */
 static bool kernel_takes_alibi(const plait_problem *problem, plait_attention_kernel kernel)
 {
@@ -148,7 +150,7 @@ static bool kernel_takes_alibi(const plait_problem *problem, plait_attention_ker
             (!is_transformers(problem->runtime) || kernel == PLAIT_ATTENTION_UNFUSED));
 }
 
-/* Checks the kernel against dropout, sinks and ALiBi of the model. */
+/* Checks that the kernel supports the model's dropout, sinks and ALiBi. */
 static bool kernel_takes_model(const plait_problem *problem, plait_attention_kernel kernel,
                                const plan_reason *why)
 {
@@ -174,8 +176,8 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
 }
 
 /*
- * FlashAttention has a soft cap since version 2.6; cuDNN's attention in Transformer Engine and in
- * PyTorch, and Megatron's fused softmax, have none.
+ * Checks that the kernel supports a soft cap of scores. FlashAttention supports it since version
+ * 2.6; cuDNN's attention in Transformer Engine and PyTorch, and Megatron's fused softmax, do not.
  */
 static bool kernel_takes_scores(const plait_problem *problem, plait_attention_kernel kernel,
                                 const plan_reason *why)
@@ -257,14 +259,14 @@ bool plan_attention_is_legal(const plait_problem *problem, const plait_degrees *
 {
     plait_degrees plain = *d;
 
-    plain.attention = PLAIT_ATTENTION_FUSED; // no rule rejects it
+    plain.attention = PLAIT_ATTENTION_FUSED; // a kernel that no rule rejects
     return (problem->runtime->can.takes[PLAIT_KEY_ATTENTION] >> d->attention & 1u) &&
            plan_attention_runs(problem, d, &no_reason) && !plan_rule_separates(problem, d, &plain);
 }
 
 /*
- * Is a kernel legal for the model in some plan? Checks a plan of one rank, which breaks no other
- * rule.
+ * Returns whether a kernel is legal for the model in some plan. The function checks a plan of one
+ * rank, since such a plan breaks no other rule.
  */
 static bool kernel_is_legal(const plait_problem *problem, plait_attention_kernel kernel)
 {

@@ -86,7 +86,8 @@ static bool sizes_nest(int shard, int ranks)
 
 bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
 {
-    const int holders = d->tp * d->cp / (d->etp * d->ep); // ranks with replicas of one expert
+    const int holders =
+        d->tp * d->cp / (d->etp * d->ep); // number of ranks in tp x cp with replicas of one expert
 
     return sizes_nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
                                                  sizes_nest(plait_expert_shard_group(d), holders));
@@ -128,7 +129,6 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
                         d->zero, plait_quantise_name[d->quantise]);
 }
 
-/* Number formats of state must be compatible with those of the products. */
 bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const bool half = p->job.precision == PLAIT_FP16;
@@ -159,7 +159,6 @@ bool plan_formats_legal(const plait_problem *p, const plait_degrees *d, const pl
     return true;
 }
 
-/* Does the accelerator have the kernels of the dispatcher? */
 bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     static const int kernels[PLAIT_DISPATCHERS] = {
@@ -170,7 +169,7 @@ bool plan_dispatcher_runs(const plait_problem *p, const plait_degrees *d, const 
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
     const char *const name = plait_dispatcher_name[d->dispatcher];
 
-    if (d->ep == 1 || !model_has_experts(p->model)) // nothing is sent
+    if (d->ep == 1 || !model_has_experts(p->model)) // no tokens are sent
         return true;
     if (kernels[d->dispatcher] > 0 && !plait_accelerator_runs(gpu, kernels[d->dispatcher]))
         return fail_because(why, "%s has no dispatcher %s", gpu->name, name);
@@ -188,7 +187,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
         return fail_because(why, "recompute full:%d must be a multiple of vpp %d",
                             d->recompute.layers, d->vpp);
 
-    // Recomputation runs in a backward and cannot be paired with a forward.
+    // Recomputation runs in the backward pass, so it cannot be paired with a forward pass.
     const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
                      (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
     if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE &&
@@ -209,7 +208,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
                               : "the model or the runtime has no separate modules of these names");
 }
 
-/* A layout must have pp * vpp chunks and contain the whole model. */
+/* Checks a layout: it must have pp * vpp chunks and contain the whole model. */
 static bool layout_is_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -228,7 +227,7 @@ static bool layout_is_legal(const plait_problem *p, const plait_degrees *d, cons
            fail_because(why, "%s (rule P29)", lacks);
 }
 
-/* The split must fill all chunks, and there are at most PLAIT_MAX_LAYERS chunks. */
+/* Checks a split: it must fill all chunks, of which there are at most PLAIT_MAX_LAYERS. */
 static bool has_few_chunks(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     const int most = split_most_chunks(p->model->layers, (plait_split_kind)d->split.kind);
@@ -258,7 +257,7 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
 
 // ---- what the software can express ---------------------------------------------------------
 
-/* Checks one key against the profile, except cp_comm without cp, where it has no effect. */
+/* Checks one key against the profile. Skips cp_comm without cp, since it then has no effect. */
 static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,
                        const plan_reason *why)
 {
@@ -311,7 +310,7 @@ static bool is_expressible(const plait_problem *p, const plait_degrees *d, const
     if (!r->can.etp && d->etp != 1 && d->etp != d->tp)
         return fail_because(why, "%s has no etp other than 1 and tp", r->name);
 
-    // Checks each module of a set, since different releases of the software introduced them.
+    // Check each module of a set, since the modules came with different releases of the software.
     static const unsigned not_fp8 = 1u << PLAIT_MODULE_layernorm | 1u << PLAIT_MODULE_moe_act;
     for (int m = 0; m < PLAIT_MODULES && d->recompute.kind == PLAIT_RECOMPUTE_MODULES; m++)
         if ((d->recompute.modules >> m & 1u) && runtime_brought(r, PLAIT_FEATURE_MODULE, m))
@@ -344,7 +343,7 @@ bool problem_is_valid(const plait_problem *p, const plan_reason *why)
 
 bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
-    // The job's number format must be supported by the software and the accelerator.
+    // The software and the accelerator must support the job's number format.
     const plait_accelerator *gpu = p->cluster->group[0].accelerator;
     const plait_precision precision = p->job.precision;
     const char *format = plait_precision_name[precision];
@@ -456,7 +455,7 @@ bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_
 
     if (!plan_dispatcher_runs(p, d, why))
         return false;
-    // Checks the pipeline and the experts against the requirements of paired microbatches.
+    // Check the requirements of paired microbatches on the pipeline and the experts.
     const char *const name = plait_ep_overlap_name[d->ep_overlap];
     if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE) {
         if (d->ep == 1 || !model_has_experts(p->model))

@@ -1,99 +1,101 @@
 /*
- * plan_check.h - checks of a plan in steps, for a search that fixes keys in this order
+ * plan_check.h - checks of a plan in steps, for a search that fixes keys in the order of the steps
  *
- * plait_degrees_check does all steps. Each step may also read the keys of earlier steps.
+ * All functions return whether a check succeeds, and write the reason of a failure to `why`.
+ * plait_degrees_check() does all steps. A step can also read the keys of earlier steps.
  */
 #pragma once
 
 #include "plait/runtime.h"
 #include "plan/reason.h"
 
-/** Is the problem complete and consistent? (problem_check.h) */
+/** Checks that the problem is complete and consistent (problem_check.h). */
 bool problem_is_valid(const plait_problem *problem, const plan_reason *why);
 
-/** Does plait_degrees_check for a problem that is known to be valid. */
+/** Does the checks of plait_degrees_check() for a problem that was already checked. */
 bool plan_degrees_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
 /**
- * Keys tp cp cp_comm sp ep etp: do they divide the layers, and do kernel and number format exist?
+ * Checks keys tp, cp, cp_comm, sp, ep and etp: the degrees must divide the layers' dimensions, and
+ * attention kernel and number format must exist.
  */
 bool plan_layers_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
 /**
- * Keys pp dp schedule order zero shard_group grad_sync: are ranks and software limits valid for any
- * mbs?
+ * Checks keys pp, dp, schedule, order, zero, shard_group and grad_sync: ranks must be valid and
+ * within the limits of the software, for any mbs.
  */
 bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
                      const plan_reason *why);
 
 /**
- * Repeats the checks of a legal grid that depend on shards, formats and traffic, after these have
- * changed. The software must support each of their values.
+ * Repeats those checks of plan_grid_legal() that depend on shards, formats and traffic, for a legal
+ * grid whose shards, formats or traffic have changed. The software must support each of the values.
  */
 bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** Key mbs: is there a whole number of microbatches, and does the schedule support it? */
+/** Checks key mbs: the number of microbatches must be whole, and the schedule must support it. */
 bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** Does plan_grid_legal and plan_batch_legal. */
+/** Does the checks of plan_grid_legal() and plan_batch_legal(). */
 bool plan_ranks_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 
-/** Keys vpp split recompute: does every stage have layers as they require? */
+/** Checks keys vpp, split and recompute: every stage must have the layers that the keys require. */
 bool plan_stages_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** Does the accelerator have the kernels of the dispatcher? */
+/** Checks that the accelerator has the kernels of the dispatcher. */
 bool plan_dispatcher_runs(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
-/** Are the number formats of state compatible with those of the products? */
+/** Checks that the number formats of state are compatible with those of the products. */
 bool plan_formats_legal(const plait_problem *problem, const plait_degrees *degrees,
                         const plan_reason *why);
 
-/** Are there enough layers for the recomputation, and is it supported? */
+/** Checks that there are enough layers for the recomputation, and that the software supports it. */
 bool plan_recompute_legal(const plait_problem *problem, const plait_degrees *degrees,
                           const plan_reason *why);
 
-/** Do all stages have the plan's degrees, except for the keys of offload? */
+/** Checks that all stages have the plan's degrees, except for the keys of offload. */
 bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why);
 
-/** May stages and layers have their own recomputation and offload, and is each choice legal? */
+/** Checks all choices of recomputation and offload for single stages and layers. */
 bool plan_choices_legal(const plait_problem *problem, const plait_plan *plan,
                         const plan_reason *why);
 
-/** Does plan_choices_legal for stage s alone; `problem` has the nodes of that stage. */
+/** Does the checks of plan_choices_legal() for stage s; `problem` has the nodes of that stage. */
 bool plan_choice_legal(const plait_problem *problem, const plait_plan *plan, int s,
                        const plan_reason *why);
 
-/** Do the stages of a plan agree with its degrees? Does not read cluster and runtime. */
+/** Checks that the stages of a plan agree with its degrees. Does not read cluster and runtime. */
 bool plan_stages_agree(const plait_problem *problem, const plait_plan *plan,
                        const plan_reason *why);
 
-/** Do the stages contain each layer once and in order, for any degrees? */
+/** Checks that the stages contain each layer once and in order, for any degrees. */
 bool plan_stages_cover_model(const plait_problem *problem, const plait_plan *plan,
                              const plan_reason *why);
 
-/** Is a heterogeneous plan legal: each stage on its own nodes, and all stages together? */
+/** Checks a heterogeneous plan: each stage on the nodes of the stage, and all stages together. */
 bool plan_mixed_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);
 
 /**
- * Does a ZeRO shard group consist of neighbouring ranks of one replica, or of whole replicas? Plans
- * whose stages lie inside replicas need this, for dense parameters and for experts. (rule P3)
+ * Returns whether ZeRO shard groups consist of adjacent ranks of one replica, or of whole replicas,
+ * for dense parameters and for experts. Plans whose stages lie inside replicas need this (rule P3).
  */
 bool plan_shards_nest(const plait_problem *problem, const plait_degrees *degrees);
 
 // plan_check_sharding.c
-/** May layer `at` of stage `s` of a plan of these legal degrees have this sharding? (P44, P45, P47) */
+/** Checks the sharding of layer `at` of stage `s` in a plan with legal degrees (P44, P45, P47). */
 bool cut_legal(const plait_problem *problem, const plait_degrees *degrees, plait_cut cut, int s,
                int at, const plan_reason *why);
 
-/** Can layers with another sharding be priced in a plan of these degrees? (rule P46) */
+/** Checks that the cost model can price layers with another sharding in such a plan (rule P46). */
 bool cuts_have_price(const plait_degrees *degrees, const plan_reason *why);
 
-/** May all layers of the plan have their sharding? */
+/** Checks the sharding of all layers of a plan. */
 bool plan_cuts_legal(const plait_problem *problem, const plait_plan *plan, const plan_reason *why);

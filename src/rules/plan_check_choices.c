@@ -13,7 +13,7 @@
 
 // ---- what is chosen ------------------------------------------------------------------------
 
-/* Returns the first of `keys` in which two points differ; -1: none. */
+/* Returns the first of `keys` in which two sets of degrees differ; -1: none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
 {
     for (int key = 0; key < PLAIT_KEYS; key++)
@@ -50,7 +50,7 @@ bool stages_choose_own(const plait_plan *plan)
 
 // ---- degrees -------------------------------------------------------------------------------
 
-/* Reports a key of a stage that differs from the plan's. Returns false. */
+/* Writes the reason that a key of a stage differs from the plan's key. Returns false. */
 static bool key_differs(const plait_plan *plan, int s, int key, const char *says,
                         const plan_reason *why)
 {
@@ -91,7 +91,8 @@ static char *recompute_text(plait_recompute recompute, char *text, size_t size)
 }
 
 /*
- * Longest run of fully recomputed layers at the start of any chunk; 0: all layers are recomputed.
+ * Returns the longest run of fully recomputed layers at the start of any chunk; 0 if each chunk is
+ * recomputed as far as the longest one.
  */
 static int leading_full(const plait_stage *stage)
 {
@@ -110,7 +111,10 @@ static int leading_full(const plait_stage *stage)
     return most < longest ? most : 0;
 }
 
-/* The stage's degrees with the choice of its first layer, where `full` may mean full:N. */
+/*
+ * Returns the stage's degrees with the recompute choice of its first layer; a choice `full` becomes
+ * full:N if the software supports it and only some layers are recomputed.
+ */
 static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage *stage)
 {
     plait_degrees said = stage->degrees;
@@ -126,7 +130,7 @@ static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage 
     return said;
 }
 
-/* A layer must have the choice of its plan (rule P35) or of its stage (rule P36). */
+/* Checks that a layer has the choice of its plan (rule P35) or of its stage (rule P36). */
 static bool as_said(const plait_problem *p, const plait_degrees *said, plait_recompute found, int s,
                     int at, int in_chunk, const plan_reason *why)
 {
@@ -144,7 +148,7 @@ static bool as_said(const plait_problem *p, const plait_degrees *said, plait_rec
                by_plan ? "plan" : "stage", by_plan ? "P35" : "P36");
 }
 
-/* Are the stage's degrees legal with this choice? A fully recomputed layer offloads nothing. */
+/* Checks the stage's degrees with a recompute choice. Fully recomputed layers offload nothing. */
 static bool choice_legal(const plait_problem *p, const plait_stage *stage,
                          plait_recompute recompute, const plan_reason *why)
 {
@@ -157,7 +161,10 @@ static bool choice_legal(const plait_problem *p, const plait_stage *stage,
     return plan_ranks_legal(p, &d, why) && plan_recompute_legal(p, &d, why);
 }
 
-/* Was this choice checked already, for the degrees or for the layer before? */
+/*
+ * Returns whether a layer's choice is that of the degrees or of the previous layer (checked
+ * before).
+ */
 static bool is_asked(const plait_plan *plan, int s, int at)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -165,7 +172,7 @@ static bool is_asked(const plait_plan *plan, int s, int at)
 
     if (differing_key(&stage->degrees, &plan->degrees, PLAN_OWN_KEYS) < 0 &&
         recompute_same(found, plait_recompute_of(&stage->degrees, 0)))
-        return true; // the choice of its degrees
+        return true; // the stage's degrees have the same choice
     return at > 0 && recompute_same(found, stage->recompute[at - 1]);
 }
 
@@ -187,7 +194,7 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
     return true;
 }
 
-/* Returns the choice of the first layer with another recomputation; NULL: none. */
+/* Returns the first choice of a layer that differs from `one`; NULL: none. */
 static const plait_recompute *other_choice(const plait_plan *plan, plait_recompute one)
 {
     for (int s = 0; s < plan->stages; s++)
@@ -197,7 +204,7 @@ static const plait_recompute *other_choice(const plait_plan *plan, plait_recompu
     return NULL;
 }
 
-/* The software makes some choices for all layers or for none; all layers must then agree. */
+/* Checks choices that the software makes for all layers or for none: all layers must agree. */
 static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, const plan_reason *why)
 {
     const plait_stage *const stage = &plan->stage[s];
@@ -225,7 +232,7 @@ static bool is_alike(const plait_problem *p, const plait_plan *plan, int s, cons
 bool plan_choice_legal(const plait_problem *p, const plait_plan *plan, int s,
                        const plan_reason *why)
 {
-    // A stage may have its own offload only if the software allows it.
+    // A stage can offload differently from its plan only if the software allows it.
     const int own = differing_key(&plan->stage[s].degrees, &plan->degrees, PLAN_OWN_KEYS);
     if (own >= 0) {
         if (plan->degrees.offload == PLAIT_OFFLOAD_PARAMS ||

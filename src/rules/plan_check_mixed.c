@@ -12,7 +12,7 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* Is the node group of stage s valid? If not, writes an error to `wrong`. */
+/* Returns whether the node group of stage s is valid. If not, writes an error to `wrong`. */
 static bool group_is_valid(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,
                            char wrong[200])
 {
@@ -33,12 +33,14 @@ static bool group_is_valid(const plait_problem *p, const plait_plan *plan, int s
     return wrong[0] == '\0';
 }
 
-/* Heterogeneous plans fix the values of some keys, and their stages share the values of others. */
+/*
+ * Checks keys with one possible value in heterogeneous plans, and keys that all stages must share.
+ */
 static bool schedule_is_plain(const plait_plan *plan, int s, const plan_reason *why)
 {
     static const struct {
         plait_key_id key;
-        int value; /* -1: the plan's value */
+        int value; /* required value; -1: the plan's value */
     } common[] = {
         {PLAIT_KEY_SCHEDULE, PLAIT_1F1B},
         {PLAIT_KEY_VPP, 1},
@@ -88,7 +90,7 @@ bool plan_mixed_legal(const plait_problem *p, const plait_plan *plan, const plan
         return fail_because(
             why, "layers with their own tp or ZeRO stage cannot be priced if stages differ");
 
-    // Each group must exist, have enough GPUs, and serve one run of consecutive stages.
+    // Each node group must exist, have enough GPUs, and be used by consecutive stages.
     bool seen[PLAIT_MAX_NODE_GROUPS] = {false};
     for (int s = 0; s < plan->stages; s++) {
         if (!group_is_valid(p, plan, s, seen, wrong))

@@ -1,5 +1,5 @@
 /*
- * plan_check_sharding.c - may layers be sharded differently from their plan?
+ * plan_check_sharding.c - checks layers that are sharded differently from their plan
  *
  *     a stage of 8 GPUs, tp 2, dp 4, mbs 1     4 sequences a microbatch
  *     a layer of it      tp 8, dp 1, mbs 4     the same 4
@@ -11,7 +11,7 @@
 
 // ---- which are legal -----------------------------------------------------------------------
 
-/* All layers of a stage must process the same sequences, and each rank whole sequences. */
+/* Checks that all layers of a stage process the same sequences, and each rank whole sequences. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,
                             const plan_reason *why)
 {
@@ -26,7 +26,7 @@ static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at
     return true;
 }
 
-/* The sharding must be legal for a whole plan. */
+/* Checks that the sharding of a layer would be legal for a whole plan. */
 static bool own_degrees_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, int s,
                               int at, const plan_reason *why)
 {
@@ -60,7 +60,10 @@ bool cut_legal(const plait_problem *p, const plait_degrees *d, plait_cut cut, in
            own_degrees_legal(p, d, cut, s, at, why);
 }
 
-/* Returns a key whose value cannot be priced together with such layers; -1: none. */
+/*
+ * Returns a key whose value the cost model cannot price together with layers of another sharding;
+ * -1: none.
+ */
 static int key_without_price(const plait_degrees *d)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* plan_check_stages.c - do the stages of a plan agree with its degrees? */
+/* plan_check_stages.c - checks that the stages of a plan agree with its degrees */
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
@@ -50,7 +50,7 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
     return true;
 }
 
-/* The chunks must be those of the split. */
+/* Checks that the chunks of the stages are those of the plan's split. */
 static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     plait_chunk dealt[PLAIT_MAX_LAYERS];

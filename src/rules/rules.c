@@ -49,7 +49,7 @@ bool rules_are_kin(plait_rules one, plait_rules other)
     return root_of(one) == root_of(other);
 }
 
-/* Returns the first broken rule, or NULL. Rules of the base are checked before a set's own. */
+/* Returns the first broken rule, or NULL. Checks the rules of the base before those of the set. */
 static const plan_rule *broken_of(const rule_set *set, bool batch, const plait_problem *problem,
                                   const plait_degrees *degrees)
 {

@@ -1,21 +1,22 @@
 /*
  * rules.h - rules of a runtime beyond its capability masks
  *
- * A rule relates several degrees. Searches, launch configs and messages refer to it by its number,
- * which docs/reference/rules.md explains.
+ * A rule is a condition on several degrees. Searches, launch configs and messages refer to a rule
+ * by its number; docs/reference/rules.md describes all rules.
  */
 #pragma once
 
 #include "plait/runtime.h"
 
 typedef struct plan_rule {
-    const char *number; /* "M3" */
+    const char *number; /* number of the rule, such as "M3" */
     const char *says;   /* the condition, as a sentence without a full stop */
     bool (*holds)(const plait_problem *problem, const plait_degrees *degrees);
 } plan_rule;
 
 /**
- * A condition on models that a runtime can build, for features that its launch configs describe.
+ * A condition on the models that a runtime can build. It covers features that the runtime's launch
+ * configs describe.
  */
 typedef struct model_rule {
     const char *number;
@@ -25,11 +26,11 @@ typedef struct model_rule {
 
 /** The rules of one kind of software: a file src/rules/rules_<word>.c. */
 typedef struct rule_set {
-    const struct rule_set *base; /* its rules are checked first; NULL: none */
-    const plan_rule *plan;       /* ends with a rule without a number; NULL: none */
-    const plan_rule *batch;      /* rules that read the microbatch; ends as `plan` */
-    const model_rule *model;     /* ends as `plan`; NULL: any model can be built */
-    /** Returns the default etp; NULL: as in the base, or 1 without a base. */
+    const struct rule_set *base; /* rules that are checked first; NULL: none */
+    const plan_rule *plan;       /* rules; the last element has no number; NULL: none */
+    const plan_rule *batch;  /* rules that read the microbatch; the last element has no number */
+    const model_rule *model; /* rules for models; the last has no number; NULL: none */
+    /** Returns the default etp. NULL: the base's default, or 1 without a base. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
 } rule_set;
 
@@ -39,7 +40,9 @@ PLAIT_RULES_LIST(X)
 
 const rule_set *rule_set_of(plait_rules rules);
 
-/** Do both derive from the same base, as forks of one software? */
+/**
+ * Returns whether two rule sets derive from the same base, as rules of forks of one software do.
+ */
 bool rules_are_kin(plait_rules one, plait_rules other);
 
 /** Returns the first broken rule among those that do not read the microbatch, or NULL. */
@@ -48,7 +51,7 @@ const plan_rule *plan_rule_broken(const plait_problem *problem, const plait_degr
 /** Returns the first broken rule among those that read the microbatch, or NULL. */
 const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Is there a rule, independent of the microbatch, that `one` breaks and `other` does not? */
+/** Returns whether `one` breaks a rule that `other` does not; ignores rules on the microbatch. */
 bool plan_rule_separates(const plait_problem *problem, const plait_degrees *one,
                          const plait_degrees *other);
 

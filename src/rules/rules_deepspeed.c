@@ -10,7 +10,8 @@ static bool pipeline_keeps_gradients(const plait_problem *problem, const plait_d
 }
 
 /*
- * Only MiCS, an optimizer of stage 3, has smaller shard groups; the others shard over all replicas.
+ * Only MiCS, an optimizer of ZeRO stage 3, has smaller shard groups. The other optimizers shard
+ * over all replicas.
  */
 static bool small_shards_hold_weights(const plait_problem *problem, const plait_degrees *d)
 {

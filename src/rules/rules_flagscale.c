@@ -24,7 +24,7 @@ static bool layers_are_older(const plait_model *model)
 }
 
 /*
- * The parser has flags for DeepSeek's YaRN, which MLA uses, and none for YaRN of other attention.
+ * The parser has flags for the YaRN of MLA (DeepSeek), but no flags for YaRN with other attention.
  */
 static bool yarn_is_of_latent_attention(const plait_model *model)
 {

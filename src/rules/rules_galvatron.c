@@ -22,8 +22,8 @@ static bool kv_heads_divide(const plait_problem *problem, const plait_degrees *d
 }
 
 /*
- * Whole gradients are either summed and reduced after the last backward, or reduced with each
- * microbatch.
+ * Gradients that are not sharded are either summed and reduced after the last backward pass, or
+ * reduced with each microbatch.
  */
 static bool sums_are_reduced_last(const plait_problem *problem, const plait_degrees *d)
 {
@@ -33,7 +33,7 @@ static bool sums_are_reduced_last(const plait_problem *problem, const plait_degr
     return d->zero < 2 || sums == (d->grad_sync == PLAIT_SYNC_SHIFTED);
 }
 
-/* The embedding is in the stage of the first layer, and the head in that of the last. */
+/* The embedding is in the stage of the first layer; the head is in the stage of the last layer. */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {
     return split_has_ends_outside(problem->model, d) && split_has_layers(problem->model, d);

@@ -1,21 +1,22 @@
 /*
  * rules_maxtext.c - plans and models that MaxText's configuration and mesh reject
  *
- * MaxText e591f30 (2026-08-22), src/maxtext: configs/types.py validates a configuration, configs/base.yml
- * names the axes of the mesh that shard each tensor, utils/max_utils.py builds the mesh.
+ * Source: MaxText e591f30 (2026-08-22), src/maxtext. configs/types.py validates a configuration,
+ * configs/base.yml lists the axes of the mesh that shard each tensor, and utils/max_utils.py builds
+ * the mesh.
  */
 #include <stddef.h>
 
 #include "rules/rules.h"
 #include "plan/model_queries.h"
 
-/* layers/attentions.py */
+/* Source: layers/attentions.py. */
 static bool tensor_ranks_divide_keys(const plait_problem *problem, const plait_degrees *d)
 {
     return model_divides_kv_heads(problem->model, d->tp);
 }
 
-/* utils/max_utils.py: reorder_sequence */
+/* Source: reorder_sequence in utils/max_utils.py. */
 static bool context_has_halves(const plait_problem *problem, const plait_degrees *d)
 {
     return d->cp == 1 || (d->cp % 2 == 0 && problem->job.seq % (2 * d->cp) == 0);
@@ -28,8 +29,8 @@ static bool experts_are_cut_like_layers(const plait_problem *problem, const plai
 }
 
 /*
- * configs/base.yml, logical_axis_rules: `fsdp`, `context` and `expert` shard `embed`. A setting
- * also shards optimizer states by `data`.
+ * configs/base.yml, logical_axis_rules: `fsdp`, `context` and `expert` shard `embed`. With one
+ * setting, `data` also shards optimizer states.
  */
 static bool shards_are_axes(const plait_problem *problem, const plait_degrees *d)
 {
@@ -40,8 +41,8 @@ static bool shards_are_axes(const plait_problem *problem, const plait_degrees *d
 }
 
 /*
- * configs/types.py, num_pipeline_microbatches. layers/pipeline.py runs all forwards in one scan,
- * and then its transpose, as GPipe does.
+ * configs/types.py, num_pipeline_microbatches. layers/pipeline.py runs all forward passes in one
+ * scan and then the transposed scan, as GPipe does.
  */
 static bool microbatches_fill_stages(const plait_problem *problem, const plait_degrees *d)
 {
@@ -50,8 +51,8 @@ static bool microbatches_fill_stages(const plait_problem *problem, const plait_d
 }
 
 /*
- * configs/types.py, calculate_global_batch_sizes: computes the batch of a device in floating point,
- * and truncates its product with the number of devices.
+ * calculate_global_batch_sizes in configs/types.py computes the batch per device in floating point,
+ * and truncates the product of this batch and the number of devices.
  */
 static bool batch_of_a_device_is_exact(const plait_problem *problem, const plait_degrees *d)
 {
@@ -69,7 +70,8 @@ static bool narrow_steps_are_one_pass(const plait_problem *problem, const plait_
 }
 
 /*
- * utils/max_utils.py, fill_unspecified_mesh_axes: whole axes of the mesh must make up the slices.
+ * fill_unspecified_mesh_axes in utils/max_utils.py: the number of slices must be a product of sizes
+ * of whole mesh axes.
  */
 static bool slices_are_axes(const plait_problem *problem, const plait_degrees *d)
 {

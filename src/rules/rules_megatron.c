@@ -8,8 +8,8 @@
 #include "plan/model_queries.h"
 
 /*
- * Experts must receive each token once; tensor ranks without sequence parallelism would each send
- * it.
+ * Experts must receive each token once. Without sequence parallelism, each tensor rank would send
+ * every token.
  */
 static bool experts_need_sp(const plait_problem *problem, const plait_degrees *d)
 {
@@ -24,7 +24,7 @@ static bool interleaving_needs_whole_groups(const plait_problem *problem, const 
 }
 
 /*
- * Megatron builds a grid of expert ranks for models without experts too, with etp = tp and ep = 1.
+ * Megatron also builds a grid of expert ranks for models without experts, with etp = tp and ep = 1.
  */
 static bool same_pipeline_groups(const plait_problem *problem, const plait_degrees *d)
 {
@@ -68,8 +68,8 @@ static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
 }
 
 /*
- * Only the distributed optimizer converts master weights to 8 bits, narrows moments and runs on the
- * host.
+ * Only the distributed optimizer can convert master weights to 8 bits, store moments in fewer bits,
+ * and run on the host.
  */
 static bool state_has_shards(const plait_problem *problem, const plait_degrees *d)
 {
@@ -79,8 +79,8 @@ static bool state_has_shards(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * The hybrid optimizer supports 8-bit parameters with delayed scaling only, which no recipe here
- * uses.
+ * The hybrid optimizer supports 8-bit parameters only with delayed scaling, which no fp8 recipe of
+ * plait uses.
  */
 static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d)
 {
@@ -88,7 +88,10 @@ static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d
     return d->offload == PLAIT_OFFLOAD_NONE || !d->fp8_params;
 }
 
-/* The schedule of paired microbatches supports at most one prediction module in the last stage. */
+/*
+ * The schedule of paired microbatches supports one multi-token-prediction module, in the last
+ * stage.
+ */
 static bool pairs_have_one_prediction(const plait_problem *problem, const plait_degrees *d)
 {
     return d->ep_overlap == PLAIT_EP_OVERLAP_NONE || problem->model->mtp_layers <= 1;
@@ -104,7 +107,7 @@ static bool biased_experts_are_whole(const plait_problem *problem, const plait_d
     return true;
 }
 
-/* A ring exchange supports no window; sinks need an exchange by heads (a2a). */
+/* Context parallelism with a ring supports no windows. Sinks need the exchange by heads (a2a). */
 static bool context_suits_windows(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
@@ -121,7 +124,8 @@ static bool context_suits_windows(const plait_problem *problem, const plait_degr
 }
 
 /*
- * The indexer of sparse attention scores all keys of the sequence, so each rank must gather them.
+ * The indexer of sparse attention scores all keys of the sequence, so each rank must gather all
+ * keys.
  */
 static bool context_suits_indexers(const plait_problem *problem, const plait_degrees *d)
 {
@@ -169,15 +173,15 @@ static bool chunks_reach(const plait_problem *problem, const plait_degrees *d)
 }
 
 /*
- * Megatron builds the embedding in the first chunk and the loss in the last, wherever a layout has
- * them.
+ * Megatron builds the embedding in the first chunk and the loss in the last chunk, even if a layout
+ * has them in other chunks.
  */
 static bool ends_are_outside(const plait_problem *problem, const plait_degrees *d)
 {
     return split_has_ends_outside(problem->model, d);
 }
 
-/* All prediction modules must be in one chunk, which is the last chunk of its rank. */
+/* All multi-token-prediction modules must be in one chunk, the last chunk of its rank. */
 static bool predictions_stand_last(const plait_problem *problem, const plait_degrees *d)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
@@ -258,7 +262,7 @@ static bool has_biases(const plait_layer *layer)
     return layer->ffn == PLAIT_FFN_MLP ? layer->mlp.bias : layer->moe.bias;
 }
 
-/* Megatron has one switch for the biases of all linear layers, and one for those of q, k and v. */
+/* Megatron has one switch for the biases of all linear layers, and one for biases of q, k and v. */
 static bool biases_go_together(const plait_model *model)
 {
     const bool all = has_biases(&model->kind[0]);
@@ -280,7 +284,7 @@ static bool biases_go_together(const plait_model *model)
     return true;
 }
 
-/* Norms of q and k may differ between layers if they have no weights. */
+/* Returns whether two attentions are equal. If `weightless`, norms of q and k can differ. */
 static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
 {
     return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
@@ -326,7 +330,7 @@ static bool positions_known(const plait_model *model)
     return true;
 }
 
-/* Dense and expert layers must share one activation; Megatron has two gated ones. */
+/* Dense and expert layers must have the same activation. Megatron has two gated activations. */
 static bool activations_known(const plait_model *model)
 {
     int gated = -1;
@@ -419,7 +423,7 @@ static const model_rule model_rules[] = {
     {NULL, NULL, NULL},
 };
 
-/* Megatron's default shards experts like the other layers. */
+/* Returns the default etp: Megatron shards experts like the other layers. */
 static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;

@@ -1,8 +1,8 @@
 /*
  * rules_megatron_deepspeed.c - rules of DeepSpeed's pipeline engine beyond Megatron-LM's
  *
- * The engine is DeepSpeed 0.19.6 (edaa722, 2026-08-22). The modules are those of
- * Megatron-DeepSpeed, in the repositories of BigScience (8387ae1, 2023-12) and of DeepSpeed
+ * Sources: the engine of DeepSpeed 0.19.6 (edaa722, 2026-08-22), and the modules of
+ * Megatron-DeepSpeed in the repositories of BigScience (8387ae1, 2023-12) and of DeepSpeed
  * (4efb479, 2025-07).
  */
 #include <math.h>
@@ -13,8 +13,8 @@
 #include "rules/rules.h"
 
 /*
- * A stage of the embedding or of the head alone is not possible; rule M22 puts them in the outer
- * chunks.
+ * A stage cannot consist of the embedding alone or of the head alone. Rule M22 requires both in the
+ * outer chunks.
  */
 static bool stages_have_layers(const plait_problem *problem, const plait_degrees *d)
 {

@@ -10,7 +10,7 @@
 #include "rules/rules.h"
 #include "plan/model_queries.h"
 
-/* mindspeed_llm/features_manager/context_parallel/context_parallel_feature.py */
+/* Source: mindspeed_llm/features_manager/context_parallel/context_parallel_feature.py. */
 static bool context_sees_whole_sequences(const plait_problem *problem, const plait_degrees *d)
 {
     for (int k = 0; d->cp > 1 && k < problem->model->kinds; k++) {
@@ -32,7 +32,10 @@ static int dense_layers_ahead(const plait_model *model)
     return dense;
 }
 
-/* mindspeed_llm/features_manager/transformer/transformer_block.py: --first-k-dense-replace */
+/*
+ * Source: --first-k-dense-replace in
+ * mindspeed_llm/features_manager/transformer/transformer_block.py.
+ */
 static bool first_stage_has_experts(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_model *const model = problem->model;
@@ -69,7 +72,8 @@ static bool layers_are_older(const plait_model *model)
 }
 
 /*
- * Without MLA, no flag sets YaRN's factor; it is max_position_embeddings over the original length.
+ * Without MLA, no flag sets YaRN's factor. The factor is max_position_embeddings divided by the
+ * original length.
  */
 static bool positions_reach_the_model(const plait_model *model)
 {

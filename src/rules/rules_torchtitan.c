@@ -42,8 +42,8 @@ static bool shards_span_context(const plait_problem *problem, const plait_degree
 }
 
 /*
- * With ep > 1 the expert mesh includes the tensor ranks; else experts are sharded like other
- * layers.
+ * With ep > 1, the expert mesh includes the tensor ranks. With ep = 1, experts are sharded like
+ * other layers.
  */
 static bool experts_cut_as_built(const plait_problem *problem, const plait_degrees *d)
 {
@@ -75,7 +75,7 @@ static bool nvfp4_without_experts(const plait_problem *problem, const plait_degr
     return problem->job.precision != PLAIT_NVFP4 || !model_has_experts(problem->model);
 }
 
-/* NVFP4 has one scale per block of 128 by 128, so a rank's width must be a multiple of 128. */
+/* torchtitan's NVFP4 uses blocks of 128 by 128, so a rank's width must be a multiple of 128. */
 static bool in_blocks(int width, int tp)
 {
     return width % tp == 0 && width / tp % 128 == 0;
@@ -103,7 +103,8 @@ static bool nvfp4_blocks_fit(const plait_problem *problem, const plait_degrees *
 }
 
 /*
- * The first chunk reads tokens and the loss reads the output of the last, so these have the ends.
+ * The first chunk reads tokens and the loss reads the output of the last chunk, so the first chunk
+ * has the embedding and the last chunk has the head.
  */
 static bool parts_are_modules(const plait_problem *problem, const plait_degrees *d)
 {
@@ -141,8 +142,8 @@ static const plan_rule plan_rules[] = {
 };
 
 /*
- * The default etp is tp without expert parallelism. With it, ep includes the tensor ranks, and etp
- * is 1.
+ * Returns the default etp. Without expert parallelism it is tp. With expert parallelism, ep
+ * includes the tensor ranks, and etp is 1.
  */
 static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 {

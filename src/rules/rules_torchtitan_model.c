@@ -1,7 +1,7 @@
 /*
  * rules_torchtitan_model.c - models that torchtitan's families build
  *
- * One rule covers gpt-oss, which has two sizes; the other rules cover all other models.
+ * One rule covers both sizes of gpt-oss; the other rules cover all other models.
  */
 #include <stddef.h>
 
@@ -51,7 +51,10 @@ static bool blocks_are_plain(const plait_model *model)
            model->learned_positions == 0;
 }
 
-/* The bias that a router uses only to choose experts does not count; every router here has it. */
+/*
+ * Returns whether a layer has biases. The bias with which a router only chooses experts does not
+ * count, since every router of torchtitan has it.
+ */
 static bool has_biases(const plait_layer *layer)
 {
     if (layer->mixer == PLAIT_MIXER_ATTENTION &&
@@ -178,7 +181,7 @@ static bool is_gpt_oss_layer(const plait_layer *layer, bool even, int experts)
 static bool gpt_oss_positions(const plait_rope *rope)
 {
     if (rope->kind == PLAIT_ROPE_PLAIN)
-        return rope->base == 0.0; // 0: the file does not give it
+        return rope->base == 0.0; // 0: the model file has no base
     return rope->kind == PLAIT_ROPE_YARN && rope->base == 1.5e5 && rope->factor == 32.0;
 }
 

@@ -1,4 +1,4 @@
-/* runtime_features.c - features that a release of the software does not have yet */
+/* runtime_features.c - features that are newer than a release of the software */
 #include "rules/runtime_features.h"
 
 #include <stdio.h>
@@ -91,7 +91,7 @@ static bool some_layers(const plait_model *model, plait_model_part part)
     return false;
 }
 
-/* Does the test hold for some kinds of layers and fail for others? */
+/* Returns whether the test is true for some kinds of layers and false for others. */
 static bool layers_differ(const plait_model *model, bool (*test)(const plait_layer *layer))
 {
     int with = 0;

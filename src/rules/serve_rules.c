@@ -2,7 +2,7 @@
 #include "plan/serve_values.h"
 
 typedef struct rule {
-    unsigned engines; /* bits 1 << plait_engine_kind */
+    unsigned engines; /* bit set of engines, 1 << plait_engine_kind */
     bool (*broken)(const plait_model *model, const plait_load *load, plait_worker worker);
     const char *why;
     const char *source;
@@ -71,7 +71,8 @@ static const rule rules[] = {
 };
 
 /*
- * A rank must hold whole blocks of 128 x 128 of each expert. Sources: create_weights of vLLM's and
+ * With block scales, the shard of each expert on a rank must consist of whole blocks of 128 x 128.
+ * Sources: create_weights of vLLM's and
  * SGLang's Fp8MoE ("is not divisible by weight quantization block_n"), and vllm-project/recipes
  * 8959cf6 in MiniMax-M2.yaml and Qwen3-Coder-480B-A35B-Instruct.yaml.
  */

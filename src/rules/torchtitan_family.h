@@ -1,16 +1,16 @@
-/* torchtitan_family.h - the torchtitan model family that builds a model */
+/* torchtitan_family.h - which model family of torchtitan builds a model */
 #pragma once
 
 #include "plait/model.h"
 
-/** Model families, distinguished by the features of their blocks and not by name. */
+/** Model families. The features of a model's blocks determine its family, not its name. */
 typedef enum titan_family {
     TITAN_LLAMA3,      /* grouped-query attention and an MLP */
-    TITAN_QWEN3,       /* also norms of q and k, experts */
+    TITAN_QWEN3,       /* as LLAMA3, with norms of q and k, and experts */
     TITAN_DEEPSEEK_V3, /* latent attention, experts, multi-token prediction */
     TITAN_GPT_OSS,     /* sinks, windows and biases, in two sizes */
     TITAN_FAMILIES
 } titan_family;
 
-/** Returns the family that would build a model, if the rules of that family (TM1 ...) allow it. */
+/** Returns the only family that can build a model. Its rules (TM1 ...) decide if it does so. */
 titan_family titan_family_of(const plait_model *model);

@@ -1,4 +1,4 @@
-/* shell_arith.c - arithmetic of a shell, by precedence climbing: + - * / %, comparisons, && || ! */
+/* shell_arith.c - shell arithmetic by precedence climbing: + - * / %, comparisons, && || ! */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ typedef struct arith_reader {
     int depth;
 } arith_reader;
 
-/* Binary operators. An operator precedes its prefixes. */
+/* Binary operators. "<=" comes before "<", since the first operator that matches is used. */
 static const struct {
     char sign[3];
     int precedence;
@@ -42,7 +42,7 @@ static int64_t number_at(arith_reader *r)
     return number;
 }
 
-/* Reads a variable, whose value may be an expression. Names in that expression are unknown. */
+/* Reads a variable. Its value can be an expression; names in that expression count as unknown. */
 static int64_t name_at(arith_reader *r)
 {
     const shell_text name = {r->at, strspn(r->at, "abcdefghijklmnopqrstuvwxyz_0123456789"
@@ -128,7 +128,7 @@ static int64_t apply_operator(arith_reader *r, const char *sign, int64_t left, i
     return result;
 }
 
-/* Reads operands joined by operators of at least this precedence. */
+/* Reads operands and the operators between them, of at least the given precedence. */
 static int64_t expression_of(arith_reader *r, int precedence)
 {
     const int count = sizeof operators / sizeof *operators;

@@ -34,11 +34,11 @@ void shell_declare(shell_state *in, const shell_list *words, const char *name)
         in->local[in->locals++] = (shell_local){(int)(variable - in->variable), *variable};
     }
     variable->opaque = variable->opaque || has_letter(words, "Ailnu");
-    if (has_letter(words, "n")) // a reference to another variable
+    if (has_letter(words, "n")) // -n makes a reference to another variable
         shell_forget(in, shell_text_of(name));
 }
 
-/* Assigns a word that becomes NAME=VALUE by expansion only: export "$NAME=$VALUE". */
+/* Assigns a word that is NAME=VALUE only after expansion, as in export "$NAME=$VALUE". */
 static void declare_word(shell_state *in, const shell_list *words, const char *word)
 {
     const shell_text text = shell_text_of(word);
@@ -59,13 +59,14 @@ static void declare_word(shell_state *in, const shell_list *words, const char *w
     else if (width > 0 && makes_local(in, words))
         shell_unset(in, name);
     else if (width == 0 && origin >= 0 && !(in->out->origin[origin].unset && shell_word_open(word)))
-        shell_forget(in, shell_text_of(in->out->origin[origin].text)); // may assign to any variable
+        shell_forget(
+            in, shell_text_of(in->out->origin[origin].text)); // the text can assign to any variable
 }
 
 /* ---- unset, read, source ---- */
 
 /*
- * Makes the named variables unknown or, for `unset`, unsets them. An unknown name may be any
+ * Makes the named variables unknown, or unsets them if `unset`. An unknown name can refer to any
  * variable.
  */
 static void clear_names(shell_state *in, const shell_list *words, int first, bool unset)
@@ -85,7 +86,7 @@ static void clear_names(shell_state *in, const shell_list *words, int first, boo
     }
 }
 
-/* Is it a file that sets up an environment? Such files set only paths, on which no plan depends. */
+/* Returns whether a file only sets up an environment: its paths, on which no plan depends. */
 static bool sets_paths_only(const char *file)
 {
     static const char *const names[] = {
@@ -106,8 +107,8 @@ static bool sets_paths_only(const char *file)
 /* ---- conditions ---- */
 
 /*
- * Runs `[` or `test`. An unset variable without quotes expands to no word, so the words that remain
- * may form another condition; of these only [ -z $A ] is evaluated.
+ * Runs `[` or `test`. An unset variable without quotes expands to no word, so the other words can
+ * form another condition. Of such conditions, only [ -z $A ] is evaluated.
  */
 static void run_bracket(shell_state *in, const shell_list *words)
 {
@@ -157,7 +158,7 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         for (int i = 1; i < words->count; i++)
             (void)shell_expand_arith(in, shell_text_of(words->word[i]), &ignored);
     } else if (which == 13) {
-        // if `shift N` may run more than once or not at all, the parameters become unknown
+        // The parameters become unknown if `shift N` can run several times or not at all.
         int by = 1;
         if (in->argument.count != 0) {
             if (in->certainty != SHELL_CERTAIN || in->loops > 0 ||
@@ -176,7 +177,8 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         }
     } else if (strcmp(name, "shopt") == 0)
         in->patterns_unknown = true;
-    else if (shell_is_declaration(shell_text_of(name)) && !has_letter(words, "pfF")) // not printing
+    else if (shell_is_declaration(shell_text_of(name)) &&
+             !has_letter(words, "pfF")) // these options print
         for (int i = 1; i < words->count; i++)
             if (words->word[i][0] != '-')
                 declare_word(in, words, words->word[i]);

@@ -1,4 +1,4 @@
-/* shell_eval.c - walks the tree of a script and applies the effects of its commands on variables */
+/* shell_eval.c - evaluates the tree of a script: applies the effects of commands on variables */
 #include <ctype.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 
 enum { MAX_FUNCTIONS = 1 << 10, NODE_COST = 32 };
 
-/* Values of shell_state.left: a `return` or `break` may have ended the round, or the function. */
+/* Values of shell_state.left: `return` or `break` has possibly ended the round or the function. */
 enum { LEFT_ROUND = 1, LEFT_FUNCTION };
 
 static void eval_node(shell_state *in, const shell_node *node);
@@ -30,8 +30,8 @@ static shell_reach reach_of(const shell_state *in)
 }
 
 /*
- * Restores the certainty from before a block, unless the block may have ended the function or
- * round.
+ * Restores the certainty from before a block, unless the block has possibly ended the function or
+ * the round.
  */
 static void restore_reach(shell_state *in, shell_reach reach)
 {
@@ -42,7 +42,8 @@ static void restore_reach(shell_state *in, shell_reach reach)
 }
 
 /*
- * Returns the origin on which an unknown status depends, or else an origin with the command's text.
+ * Returns the origin on which an unknown status depends. If there is none, returns an origin with
+ * the command's text.
  */
 static int cause_of(shell_state *in)
 {
@@ -63,7 +64,7 @@ static void eval_possible(shell_state *in, const shell_node *first, int cause)
 
 /* ---- && and ||, if, case ---- */
 
-/* Does the first command's status certainly skip the second one, after && (`&`) or ||? */
+/* Returns whether a status certainly skips the command after && (sign &) or || (sign |). */
 static bool is_skipped(char sign, shell_status first)
 {
     return sign == '&' ? first == SHELL_FALSE : first == SHELL_TRUE;
@@ -114,12 +115,13 @@ static void eval_if(shell_state *in, const shell_node *node)
         in->status = SHELL_PROGRAM;
         return;
     }
-    in->status = SHELL_TRUE; // status if no branch runs, or an empty one
+    in->status = SHELL_TRUE; // the status if no branch runs, or if an empty branch runs
     shell_eval(in, status == SHELL_TRUE ? node->body : node->otherwise);
 }
 
 /*
- * Evaluates the first branch that matches. From a branch that may match on, all branches may run.
+ * Evaluates the first branch that matches. If it is unknown whether a branch matches, this branch
+ * and all branches after it are possible.
  */
 static void eval_case(shell_state *in, const shell_node *node)
 {
@@ -182,7 +184,7 @@ static void eval_arithmetic(shell_state *in, const shell_node *node)
 
 /* ---- loops ---- */
 
-/* Evaluates one round of a loop; false if the condition is false and no round runs. */
+/* Evaluates one round of a loop. Returns false if the condition is false, so that no round runs. */
 static bool eval_round(shell_state *in, const shell_node *node)
 {
     const shell_reach outer = reach_of(in);
@@ -201,8 +203,9 @@ static bool eval_round(shell_state *in, const shell_node *node)
 }
 
 /*
- * Evaluates a loop with an unknown number of rounds. The state after a survey is valid at the start
- * of any round and after the loop. A loop inside another's survey takes part in that survey.
+ * Evaluates a loop with an unknown number of rounds. The state after its survey (shell_state) is
+ * valid at the start of any round and after the loop. A loop inside the survey of another loop is
+ * part of that survey.
  */
 static void eval_rounds(shell_state *in, const shell_node *node, shell_text head)
 {
@@ -240,8 +243,8 @@ static void eval_loop(shell_state *in, const shell_node *node)
     if (semicolon != NULL && !node->counts)
         head.length = (size_t)(semicolon - head.at);
     if (node->kind == SHELL_FOR) {
-        // evaluates for NAME in WORDS, for NAME, for ((A; B; C)) or select NAME in WORDS. With one
-        // word, exactly one round runs
+        // Evaluate for NAME in WORDS, for NAME, for ((A; B; C)) or select NAME in WORDS. With one
+        // word, exactly one round runs.
         const char *const name = node->words > 0 ? shell_copy(in->c, node->word[0]) : "";
         shell_list value = {0};
         for (int i = 2; i < node->words; i++)
@@ -350,12 +353,14 @@ static int script_index(const shell_list *words)
 
 /* ---- simple commands ---- */
 
-/* The rest of a function or round may not run after `return`, `break` or `continue`. */
+/*
+ * After `return`, `break` or `continue`, marks the rest of the function or round as possible only.
+ */
 static void skip_rest(shell_state *in, int reach)
 {
     in->status = SHELL_PROGRAM;
     if (reach == LEFT_FUNCTION ? in->calls == 0 : in->loops > 0)
-        return; // loops are evaluated as any number of rounds anyway
+        return; // the evaluation of a loop already covers any number of rounds
     in->left = reach > in->left ? reach : in->left;
     in->certainty = SHELL_POSSIBLE;
 }
@@ -381,7 +386,7 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
         eval_text(in, shell_joined(in, words, 1));
         in->evaluations--;
     } else if (script > 0) {
-        // the script of `bash -c` runs in another process, so its variables are discarded after it
+        // The script of `bash -c` runs in another process, so its variables are discarded.
         const shell_list argument = in->argument;
         const bool argument_unknown = in->argument_unknown;
         const int first = script + 2 < words->count ? script + 2 : words->count;
@@ -398,7 +403,7 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
     } else {
         const int origin = shell_origin_index(in->out, words->word[0]);
         if (!shell_run_builtin(in, words)) {
-            // files that a command writes: `echo TEXT >FILE`, and here-documents
+            // List the files that a command writes with `echo TEXT >FILE` or from a here-document.
             if (node->target.length != 0 &&
                 (node->has_here || strcmp(words->word[0], "echo") == 0)) {
                 shell_add_file(in, shell_expand_whole(in, node->target, SHELL_WHOLE),
@@ -406,21 +411,21 @@ static void run_words(shell_state *in, const shell_node *node, const shell_list 
                                : node->here_quoted ? shell_copy(in->c, node->here)
                                                    : shell_expand_text(in, node->here));
             }
-            // eval of an unknown text may assign to any variable
+            // `eval` of an unknown text can assign to any variable.
             if (in->evaluations > 0 && words->word[0][0] == SHELL_UNKNOWN &&
                 !in->out->origin[origin].unset)
                 shell_forget(in, shell_text_of(in->out->origin[origin].text));
             shell_add_job_command(in, words);
         }
     }
-    // `command export A=1` is not evaluated
+    // Commands such as `command export A=1` are not evaluated.
     if (text_index(name, prefixes) >= 0 && words->count > 1 && words->word[1][0] != '-')
         shell_forget(in, node->text);
 }
 
 /* ---- assignments ---- */
 
-/* Expands the words of (...); true if one of them is [INDEX]=VALUE. */
+/* Expands the words of (...). Returns whether one of the words is [INDEX]=VALUE. */
 static bool expand_array(shell_state *in, shell_text value, shell_list *out)
 {
     const char *const end = value.at + value.length - 1, *open;
@@ -435,7 +440,7 @@ static bool expand_array(shell_state *in, shell_text value, shell_list *out)
     return indexed;
 }
 
-/* Evaluates NAME=VALUE, NAME+=VALUE or NAME=(VALUES), unexpanded text of the script. */
+/* Evaluates an unexpanded assignment NAME=VALUE, NAME+=VALUE or NAME=(VALUES). */
 static void assign_variable(shell_state *in, shell_text text)
 {
     const size_t length = shell_assignment_length(text);
@@ -454,7 +459,7 @@ static void assign_variable(shell_state *in, shell_text text)
         element = expand_array(in, value, &a.value) || element;
     else
         shell_list_add(in, &a.value, shell_expand_whole(in, value, SHELL_WHOLE));
-    if (element) // assigning single elements is not supported
+    if (element) // assignments to single elements are not supported
         shell_set_unknown(in, a.name, text);
     else
         shell_assign(in, &a);
@@ -466,7 +471,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
     shell_list words = {0};
 
     in->command = node;
-    // words of `export NAME=VALUE` are assigned instead of expanded
+    // The words of `export NAME=VALUE` are assigned instead of expanded.
     in->vanished = false;
     for (int i = node->assignments; i < node->words; i++) {
         const shell_text text = node->word[i];
@@ -490,7 +495,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
         return;
     }
     if (node->assignments > 0) {
-        // NAME=VALUE COMMAND sets the variables for the command only
+        // NAME=VALUE COMMAND sets the variables for this command only.
         const size_t settings = (size_t)node->assignments;
         const int commands = in->out->commands;
         shell_variable *const old = shell_alloc(in->c, settings, sizeof *old);
@@ -513,7 +518,7 @@ static void eval_simple(shell_state *in, const shell_node *node)
             *shell_variable_of(in, old[i - 1].name) = old[i - 1];
     } else
         run_words(in, node, &words);
-    // only an `exit` outside all blocks certainly ends the script
+    // Only an `exit` outside all blocks certainly ends the script.
     if (in->certainty == SHELL_CERTAIN && in->blocks == 0 &&
         (strcmp(words.word[0], "exit") == 0 ||
          (strcmp(words.word[0], "exec") == 0 && words.count > 1 &&
@@ -569,7 +574,7 @@ static void eval_node(shell_state *in, const shell_node *node)
     if (node->kind != SHELL_CHAIN && node->kind != SHELL_PIPE)
         in->command = node;
     if ((node->kind == SHELL_SUBSHELL || node->kind == SHELL_PIPE) && in->status < SHELL_PROGRAM)
-        in->status = SHELL_PROGRAM; // `exit` and `set -o pipefail` may change it
+        in->status = SHELL_PROGRAM; // `exit` and `set -o pipefail` can change the status
     if (node->negated)
         in->status = in->status > SHELL_TRUE    ? SHELL_UNDECIDED
                      : in->status == SHELL_TRUE ? SHELL_FALSE

@@ -4,7 +4,7 @@
 
 #include "shell/shell_state.h"
 
-/* State of expanding a word. `begun` distinguishes an empty word in quotes from no word. */
+/* State of the expansion of a word. `begun` distinguishes an empty word in quotes from no word. */
 typedef struct shell_expander {
     shell_state *in;
     const char *at, *end;
@@ -45,7 +45,7 @@ static void append_number(shell_expander *x, int64_t number)
 
 /* ---- values ---- */
 
-/* Does the script set IFS? The splitting and joining of values is then unknown. */
+/* Returns whether the script sets IFS, so that the splitting and joining of values is unknown. */
 static bool sets_ifs(const shell_state *in)
 {
     return shell_find(in, shell_text_of("IFS")) != NULL;
@@ -73,8 +73,8 @@ static void append_text(shell_expander *x, const char *text, bool quoted)
 }
 
 /*
- * Appends the values of $A, ${A[@]} or $@ as one word each; if `joined` ("$*", "${A[*]}"), as one
- * word.
+ * Appends each value of $A, ${A[@]} or $@ as a word. If `joined` ("$*", "${A[*]}"), appends all
+ * values as one word.
  */
 static void append_list(shell_expander *x, const shell_list *value, bool quoted, bool joined)
 {
@@ -97,15 +97,15 @@ static void append_list(shell_expander *x, const shell_list *value, bool quoted,
 
 /* ---- parameters ---- */
 
-/* $NAME or ${NAME...}: the parameter and its value. */
+/* A parameter in $NAME or ${NAME...}, and its value. */
 typedef struct shell_parameter {
-    const char *from; /* the $ */
+    const char *from; /* position of the $ */
     shell_text name;
     shell_text rest; /* text after the name inside the braces */
     bool quoted;
-    const shell_list *value; /* NULL: not set */
+    const shell_list *value; /* value; NULL: the parameter is not set */
     bool array;
-    bool may_be_set;     /* environment may set it, the script does not */
+    bool may_be_set;     /* whether only the environment can set the parameter */
     shell_list argument; /* storage of `value` if the name is a number */
 } shell_parameter;
 
@@ -137,17 +137,18 @@ static void append_parameter(shell_expander *x, shell_parameter p)
 
     find_parameter(x->in, &p);
     if (rest.length > 0 && strchr("-=+?", rest.at[sign_at]) != NULL) {
-        // expands ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT} or ${NAME:+TEXT}. `sign_at` is 1 with
-        // the colon, else 0
+        // Expand ${NAME:-TEXT}, ${NAME:=TEXT}, ${NAME:?TEXT} or ${NAME:+TEXT}. `sign_at` is 1 with
+        // the colon, else 0.
         const char sign = p.rest.at[sign_at];
         const shell_list *const value = p.value;
         const bool colon = sign_at == 1 && value != NULL && value->count <= 1;
         const char *const text = colon && value->count == 1 ? value->word[0] : "";
         const bool missing = value == NULL || (colon && *text == '\0');
         bool quoted = p.quoted;
-        if (value == NULL && (p.may_be_set || sign == '+')) { // the environment may set it
+        if (value == NULL &&
+            (p.may_be_set || sign == '+')) { // the environment can set the parameter
             append_unknown(x, p.from, !p.may_be_set);
-        } else if (sign == '+' && colon && shell_word_open(text)) { // it may be empty
+        } else if (sign == '+' && colon && shell_word_open(text)) { // the value can be empty
             append_unknown(x, p.from, false);
         } else if (missing && sign == '?') {
             append_unknown(x, p.from, true);
@@ -180,7 +181,7 @@ static void append_parameter(shell_expander *x, shell_parameter p)
     }
 }
 
-/* Appends $@ $* $# $? and the other parameters of one character. */
+/* Appends the value of a parameter of one character, such as $@ $* $# $?. */
 static void append_special(shell_expander *x, char c, bool quoted, const char *from)
 {
     const shell_state *const in = x->in;
@@ -242,7 +243,7 @@ static void append_command(shell_expander *x, const char *from, const char *end)
     append_unknown(x, from, false);
 }
 
-/* Expands the text after a $. The $ is literal if no expansion follows. */
+/* Expands the text after a $. If no expansion follows, the $ is literal. */
 static void append_expansion(shell_expander *x, bool quoted)
 {
     const char *const from = x->at - 1, *const first = x->at;
@@ -274,10 +275,10 @@ static void append_expansion(shell_expander *x, bool quoted)
 
 /* ---- quotes ---- */
 
-/* Expands the inside of "..." and passes the closing quote; if `open`, expands up to the end. */
+/* Expands the inside of "..." and skips the closing quote. If `open`, expands up to the end. */
 static void append_double_quoted(shell_expander *x, bool open)
 {
-    x->begun = x->begun || !shell_begins(x->at, x->end, "${"); // "${A[@]}" may be no word
+    x->begun = x->begun || !shell_begins(x->at, x->end, "${"); // "${A[@]}" can expand to no word
     while (x->at < x->end && (open || *x->at != '"')) {
         const char c = *x->at++, next = x->at < x->end ? *x->at : '\0';
 
@@ -295,7 +296,9 @@ static void append_double_quoted(shell_expander *x, bool open)
     x->at += !open && x->at < x->end;
 }
 
-/* Appends the text after ' or $'. Escapes of $'...' are not decoded; the value is then unknown. */
+/*
+ * Appends the text after ' or $'. A value with escapes of $'...' is unknown (they are not decoded).
+ */
 static void append_single_quoted(shell_expander *x, bool ansi)
 {
     const char *const from = x->at;
@@ -330,7 +333,7 @@ void shell_expand_word(shell_state *in, shell_text word, shell_expansion how, sh
     while (x.at < x.end) {
         const char c = *x.at++;
 
-        // a character outside quotes, which the cursor has passed
+        // `c` is a character outside quotes, before the cursor.
         const char next = x.at < x.end ? *x.at : '\0';
         switch (c) {
         case '\'':
@@ -385,8 +388,8 @@ const char *shell_expand_text(shell_state *in, shell_text text)
 /* ---- arithmetic ---- */
 
 /*
- * Does an expression assign to a name? True if ++, --, = or an operator with = follows it, or if ++
- * or -- precedes it.
+ * Returns whether an expression assigns to a name: ++, --, = or an operator with = follows the
+ * name, or ++ or -- precedes it.
  */
 static bool is_assigned(const char *first, const char *name, const char *at, const char *end)
 {

@@ -1,4 +1,4 @@
-/* shell_parse.c - commands of a shell script, by recursive descent */
+/* shell_parse.c - parses the commands of a shell script, by recursive descent */
 #include "shell/shell_parse.h"
 
 #include <ctype.h>
@@ -34,7 +34,9 @@ const char *shell_skip_close(const char *at, const char *end, char open, char cl
     return at;
 }
 
-/* Returns the place after the expansion whose $ is before `at`; `at` itself for a plain name. */
+/*
+ * Returns the position after an expansion whose $ is before `at`; for a plain name, returns `at`.
+ */
 static const char *skip_expansion(const char *at, const char *end)
 {
     static const char pairs[] = "{}()[]";
@@ -44,7 +46,9 @@ static const char *skip_expansion(const char *at, const char *end)
                                                    : at;
 }
 
-/* Returns the place after the next `close`. If `escapes`, a \ makes the next character literal. */
+/*
+ * Returns the position after the next `close`. If `escapes`, a \ makes the next character literal.
+ */
 static const char *skip_quoted(const char *at, const char *end, char close, bool escapes,
                                const char **open)
 {
@@ -152,9 +156,9 @@ typedef struct shell_parser {
     shell_context *c;
     const char *at;
     const char *end;
-    const char *counted;         /* line breaks are counted up to here, in c->line */
+    const char *counted;         /* end of the text whose line breaks are counted in c->line */
     int blocks;                  /* number of blocks around the cursor */
-    shell_node *here[MAX_HERES]; /* commands whose here-documents begin after the line */
+    shell_node *here[MAX_HERES]; /* commands whose here-documents begin after the current line */
     shell_text delimiter[MAX_HERES];
     int heres;
 } shell_parser;
@@ -210,7 +214,7 @@ static bool cursor_has(const shell_parser *p, const char *with)
     return shell_begins(p->at, p->end, with);
 }
 
-/* Passes a text if it is at the cursor; returns whether it is. */
+/* Skips a text if it is at the cursor. Returns whether the text was there. */
 static bool accept(shell_parser *p, const char *text)
 {
     const bool found = cursor_has(p, text);
@@ -226,7 +230,7 @@ static void skip_blanks(shell_parser *p)
 
 /* ---- lines, redirections ---- */
 
-/* Is a line the delimiter of a here-document, apart from the delimiter's quotes? */
+/* Returns whether a line is the delimiter of a here-document, without the delimiter's quotes. */
 static bool is_delimiter(shell_text delimiter, const char *line, const char *last)
 {
     for (size_t i = 0; i < delimiter.length; i++)
@@ -236,7 +240,7 @@ static bool is_delimiter(shell_text delimiter, const char *line, const char *las
     return line == last;
 }
 
-/* Skips blanks, comments and line breaks, and reads here-documents after these. */
+/* Skips blanks, comments and line breaks, and reads the here-documents after a line break. */
 static void skip_lines(shell_parser *p)
 {
     for (;;) {
@@ -246,7 +250,7 @@ static void skip_lines(shell_parser *p)
                 p->at++;
         } else if (accept(p, "\n")) {
             for (int h = 0; h < p->heres; h++) {
-                // tabs before the delimiter are skipped, as in <<-; tabs in the text stay
+                // Skip tabs before the delimiter, as in <<-. Tabs in the text stay.
                 const char *const from = p->at, *last = from;
                 for (bool ended = false; p->at < p->end && !ended;) {
                     const char *const newline = memchr(p->at, '\n', (size_t)(p->end - p->at));
@@ -268,8 +272,8 @@ static void skip_lines(shell_parser *p)
 }
 
 /*
- * Is a redirection at the cursor, such as 2>&1 or &>? Its 2 is not a word, and its & does not end a
- * command.
+ * Returns whether a redirection such as 2>&1 or &> is at the cursor. The 2 of a redirection is not
+ * a word, and its & does not end a command.
  */
 static bool at_redirection(const shell_parser *p)
 {
@@ -320,15 +324,15 @@ static shell_text plain_word(const shell_parser *p)
     return (shell_text){p->at, (size_t)(at - p->at)};
 }
 
-/* Passes a keyword if it is at the cursor; returns whether it is. */
+/* Skips a keyword if it is at the cursor. Returns whether the keyword was there. */
 static bool takes_keyword(shell_parser *p, const char *keyword)
 {
     return plain_word(p).length == strlen(keyword) && accept(p, keyword);
 }
 
 /*
- * Parses commands up to one of the keywords `stops`, or up to the ) of a subshell or the ;; of a
- * branch if `close` is that character. The end of the list is not passed.
+ * Parses commands up to one of the keywords `stops`. If `close` is ) or ;, the list also ends at
+ * the ) of a subshell or the ;; of a branch. The cursor stays before the end of the list.
  */
 static shell_node *parse_list(shell_parser *p, const char *const *stops, char close)
 {
@@ -493,7 +497,7 @@ static void parse_case(shell_parser *p, shell_node *node)
         shell_node *const branch = *next = new_node(p, SHELL_BRANCH, p->at);
 
         next = &branch->next;
-        // patterns A | B)
+        // Parse the patterns of A | B).
         (void)accept(p, "(");
         for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
             if (accept(p, "(")) {

@@ -1,15 +1,15 @@
-/* shell_parse.h - a shell script as a tree of commands, whose words are not expanded yet
+/* shell_parse.h - parses a shell script to a tree of commands, whose words are not expanded yet
  *
  *     if [ -d x ]; then A=1; fi       IF    test: SIMPLE [ -d x ]     body: SIMPLE A=1
  *     make && run --a 1 | tee log     CHAIN body: SIMPLE make, then, with sign &,
  *                                     PIPE  body: SIMPLE run --a 1, SIMPLE tee log
  *
- * The parser is lenient. The end of the text closes all open commands, and a closing keyword
- * without an opening one is skipped. Quotes inside the brackets of an expansion are ignored when
- * brackets are counted.
+ * The parser is lenient. The end of the text closes all open commands. The parser skips a closing
+ * keyword without an opening one, and ignores quotes when it counts brackets inside an expansion.
  *
- * A failure jumps back to shell_read with a status and a message, so the functions of this folder
- * neither return errors nor NULL. All memory is in the arena, so the jump leaks none.
+ * A failure jumps back (longjmp) to shell_read() with a status and a message, so the functions of
+ * this folder return neither errors nor NULL. All memory is in the arena, so the jump leaks no
+ * memory.
  */
 #ifndef SHELL_PARSE_H
 #define SHELL_PARSE_H
@@ -25,8 +25,8 @@
 enum { SHELL_MAX_BYTES = 1 << 22 };
 
 typedef struct shell_context {
-    const char *name; /* file name, for messages */
-    int line;         /* line of the command that is parsed or evaluated */
+    const char *name; /* file name, for error messages */
+    int line;         /* line of the current command */
     size_t spent;     /* work done, in bytes and steps, at most SHELL_MAX_BYTES */
     plait_arena *arena;
     jmp_buf failed;
@@ -42,19 +42,20 @@ typedef struct shell_text {
 
 shell_text shell_text_of(const char *word);
 
-/** Jumps back with status SYNTAX and "expected a valid shell script, found FOUND", or with NOMEM. */
+/** Jumps back with status SYNTAX and the message "expected a valid shell script, found FOUND". */
 _Noreturn void shell_fail(shell_context *c, const char *found);
+/** Jumps back with status NOMEM. */
 _Noreturn void shell_fail_nomem(shell_context *c);
 
-/** Counts work that a hostile script could multiply. Fails if the sum exceeds SHELL_MAX_BYTES. */
+/** Adds to c->spent work that a hostile script could multiply. Fails above SHELL_MAX_BYTES. */
 void shell_spend(shell_context *c, size_t cost);
 
 void *shell_alloc(shell_context *c, size_t count, size_t size);
 
-/** Returns the list with room for one more element, like grow_by_one. */
+/** Returns the list with space for one more element, like grow_by_one(). */
 void *shell_grow(shell_context *c, void *list, int count, int *capacity, size_t size);
 
-/** Return texts in the arena. */
+/** These functions return texts in the arena. */
 char *shell_copy(shell_context *c, shell_text text);
 char *shell_concat(shell_context *c, const char *a, const char *b, const char *d);
 char *shell_finish(shell_context *c, text_builder *text);
@@ -80,22 +81,22 @@ typedef enum shell_node_kind {
 typedef struct shell_node {
     shell_node_kind kind;
     int line;
-    shell_text text; /* text from its first byte to the operator after it; for a loop, its head */
+    shell_text text;         /* text of the command up to the next operator; of a loop, its head */
     struct shell_node *next; /* the next command of the same list */
     struct shell_node *test, *body, *otherwise;
     shell_text *word;
     int words, word_capacity, assignments;
-    char sign; /* in a chain: & or |, the operator before the command */
+    char sign; /* operator before the command in a chain: & for &&, | for || */
     bool negated, background, select;
-    bool apart;     /* subshell, pipe or background command: its variables end with it */
+    bool apart;     /* subshell, pipe or background command, whose variables are discarded */
     bool counts;    /* FOR with ((A; B; C)) */
-    bool undecided; /* BRANCH: with a pattern such as @(a|b), or after ;& */
+    bool undecided; /* BRANCH with a pattern such as @(a|b), or after ;& */
     bool has_here, here_quoted;
     shell_text here;   /* text of the here-document */
     shell_text target; /* file after the last >; empty: none */
 } shell_node;
 
-/** Parses a text that begins in line c->line. Returns its first command; NULL: it has none. */
+/** Parses a text that begins in line c->line. Returns the first command; NULL: there is none. */
 shell_node *shell_parse(shell_text text, shell_context *c);
 
 /* ---- where words and brackets end: each function takes a position before `end` ---- */
@@ -104,7 +105,7 @@ bool shell_is_name(char c);
 bool shell_at_operator(const char *at); /* ; & | ( ) < > */
 bool shell_begins(const char *at, const char *end, const char *with);
 
-/** Returns the place after the bracket or backtick that closes the one before `at`. */
+/** Return the position after the bracket or backtick that closes the one before `at`. */
 const char *shell_skip_close(const char *at, const char *end, char open, char close);
 const char *shell_skip_backtick(const char *at, const char *end);
 
@@ -113,14 +114,14 @@ const char *shell_skip_backtick(const char *at, const char *end);
  */
 const char *shell_skip_word(const char *at, const char *end, const char **open);
 
-/** Returns the place after blanks; shell_skip_lines also skips line breaks and comments. */
+/** Return the position after blanks; shell_skip_lines() also skips line breaks and comments. */
 const char *shell_skip_blanks(const char *at, const char *end);
 const char *shell_skip_lines(const char *at, const char *end);
 
 /** Returns the length of NAME in a text that begins with NAME=, NAME+= or NAME[INDEX]=; else 0. */
 size_t shell_assignment_length(shell_text text);
 
-/** Is a word `export`, `declare` or a similar builtin, whose arguments are assignments? */
+/** Returns whether a word is `export`, `declare` or another builtin that assigns its arguments. */
 bool shell_is_declaration(shell_text word);
 
 #endif

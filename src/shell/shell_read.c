@@ -1,10 +1,13 @@
-/* shell_read.c - reads a shell script and returns the commands that its text determines; quotes words */
+/*
+ * shell_read.c - reads a shell script and returns the commands that its text determines; quotes
+ * words
+ */
 #include <ctype.h>
 #include <string.h>
 
 #include "shell/shell_state.h"
 
-/* Rejects zero bytes, which would end words, and the bytes of marks of unknown values. */
+/* Rejects zero bytes, which would end words, and the bytes that mark unknown values. */
 static void check_bytes(shell_context *c, const char *text, size_t length)
 {
     static const char bytes[] = {'\0', SHELL_UNKNOWN, SHELL_UNKNOWN_END};
@@ -38,8 +41,8 @@ static bool any_command_has_options(const shell_words *words)
 }
 
 /*
- * Makes a command of the options in variables, for a file that only sets variables and is to be
- * sourced.
+ * Makes a command from the options in variables, for a file that only sets variables and that other
+ * scripts source.
  */
 static void add_variables(shell_state *in)
 {
@@ -52,7 +55,7 @@ static void add_variables(shell_state *in)
         const int before = words.count;
 
         if (variable->set) {
-            // words of a value that contains options; a text is split at blanks
+            // Add the words of a value that contains options. A text is split at blanks.
             static const char blanks[] = " \t\r\n";
             for (int i = 0; i < variable->value.count; i++) {
                 const char *text = variable->value.word[i];
@@ -85,7 +88,7 @@ plait_status shell_read(const shell_source *source, plait_arena *arena, shell_wo
     shell_context c = {.name = source->name, .line = 1, .arena = arena, .err = err};
 
     *out = (shell_words){0};
-    // reads a script. The caller owns the context, since a failure jumps back to this function
+    // A failure jumps back to this function, which therefore contains the context.
     if (setjmp(c.failed) != 0)
         return c.status;
     const shell_text text = {source->text, source->length};
@@ -154,7 +157,7 @@ const char *shell_setting_word(const shell_command *command, const char *name)
     return known_word(command->setting, command->settings, name);
 }
 
-/* ---- quotes: bash reads a word back unchanged ---- */
+/* ---- quotes, such that bash reads a word back unchanged ---- */
 
 bool shell_is_option(const char *word)
 {
@@ -162,7 +165,8 @@ bool shell_is_option(const char *word)
 }
 
 /*
- * Writes $'a\012b', since bytes other than plain text could break the line or control the terminal.
+ * Writes a word with escapes, as in $'a\012b'. Bytes that are not plain text (base/text.h) could
+ * break the line or control the terminal.
  */
 static void append_escaped(text_builder *out, const char *word)
 {

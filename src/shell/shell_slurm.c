@@ -6,7 +6,7 @@
 
 #include "shell/shell_state.h"
 
-/* Returns the number of GPUs, "4" for "h100:4". A value without a number becomes unknown. */
+/* Returns the number of GPUs in a value, as "4" in "h100:4"; unknown if there is no number. */
 static const char *gpu_count(shell_state *in, const char *option, const char *value)
 {
     static const char *const counts[] = {"--gpus", "--gpus-per-node", "--gpus-per-task", NULL};
@@ -39,7 +39,8 @@ static void set_variables(shell_state *in, const char *option, const char *value
 }
 
 /*
- * Returns the long form of an option, and the value joined to it: -N4 and --nodes=4 are --nodes 4.
+ * Returns the long form of an option, and sets *value to the value in the same word: -N4 and
+ * --nodes=4 become --nodes and 4.
  */
 static const char *long_form(char *word, const char **value)
 {
@@ -62,7 +63,7 @@ static void add_job_line(shell_state *in, shell_text line)
     const char *option = NULL; // option whose value is the next word
     shell_list words = {0};
 
-    copy[strcspn(copy + 1, "#") + 1] = '\0'; // a comment after the options
+    copy[strcspn(copy + 1, "#") + 1] = '\0'; // cut off a comment after the options
     for (char *at = copy, *word; *(word = at + strspn(at, blanks)) != '\0';) {
         const char *value = word;
 
@@ -113,7 +114,9 @@ void shell_begin_step(shell_state *in, const shell_list *words)
         shell_set_unknown(in, names[i], shell_text_of("srun"));
 }
 
-/* Does an option of srun take the next word? -p gpu, but not --exclusive. */
+/*
+ * Returns whether the value of an srun option is the next word: true for -p, false for --exclusive.
+ */
 static bool takes_next(const char *option)
 {
     static const char letters[] = "ABcCdDeGiJLmMnNopqrStTwWx";
@@ -127,7 +130,7 @@ static bool takes_next(const char *option)
                : option[1] != '\0' && strchr(letters, option[1]) != NULL && option[2] == '\0';
 }
 
-/* torchrun --nnodes 2:4 runs on any number of nodes in that range. */
+/* Returns a number of nodes; unknown for a range, as in torchrun --nnodes 2:4. */
 static const char *node_count(shell_state *in, const char *before, const char *word)
 {
     static const char name[] = "--nnodes=";
@@ -144,7 +147,7 @@ void shell_add_job_command(shell_state *in, const shell_list *words)
 {
     static const char *const programs[] = {"srun", "sbatch", "salloc", NULL};
     shell_list all = {0};
-    bool options = false; // within the options of srun, which end at the program
+    bool options = false; // whether the word is an option of srun; these end at the program
 
     for (int w = 0; w < words->count; w++) {
         const char *const word = words->word[w], *const before = w > 0 ? words->word[w - 1] : "";

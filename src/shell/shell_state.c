@@ -1,6 +1,6 @@
 /*
- * shell_state.c - variables of a script, unknown values, assignments, which depend on the certainty
- * of the current command, the output, and memory, limits and failures
+ * shell_state.c - state of the evaluator: variables, unknown values, assignments (by the certainty
+ * of the current command), output, memory, limits and failures
  */
 #include "shell/shell_state.h"
 
@@ -97,7 +97,7 @@ const char *shell_joined(shell_state *in, const shell_list *words, int from)
     return shell_finish(in->c, &out);
 }
 
-/* After MAX_ORIGINS origins, further unknown values share the first origin. */
+/* If there are MAX_ORIGINS origins, all further unknown values have the first origin. */
 const char *shell_unknown(shell_state *in, shell_text text, bool unset)
 {
     shell_words *const out = in->out;
@@ -207,7 +207,7 @@ void shell_unset(shell_state *in, const char *name)
         *shell_variable_of(in, name) = (shell_variable){.name = name, .unset_at = in->unread};
 }
 
-/* Keeps the variables of SLURM and of the caller's arguments, which have no line. */
+/* The variables of SLURM and of the caller's arguments, which have no line, stay known. */
 void shell_forget(shell_state *in, shell_text text)
 {
     in->unread++;
@@ -270,7 +270,7 @@ void shell_add_file(shell_state *in, const char *name, const char *text)
 
 /* ---- assignments ---- */
 
-/* Records the options in a value that depends on the current condition: "--a 1 --b" has two. */
+/* Records a doubt for each option of a value that depends on the current condition. */
 static void add_doubts(shell_state *in, const shell_list *value, bool added)
 {
     shell_words *const out = in->out;
@@ -289,7 +289,7 @@ static void add_doubts(shell_state *in, const shell_list *value, bool added)
         }
 }
 
-/* Is the new value known, and equal to the variable's? */
+/* Returns whether the new value is known and equals the variable's value. */
 static bool is_same(const shell_variable *old, const shell_assignment *a)
 {
     bool same =
@@ -302,8 +302,8 @@ static bool is_same(const shell_variable *old, const shell_assignment *a)
 }
 
 /*
- * Does the new value begin with the old one? If so, *rest is set to the part after it. If that is
- * part of a word, it begins with a blank and is stored in *word.
+ * Returns whether the new value begins with the old value, and sets *rest to the part that follows.
+ * If this part is inside a word, it begins with a blank, and *word points to it.
  */
 static bool find_addition(const shell_variable *old, const shell_assignment *a, shell_list *rest,
                           const char **word)
@@ -330,7 +330,8 @@ static bool find_addition(const shell_variable *old, const shell_assignment *a, 
 }
 
 /*
- * Sets a variable to an unknown value with the text of an origin; if `adds`, after its old value.
+ * Sets a variable to an unknown value with the text of an origin. If `adds`, the unknown value
+ * follows the old value.
  */
 static void set_origin(shell_state *in, const shell_variable *old, bool adds, int origin)
 {
@@ -347,8 +348,8 @@ static void set_origin(shell_state *in, const shell_variable *old, bool adds, in
 }
 
 /*
- * Assigns if the command may not run: added options keep the old value, other text makes it
- * uncertain.
+ * Assigns a value if the command possibly does not run. If the new value only adds options, the
+ * variable keeps its old value; otherwise it becomes unknown.
  */
 static void assign_possible(shell_state *in, const shell_variable *old, const shell_assignment *a)
 {
@@ -368,7 +369,8 @@ static void assign_possible(shell_state *in, const shell_variable *old, const sh
 }
 
 /*
- * Assigns if the command runs. For arrays, NAME=TEXT and NAME+=TEXT change the first element only.
+ * Assigns a value if the command certainly runs. For arrays, NAME=TEXT and NAME+=TEXT change the
+ * first element only.
  */
 static void assign_certain(shell_state *in, shell_variable *variable, const shell_assignment *a)
 {
@@ -378,7 +380,7 @@ static void assign_certain(shell_state *in, shell_variable *variable, const shel
     shell_list list = {0};
 
     for (int i = 0; first && array && i < old.count; i++)
-        if (shell_word_open(old.word[i])) { // may be any number of elements
+        if (shell_word_open(old.word[i])) { // an unknown word can be any number of elements
             shell_set_unknown(in, a->name, shell_text_of(a->name));
             return;
         }

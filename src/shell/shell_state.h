@@ -1,8 +1,8 @@
-/* shell_state.h - the evaluator of shell scripts: its state, and functions that its files share
+/* shell_state.h - the state of the evaluator of shell scripts, and functions that its files share
  *
- * A value is a list of words: an array has any number of them, other variables have one. An unknown
- * part of a word is a mark: SHELL_UNKNOWN, the decimal index of its shell_origin, SHELL_UNKNOWN_END.
- * A mark keeps its origin through any number of assignments and expansions.
+ * A value is a list of words: an array has any number of words, other variables have one. A mark in
+ * a word represents an unknown part. It consists of SHELL_UNKNOWN, the decimal index of a
+ * shell_origin, and SHELL_UNKNOWN_END. Assignments and expansions keep the marks of a value.
  *
  *     shell_read -> shell_eval -> shell_builtin, shell_expand            -> shell_state
  *                              -> shell_test, shell_arith, shell_slurm
@@ -28,11 +28,11 @@ typedef struct shell_list {
 
 typedef enum shell_certainty {
     SHELL_CERTAIN,
-    SHELL_LIKELY,  /* after `PROGRAM &&`: launches are listed, assignments are unknown */
+    SHELL_LIKELY,  /* after `PROGRAM &&`: launches are listed, assigned values are unknown */
     SHELL_POSSIBLE /* depends on an unknown condition */
 } shell_certainty;
 
-/** Exit status of a command, in the order of decreasing certainty. */
+/** Exit status of a command, in order of decreasing certainty. */
 typedef enum shell_status {
     SHELL_FALSE,
     SHELL_TRUE,
@@ -45,18 +45,18 @@ struct shell_variable {
     shell_list value;
     bool set;
     bool array;
-    bool opaque;  /* declared with -A, -i, -l, -n or -u: assigned values are unknown */
-    int unset_at; /* value of shell_state.unread at its last `unset` */
-    int line;     /* line of its last assignment; 0: before the first command */
+    bool opaque;  /* declared with -A, -i, -l, -n or -u, so that assigned values are unknown */
+    int unset_at; /* value of shell_state.unread at the last `unset` of the variable */
+    int line;     /* line of the last assignment; 0: before the first command */
 };
 
 typedef struct shell_function {
     const shell_node *body;
-    bool uncertain; /* defined in a branch, a loop or a subshell, so calls may find it undefined */
-    bool replaces;  /* an earlier function has the same name */
+    bool uncertain; /* defined in a branch, a loop or a subshell: calls can find it undefined */
+    bool replaces;  /* whether an earlier function has the same name */
 } shell_function;
 
-/** A local variable of a function, and the variable that it hides. */
+/** A local variable of a function, and the variable with the same name that it hides. */
 typedef struct shell_local {
     int variable;
     shell_variable old;
@@ -68,8 +68,9 @@ typedef struct shell_local {
  * An unknown condition lowers `certainty` for the commands that depend on it, and sets `doubt` to
  * its origin. After a `return` or `break` that sets `left`, the following commands of the function
  * or round are at most possible. The body of a loop with an unknown number of rounds is evaluated
- * twice: first as a survey, which takes each branch and makes all assigned variables unknown; then,
- * from the resulting state, as any of its rounds.
+ * twice. The first evaluation, the survey, takes each branch and makes all assigned variables
+ * unknown. The second evaluation starts from the resulting state, and describes any round of the
+ * loop.
  */
 typedef struct shell_state {
     shell_context *c;
@@ -89,35 +90,35 @@ typedef struct shell_state {
     int locals, local_capacity;
     shell_list argument; /* $1, $2 ... */
     bool argument_unknown;
-    bool patterns_unknown; /* `shopt` may have changed how patterns match */
-    int unread;            /* unknown texts and files evaluated; each may set any variable */
+    bool patterns_unknown; /* whether `shopt` has possibly changed how patterns match */
+    int unread;            /* number of unknown texts and files so far; each can set any variable */
     int substitutions;     /* number of $(...) expanded so far */
 
     /* the current command */
     const shell_node *command;
     shell_certainty certainty;
-    int doubt;           /* index of an origin, -1: none */
+    int doubt;           /* index of the origin of the condition; -1: none */
     shell_status status; /* status of the last command */
-    int cause;           /* origin of an undecided status, as an index; -1: the command itself */
-    bool vanished;       /* an unset variable removed a word of the command */
+    int cause;           /* index of the origin of an undecided status; -1: the command */
+    bool vanished;       /* whether an unset variable expanded to no word in the command */
 
     /* nesting around the current command */
-    int blocks;      /* compound commands, calls and texts, in which `exit` may not run */
-    int nesting;     /* calls, texts and expansions, at most SHELL_MAX_NESTING */
-    int calls;       /* calls of functions */
-    int evaluations; /* calls of `eval` */
+    int blocks;  /* number of compound commands, calls and texts, in which `exit` is not certain */
+    int nesting; /* number of calls, texts and expansions, at most SHELL_MAX_NESTING */
+    int calls;   /* number of calls of functions */
+    int evaluations; /* number of calls of `eval` */
     int subshells;
-    int loops; /* loops with an unknown number of rounds */
+    int loops; /* number of loops with an unknown number of rounds */
     bool surveying;
-    int left;   /* `return` or `break` may have ended the round (1) or the function (2) */
-    bool ended; /* `exit` has ended the script */
+    int left;   /* LEFT_ROUND, LEFT_FUNCTION: `return` or `break` has possibly ended it; 0: no */
+    bool ended; /* whether `exit` has certainly ended the script */
 } shell_state;
 
 /* ---- shell_state.c ---- */
 
 void shell_list_add(shell_state *in, shell_list *list, const char *word);
 
-/** Joins the words from index `from` on with blanks. */
+/** Returns the words from index `from` on, joined with blanks. */
 const char *shell_joined(shell_state *in, const shell_list *words, int from);
 
 /** Returns a word with a mark for an unknown value whose source is `text`. */
@@ -129,13 +130,15 @@ int shell_origin_index(const shell_words *words, const char *word);
 /** Returns the variable of a name if it is set, else NULL. */
 shell_variable *shell_find(const shell_state *in, shell_text name);
 
-/** May bash, the login or a file that is not read set a variable that the script does not set? */
+/**
+ * Returns whether bash, the login or an unread file can set a variable that the script does not.
+ */
 bool shell_may_be_set(const shell_state *in, shell_text name);
 
 /** Returns the variable of a name. Adds it if it is missing. */
 shell_variable *shell_variable_of(shell_state *in, const char *name);
 
-/** Sets a variable, for any certainty; `more` appends to its list. */
+/** Sets a variable, whatever the certainty. If `more`, appends to the variable's list. */
 void shell_set(shell_state *in, const char *name, bool more, const shell_list *value);
 void shell_set_word(shell_state *in, const char *name, const char *word);
 
@@ -143,10 +146,10 @@ void shell_set_word(shell_state *in, const char *name, const char *word);
 void shell_set_unknown(shell_state *in, const char *name, shell_text text);
 void shell_unset(shell_state *in, const char *name);
 
-/** Makes variables unknown after an unknown text is evaluated, which may have set any of them. */
+/** Makes variables unknown after the evaluation of an unknown text, which can set any of them. */
 void shell_forget(shell_state *in, shell_text text);
 
-/** Copy of all variables, to be restored after a subshell or a loop. */
+/** A copy of all variables, which is restored after a subshell or a loop. */
 typedef struct shell_saved {
     shell_variable *variable;
     int count;
@@ -160,17 +163,17 @@ void shell_add_file(shell_state *in, const char *name, const char *text);
 
 typedef struct shell_assignment {
     const char *name;
-    bool more;     /* NAME+= */
-    bool array;    /* NAME=(...) */
-    bool constant; /* value without expansions */
-    bool extends;  /* value may contain the old one: NAME+=, NAME="$NAME MORE" */
+    bool more;     /* whether it is NAME+= */
+    bool array;    /* whether it is NAME=(...) */
+    bool constant; /* whether the value has no expansions */
+    bool extends;  /* value can contain the old value: NAME+=, NAME="$NAME MORE" */
     shell_list value;
 } shell_assignment;
 
 /**
- * Assigns a value. If the command may not run, the variable becomes unknown, unless the new value
- * is the old one with options after it. The variable then keeps the old value, and the options are
- * recorded as doubts.
+ * Assigns a value. If the command possibly does not run, the variable becomes unknown, unless the
+ * new value is the old value with options after it. In that case the variable keeps the old value,
+ * and the options are recorded as doubts.
  */
 void shell_assign(shell_state *in, const shell_assignment *assignment);
 
@@ -179,16 +182,16 @@ void shell_assign_word(shell_state *in, const char *name, bool more, const char 
 
 /* ---- shell_arith.c, shell_expand.c ---- */
 
-/** Evaluates an expanded expression; false: unknown. */
+/** Evaluates an expanded expression. Returns false if the result is unknown. */
 bool shell_arith(const shell_state *in, const char *text, int64_t *out);
 
-/** Evaluates the inside of $((...)); false: unknown. Variables that it assigns become unknown. */
+/** Evaluates the inside of $((...)); false: unknown. Makes variables that it assigns unknown. */
 bool shell_expand_arith(shell_state *in, shell_text text, int64_t *out);
 
 typedef enum shell_expansion {
     SHELL_SPLIT,  /* as an argument: unquoted values are split at blanks */
     SHELL_WHOLE,  /* as the right side of an assignment: one word */
-    SHELL_PATTERN /* as SHELL_WHOLE, with a \ before characters that quotes make literal */
+    SHELL_PATTERN /* like SHELL_WHOLE, with a \ before characters that quotes make literal */
 } shell_expansion;
 
 /** Expand a word of a script to words, or to one word, or a text as if in double quotes. */
@@ -198,13 +201,13 @@ const char *shell_expand_text(shell_state *in, shell_text text);
 
 /* ---- shell_test.c ---- */
 
-/** Is the word = == or != , after which [[ ]] expects a pattern? */
+/** Returns whether a word is = == or != , after which [[ ]] has a pattern. */
 bool shell_compares(const char *word);
 
-/** Evaluates the words of [ ] or, with `patterns`, of [[ ]]. Sets in->cause if undecided. */
+/** Evaluates the words of [ ], or of [[ ]] if `patterns`. Sets in->cause if undecided. */
 shell_status shell_test(shell_state *in, const shell_list *words, bool patterns);
 
-/** Does a known word match a known pattern of * ? [a-z] and literal characters? */
+/** Matches a known word with a known pattern; SHELL_UNDECIDED if the pattern is not supported. */
 shell_status shell_match(const shell_state *in, const char *pattern, const char *word);
 
 /* ---- shell_slurm.c ---- */
@@ -213,19 +216,20 @@ shell_status shell_match(const shell_state *in, const char *pattern, const char 
 void shell_job_lines(shell_state *in, shell_text script);
 
 /**
- * Adds a command to the output. Options of srun get their long form: srun -N4 is srun --nodes 4.
+ * Adds a command to the output. Options of srun are converted to their long form: srun -N4 becomes
+ * srun --nodes 4.
  */
 void shell_add_job_command(shell_state *in, const shell_list *words);
 
-/** Makes the variables of SLURM unknown that a command such as `srun -N 2 bash -c` changes. */
+/** Makes SLURM's variables unknown if a command such as `srun -N 2 bash -c` changes them. */
 void shell_begin_step(shell_state *in, const shell_list *words);
 
 /* ---- shell_builtin.c ---- */
 
-/** Prepares the variable of NAME=VALUE among the words of `declare`, `local` or `export`. */
+/** Prepares variable `name` of a NAME=VALUE among the words of `declare`, `local` or `export`. */
 void shell_declare(shell_state *in, const shell_list *words, const char *name);
 
-/** Runs a builtin that sets variables; false: the command is another one, for the output. */
+/** Runs a builtin that sets variables. Returns false for other commands, which are output. */
 bool shell_run_builtin(shell_state *in, const shell_list *words);
 
 /* ---- shell_eval.c ---- */

@@ -1,4 +1,4 @@
-/* shell_test.c - conditions: `[ A = B ]`, `[[ A == B* && -n C ]]`, and patterns */
+/* shell_test.c - evaluates conditions, `[ A = B ]` and `[[ A == B* && -n C ]]`, and patterns */
 #include <string.h>
 
 #include "shell/shell_state.h"
@@ -7,7 +7,7 @@ typedef struct test_reader {
     shell_state *in;
     const char **at;
     const char **end;
-    bool patterns; /* evaluates [[ ]], which has patterns */
+    bool patterns; /* whether the condition is [[ ]], which has patterns */
 } test_reader;
 
 static shell_status status_of(bool holds)
@@ -22,7 +22,9 @@ static shell_status negate_status(shell_status status)
 
 /* ---- primaries ---- */
 
-/* Is a word known? An unknown word is recorded as the cause of an undecided condition. */
+/*
+ * Returns whether a word is known. Records an unknown word as the cause of an undecided condition.
+ */
 static bool is_known(test_reader *t, const char *word)
 {
     const int origin = shell_origin_index(t->in->out, word);
@@ -31,7 +33,7 @@ static bool is_known(test_reader *t, const char *word)
     return origin < 0;
 }
 
-/* Is a word empty? Variables that the script does not set count as empty. */
+/* Returns whether a word is empty. Variables that the script does not set count as empty. */
 static shell_status is_empty(test_reader *t, const char *word)
 {
     bool unset = true;
@@ -45,7 +47,7 @@ static shell_status is_empty(test_reader *t, const char *word)
     return unset || is_known(t, word) ? SHELL_TRUE : SHELL_UNDECIDED;
 }
 
-/* Reads a decimal integer. In [[ ]] a leading zero means octal, which is not evaluated. */
+/* Reads a decimal integer. Octal integers (a leading zero in [[ ]]) are not evaluated. */
 static bool is_integer(const test_reader *t, const char *word, int64_t *out)
 {
     return !(t->patterns && word[0] == '0' && word[1] != '\0') &&
@@ -163,8 +165,8 @@ shell_status shell_test(shell_state *in, const shell_list *words, bool patterns)
 /* ---- patterns ---- */
 
 /*
- * Patterns with more than * and literal characters are undecided; a \ makes the next character
- * literal.
+ * Patterns that contain more than * and literal characters are undecided. A \ makes the next
+ * character literal.
  */
 shell_status shell_match(const shell_state *in, const char *pattern, const char *word)
 {
