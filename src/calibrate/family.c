@@ -382,8 +382,7 @@ static double experts_s(const plait_accelerator *gpu, const point *p)
 {
     const point_experts *e = &p->experts;
     const double rows = routed_rows(e);
-    const double idle =
-        pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // share of experts without a token
+    const double idle = pow(1.0 - 1.0 / e->experts, e->tokens * e->topk); // share without tokens
     const double active = e->experts / e->ranks * (1.0 - idle);
     const double passes = gpu->grouped[p->block].permute_passes;
     plait_gemm fc1 = p->gemm, fc2 = p->gemm;

@@ -96,8 +96,7 @@ static bool several_expert_ranks(const plait_problem *problem, const plait_degre
 /* ZeRO stages differ only if there are replicas. */
 static bool has_replicas(const plait_problem *problem, const plait_degrees *d)
 {
-    return saturating_mul(d->dp, d->cp) != 1 ||
-           model_has_experts(problem->model); // dp 0 means unknown
+    return saturating_mul(d->dp, d->cp) != 1 || model_has_experts(problem->model); // dp 0: unknown
 }
 
 static bool shards_apart(const plait_problem *problem, const plait_degrees *d)

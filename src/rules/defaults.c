@@ -58,9 +58,8 @@ static int default_shard_group(const plait_problem *problem, const plait_degrees
     const int replicas = saturating_mul(d->dp, d->cp);
 
     (void)problem, (void)key;
-    return replicas < PLAIT_MAX_GPUS
-               ? replicas
-               : PLAIT_MAX_GPUS; // callers can pass an unchecked number of GPUs
+    return replicas < PLAIT_MAX_GPUS ? replicas
+                                     : PLAIT_MAX_GPUS; // callers can pass unchecked GPUs
 }
 
 /* Returns the default vpp: 2 if the plan's schedule needs two chunks per rank, else 1. */

@@ -176,8 +176,9 @@ static bool kernel_takes_model(const plait_problem *problem, plait_attention_ker
 }
 
 /*
- * Checks that the kernel supports a soft cap of scores. FlashAttention supports it since version
- * 2.6; cuDNN's attention in Transformer Engine and PyTorch, and Megatron's fused softmax, do not.
+ * Checks that the kernel supports the model's soft cap of scores and the length of the sequence.
+ * FlashAttention supports a soft cap since version 2.6; cuDNN's attention in Transformer Engine and
+ * PyTorch, and Megatron's fused softmax, do not.
  */
 static bool kernel_takes_scores(const plait_problem *problem, plait_attention_kernel kernel,
                                 const plan_reason *why)

@@ -15,7 +15,7 @@
 const char *const plait_verdict_name[PLAIT_VERDICTS + 1] = {"fits", "tight", "out_of_memory",
                                                             "invalid", NULL};
 
-// ---- the world and the batch ---------------------------------------------------------------
+// ---- ranks and the batch ---------------------------------------------------------------
 
 static bool world_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
@@ -86,8 +86,7 @@ static bool sizes_nest(int shard, int ranks)
 
 bool plan_shards_nest(const plait_problem *p, const plait_degrees *d)
 {
-    const int holders =
-        d->tp * d->cp / (d->etp * d->ep); // number of ranks in tp x cp with replicas of one expert
+    const int holders = d->tp * d->cp / (d->etp * d->ep); // ranks with replicas of one expert
 
     return sizes_nest(d->shard_group, d->cp) && (!model_has_experts(p->model) || holders < 1 ||
                                                  sizes_nest(plait_expert_shard_group(d), holders));
@@ -255,7 +254,7 @@ bool plan_stages_legal(const plait_problem *p, const plait_degrees *d, const pla
     return plan_recompute_legal(p, d, why);
 }
 
-// ---- what the software can express ---------------------------------------------------------
+// ---- limits of the software ---------------------------------------------------------
 
 /* Checks one key against the profile. Skips cp_comm without cp, since it then has no effect. */
 static bool key_within(const plait_runtime *r, const plait_degrees *d, plait_key_id key,

@@ -11,7 +11,7 @@
 #include "plan/layer_sharding.h"
 #include "rules/plan_check.h"
 
-// ---- what is chosen ------------------------------------------------------------------------
+// ---- choices ------------------------------------------------------------------------
 
 /* Returns the first of `keys` in which two sets of degrees differ; -1: none. */
 static int differing_key(const plait_degrees *a, const plait_degrees *b, plait_key_set keys)
@@ -91,8 +91,8 @@ static char *recompute_text(plait_recompute recompute, char *text, size_t size)
 }
 
 /*
- * Returns the longest run of fully recomputed layers at the start of any chunk; 0 if each chunk is
- * recomputed as far as the longest one.
+ * Returns the longest run of fully recomputed layers at the start of any chunk. Returns 0 if the
+ * run is as long as the longest chunk, since all layers are then recomputed.
  */
 static int leading_full(const plait_stage *stage)
 {

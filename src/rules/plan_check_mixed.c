@@ -10,7 +10,7 @@
 #include "plan/heterogeneous.h"
 #include "rules/plan_check.h"
 
-// ---- which are legal -----------------------------------------------------------------------
+// ---- legality -----------------------------------------------------------------------
 
 /* Returns whether the node group of stage s is valid. If not, writes an error to `wrong`. */
 static bool group_is_valid(const plait_problem *p, const plait_plan *plan, int s, const bool *seen,

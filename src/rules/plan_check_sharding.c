@@ -9,7 +9,7 @@
 
 #include "plait/lowlevel/schedule.h"
 
-// ---- which are legal -----------------------------------------------------------------------
+// ---- legality -----------------------------------------------------------------------
 
 /* Checks that all layers of a stage process the same sequences, and each rank whole sequences. */
 static bool sequences_agree(const plait_degrees *d, plait_cut cut, int s, int at,

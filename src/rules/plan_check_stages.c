@@ -7,7 +7,7 @@
 #include "rules/plan_check.h"
 #include "plan/ranges.h"
 
-// ---- what every stage has in common --------------------------------------------------------
+// ---- keys that all stages share --------------------------------------------------------
 
 static bool same_order(const plait_plan *plan, const plan_reason *why)
 {

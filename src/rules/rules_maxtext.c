@@ -70,8 +70,8 @@ static bool narrow_steps_are_one_pass(const plait_problem *problem, const plait_
 }
 
 /*
- * fill_unspecified_mesh_axes in utils/max_utils.py: the number of slices must be a product of sizes
- * of whole mesh axes.
+ * fill_unspecified_mesh_axes in utils/max_utils.py: the number of slices must divide one mesh axis:
+ * pp if stages are outermost, else dp.
  */
 static bool slices_are_axes(const plait_problem *problem, const plait_degrees *d)
 {

@@ -89,8 +89,8 @@ static bool offload_is_wide(const plait_problem *problem, const plait_degrees *d
 }
 
 /*
- * The schedule of paired microbatches supports one multi-token-prediction module, in the last
- * stage.
+ * The schedule of paired microbatches supports at most one multi-token-prediction module, in the
+ * last stage.
  */
 static bool pairs_have_one_prediction(const plait_problem *problem, const plait_degrees *d)
 {
@@ -284,7 +284,10 @@ static bool biases_go_together(const plait_model *model)
     return true;
 }
 
-/* Returns whether two attentions are equal. If `weightless`, norms of q and k can differ. */
+/*
+ * Returns whether two attentions have one shape. If `weightless`, their norms of q and k can
+ * differ.
+ */
 static bool same_attention(const plait_attention *a, const plait_attention *b, bool weightless)
 {
     return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&

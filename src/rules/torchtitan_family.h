@@ -12,5 +12,8 @@ typedef enum titan_family {
     TITAN_FAMILIES
 } titan_family;
 
-/** Returns the only family that can build a model. Its rules (TM1 ...) decide if it does so. */
+/**
+ * Returns the only family that can build a model. The family's rules (TM1 ...) then check the
+ * model.
+ */
 titan_family titan_family_of(const plait_model *model);

@@ -59,8 +59,7 @@ static void declare_word(shell_state *in, const shell_list *words, const char *w
     else if (width > 0 && makes_local(in, words))
         shell_unset(in, name);
     else if (width == 0 && origin >= 0 && !(in->out->origin[origin].unset && shell_word_open(word)))
-        shell_forget(
-            in, shell_text_of(in->out->origin[origin].text)); // the text can assign to any variable
+        shell_forget(in, shell_text_of(in->out->origin[origin].text)); // can assign any variable
 }
 
 /* ---- unset, read, source ---- */
@@ -86,7 +85,7 @@ static void clear_names(shell_state *in, const shell_list *words, int first, boo
     }
 }
 
-/* Returns whether a file only sets up an environment: its paths, on which no plan depends. */
+/* Returns whether a file only sets up an environment (paths, on which no plan depends). */
 static bool sets_paths_only(const char *file)
 {
     static const char *const names[] = {
@@ -177,8 +176,7 @@ bool shell_run_builtin(shell_state *in, const shell_list *words)
         }
     } else if (strcmp(name, "shopt") == 0)
         in->patterns_unknown = true;
-    else if (shell_is_declaration(shell_text_of(name)) &&
-             !has_letter(words, "pfF")) // these options print
+    else if (shell_is_declaration(shell_text_of(name)) && !has_letter(words, "pfF")) // they print
         for (int i = 1; i < words->count; i++)
             if (words->word[i][0] != '-')
                 declare_word(in, words, words->word[i]);

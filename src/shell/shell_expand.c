@@ -145,8 +145,7 @@ static void append_parameter(shell_expander *x, shell_parameter p)
         const char *const text = colon && value->count == 1 ? value->word[0] : "";
         const bool missing = value == NULL || (colon && *text == '\0');
         bool quoted = p.quoted;
-        if (value == NULL &&
-            (p.may_be_set || sign == '+')) { // the environment can set the parameter
+        if (value == NULL && (p.may_be_set || sign == '+')) { // the environment can set it
             append_unknown(x, p.from, !p.may_be_set);
         } else if (sign == '+' && colon && shell_word_open(text)) { // the value can be empty
             append_unknown(x, p.from, false);

@@ -6,7 +6,10 @@
 
 #include "shell/shell_state.h"
 
-/* Returns the number of GPUs in a value, as "4" in "h100:4"; unknown if there is no number. */
+/*
+ * Returns the number of GPUs in the value of a GPU option: "4" for "h100:4", unknown without a
+ * number. Returns other values unchanged.
+ */
 static const char *gpu_count(shell_state *in, const char *option, const char *value)
 {
     static const char *const counts[] = {"--gpus", "--gpus-per-node", "--gpus-per-task", NULL};
@@ -130,7 +133,7 @@ static bool takes_next(const char *option)
                : option[1] != '\0' && strchr(letters, option[1]) != NULL && option[2] == '\0';
 }
 
-/* Returns a number of nodes; unknown for a range, as in torchrun --nnodes 2:4. */
+/* Returns `word`, but unknown if it is a range of nodes, as in torchrun --nnodes 2:4. */
 static const char *node_count(shell_state *in, const char *before, const char *word)
 {
     static const char name[] = "--nnodes=";

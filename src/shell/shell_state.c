@@ -303,7 +303,7 @@ static bool is_same(const shell_variable *old, const shell_assignment *a)
 
 /*
  * Returns whether the new value begins with the old value, and sets *rest to the part that follows.
- * If this part is inside a word, it begins with a blank, and *word points to it.
+ * If this part is the rest of a word, it must begin with a blank, and *word points to it.
  */
 static bool find_addition(const shell_variable *old, const shell_assignment *a, shell_list *rest,
                           const char **word)
@@ -349,7 +349,7 @@ static void set_origin(shell_state *in, const shell_variable *old, bool adds, in
 
 /*
  * Assigns a value if the command possibly does not run. If the new value only adds options, the
- * variable keeps its old value; otherwise it becomes unknown.
+ * variable keeps its old value; otherwise the added text or the whole value becomes unknown.
  */
 static void assign_possible(shell_state *in, const shell_variable *old, const shell_assignment *a)
 {
