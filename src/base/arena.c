@@ -53,7 +53,7 @@ struct plait_arena {
     arena_block *current;
 };
 
-/* For tests: number of requests that succeed before all others fail; negative: no limit. */
+/* For tests: number of requests until all further ones fail; negative: no limit. */
 static atomic_long requests_left = -1;
 
 void plait_arena_fail_after(long calls)

@@ -58,8 +58,8 @@ static inline bool number_has_size(double number)
      .offset = offsetof(RANGED_TYPE, member)},
 
 /**
- * Makes a number_range without a list; RANGED_TYPE is the struct. Numbers that are divisors use
- * rates, other numbers amounts.
+ * Makes a number_range without a list; RANGED_TYPE is the struct. NUMBER_RATE is for divisors,
+ * which must not be 0, and NUMBER_AMOUNT for other numbers.
  */
 #define NUMBER_WITHIN(member, low, high, may_be_zero)                                              \
     {                                                                                              \

@@ -145,7 +145,7 @@ static void estimate_number(hierarchy *h, const hierarchy_member *member, int me
     const double old = 1.0 / square(prior_width * h->prior_spread[k]);
     const double weight = 1.0 / square(h->spread[k]);
     const double family_weight = 1.0 / square(h->family_spread[k]);
-    double variance[HIERARCHY_FAMILIES]; // of parents; < 0: no member informs the parent
+    double variance[HIERARCHY_FAMILIES]; // of each parent; < 0: no member informs it
     double grand = h->prior[k] * old, grand_precision = old;
     double squares = 0.0, family_squares = 0.0;
     int count = 0, family_count = 0;

@@ -95,7 +95,7 @@ static plait_status fit_subject(profile_subject *subject, const profile_set *set
     PLAIT_TRY(plait_check_allocated(point && out->left_out, err));
     for (size_t i = 0; i < m->runs; i++) {
         const plait_run_price *const run = m->run[i];
-        // A variant is fitted to the runs of its own releases.
+        // The fit of a variant uses only the runs of the variant's releases.
         const bool covered =
             out->variant == 0 ||
             runtime_variant_at(m->variant, m->variants, run->problem.runtime->date) == variant;

@@ -212,7 +212,7 @@ profile_member *profile_set_find(const profile_set *set, const char *name)
     return NULL;
 }
 
-/* Software without a family is a family of its own. */
+/* Returns the family of a member. Software without a family forms a family by itself. */
 static const char *family_of(const profile_member *m)
 {
     return m->runtime.family[0] != '\0' ? m->runtime.family : m->runtime.name;

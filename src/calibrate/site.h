@@ -44,7 +44,7 @@ typedef struct site_result {
 /**
  * Scales a cluster to measured runs on it. *out lives in `arena`.
  *
- * @param cluster  the whole cluster, before plait_cluster_take(); each run takes its own GPUs
+ * @param cluster  the whole cluster, before plait_cluster_take(); each run takes its GPUs
  * @param watch    receives the progress of the fit; may be NULL
  *
  * Fails (RANGE) when no run can be priced on the cluster.

@@ -89,7 +89,7 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
 }
 
 /*
- * The optimizer step on the host reads gradients in fp32, whatever the format of the reduction, in
+ * The optimizer step on the host reads gradients in fp32, for any format of the reduction, in
  * addition to master weights and moments. DeepSpeed 0.19.6 (zero/stage3.py) keeps such a copy
  * of each sub-group, and `grad_partitions_flat_buffer` in the format of the reduction.
  * Megatron-Core's HybridDeviceOptimizer copies gradients to fp32 buffers. FSDP2's sharded

@@ -36,7 +36,7 @@ static bool parts_are_of_stage_3(const plait_problem *problem, const plait_degre
     return d->offload_share == 0 || d->zero == 3;
 }
 
-/* Secondary shards and quantised traffic use stage 3's own groups, which MiCS replaces. */
+/* Secondary shards and quantised traffic use the groups of stage 3, which MiCS replaces. */
 static bool plus_plus_spans_replicas(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;

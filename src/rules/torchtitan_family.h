@@ -6,7 +6,7 @@
 /** Model families. The features of a model's blocks determine its family, not its name. */
 typedef enum titan_family {
     TITAN_LLAMA3,      /* grouped-query attention and an MLP */
-    TITAN_QWEN3,       /* as LLAMA3, with norms of q and k, and experts */
+    TITAN_QWEN3,       /* LLAMA3 with norms of q and k, or with experts */
     TITAN_DEEPSEEK_V3, /* latent attention, experts, multi-token prediction */
     TITAN_GPT_OSS,     /* sinks, windows and biases, in two sizes */
     TITAN_FAMILIES

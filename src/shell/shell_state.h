@@ -138,7 +138,7 @@ bool shell_may_be_set(const shell_state *in, shell_text name);
 /** Returns the variable of a name. Adds it if it is missing. */
 shell_variable *shell_variable_of(shell_state *in, const char *name);
 
-/** Sets a variable, whatever the certainty. If `more`, appends to the variable's list. */
+/** Sets a variable, for any certainty. If `more`, appends to the variable's list. */
 void shell_set(shell_state *in, const char *name, bool more, const shell_list *value);
 void shell_set_word(shell_state *in, const char *name, const char *word);
 
@@ -189,8 +189,8 @@ bool shell_arith(const shell_state *in, const char *text, int64_t *out);
 bool shell_expand_arith(shell_state *in, shell_text text, int64_t *out);
 
 typedef enum shell_expansion {
-    SHELL_SPLIT,  /* as an argument: unquoted values are split at blanks */
-    SHELL_WHOLE,  /* as the right side of an assignment: one word */
+    SHELL_SPLIT,  /* like an argument: unquoted values are split at blanks */
+    SHELL_WHOLE,  /* like the right side of an assignment: one word */
     SHELL_PATTERN /* like SHELL_WHOLE, with a \ before characters that quotes make literal */
 } shell_expansion;
 
