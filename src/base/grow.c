@@ -1,4 +1,4 @@
-/* grow.c - growing lists in an arena */
+/* grow.c - lists that grow in an arena */
 #include "base/grow.h"
 
 #include <string.h>

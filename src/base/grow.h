@@ -1,4 +1,4 @@
-/* grow.h - growing lists in an arena */
+/* grow.h - lists that grow in an arena */
 #pragma once
 
 #include <stddef.h>

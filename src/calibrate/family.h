@@ -43,7 +43,7 @@ typedef struct family_subject {
  */
 typedef struct family_number {
     const char *key; /* key in the file; NULL: not written */
-    size_t offset;   /* offset in family_subject, for block 0 */
+    size_t offset;   /* offset of block 0's number in family_subject */
     double unit;
     double low, high; /* bounds */
     bool scales;      /* whether the number is fitted by its logarithm */
@@ -88,7 +88,7 @@ bool family_takes(const family *f, const plait_accelerator *accelerator, const p
 int family_numbers(const family *f, family_subject *subject, int block,
                    fit_number out[FIT_MAX_NUMBERS]);
 
-/** Returns the predicted seconds of a point. A fit_predict: subject family_subject, what point. */
+/** Returns the predicted seconds of a point: `subject` is a family_subject, `what` a point. */
 double family_predict_s(const void *subject, const void *what);
 
 /** Returns whether a point is as large as operations of training are. */

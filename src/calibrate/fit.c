@@ -55,8 +55,8 @@ typedef struct fit_state {
     double *weight;      /* [trains]: square root of w_i v_i, over s */
     double *residual;    /* scratch [trains] */
     int *sweep;          /* [trains]: index of the point's sweep; -1: none */
-    double *mean;        /* [sweeps]: weighted sum of the residuals */
-    double *mean_weight; /* [sweeps]: sum of the weights */
+    double *mean;        /* [sweeps]: weighted sum of the sweep's residuals */
+    double *mean_weight; /* [sweeps]: sum of the weights of the sweep's residuals */
     int sweeps;
     int trains;
     int turns; /* finished iterations, for progress */

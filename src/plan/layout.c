@@ -17,8 +17,8 @@ static const char letters[] = "EtmL"; // in pipeline order
 enum { LAST_LETTER = 3 };
 
 /*
- * State of a parse. A repeated part can contain bars, so it is parsed once for each repetition; the
- * `budget` limits the work for nested repetitions.
+ * State of the parser. It parses a repeated part once for each repetition, since the part can
+ * contain bars; `budget` limits the work for nested repetitions.
  */
 typedef struct layout_reader {
     plait_chunk *chunk;

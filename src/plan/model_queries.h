@@ -40,7 +40,7 @@ bool offload_inputs_exist(const plait_problem *problem, unsigned char set);
 bool recompute_keeps_inputs(unsigned char set, plait_recompute recompute);
 
 /**
- * Returns whether the model scales or caps no scores, logits and embeddings, does not bias scores
- * by distance, and has norms of q and k that cover one head each.
+ * Returns true for a model without scales or caps of scores, logits and embeddings, without ALiBi,
+ * and without norms of q or k that cover several heads.
  */
 bool model_scores_are_plain(const plait_model *model);

@@ -74,8 +74,8 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
 
 /*
  * Assigns layers as nanotron does: blocks go to stage r of p until the cost of all blocks so far
- * exceeds (r+1)/p of the total. The embedding has cost 0, the head vocabulary times hidden size, so
- * the last stages can be empty.
+ * exceeds (r+1)/p of the total. The embedding has cost 0, and the head has cost vocabulary times
+ * hidden size, so the last stages can be empty.
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {

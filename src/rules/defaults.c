@@ -59,7 +59,7 @@ static int default_shard_group(const plait_problem *problem, const plait_degrees
 
     (void)problem, (void)key;
     return replicas < PLAIT_MAX_GPUS ? replicas
-                                     : PLAIT_MAX_GPUS; // callers can pass unchecked GPUs
+                                     : PLAIT_MAX_GPUS; // callers can pass any number of GPUs
 }
 
 /* Returns the default vpp: 2 if the plan's schedule needs two chunks per rank, else 1. */

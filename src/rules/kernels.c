@@ -232,8 +232,8 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
             gpu->name, USUAL_HEAD, WIDE_HEAD, LATENT_HEAD, LATENT_VALUES);
 
     // Transformer Engine lists the GPUs on which it runs FlashAttention 2 with heads wider than
-    // 192. The library itself trains them without dropout on other GPUs too (README of Dao-
-    // AILab/flash-attention, since 2.5.5).
+    // 192. The library also trains such heads without dropout on other GPUs (README of
+    // Dao-AILab/flash-attention, since 2.5.5).
     const bool megatron = rules_are_kin(problem->runtime->rules, PLAIT_RULES_MEGATRON);
     if (kernel == PLAIT_ATTENTION_FLASH2 && head > USUAL_FLASH2_HEAD &&
         !plait_accelerator_runs(gpu, PLAIT_KERNEL_FLASH2_WIDE) &&

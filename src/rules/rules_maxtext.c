@@ -10,13 +10,13 @@
 #include "rules/rules.h"
 #include "plan/model_queries.h"
 
-/* Source: layers/attentions.py. */
+/* Source of this rule: layers/attentions.py. */
 static bool tensor_ranks_divide_keys(const plait_problem *problem, const plait_degrees *d)
 {
     return model_divides_kv_heads(problem->model, d->tp);
 }
 
-/* Source: reorder_sequence in utils/max_utils.py. */
+/* Source of this rule: reorder_sequence in utils/max_utils.py. */
 static bool context_has_halves(const plait_problem *problem, const plait_degrees *d)
 {
     return d->cp == 1 || (d->cp % 2 == 0 && problem->job.seq % (2 * d->cp) == 0);

@@ -89,7 +89,7 @@ typedef struct shell_node {
     char sign; /* operator before the command in a chain: & for &&, | for || */
     bool negated, background, select;
     bool apart;     /* subshell, pipe or background command, whose variables are discarded */
-    bool counts;    /* FOR with ((A; B; C)) */
+    bool counts;    /* whether it is a FOR with ((A; B; C)) */
     bool undecided; /* BRANCH with a pattern such as @(a|b), or after ;& */
     bool has_here, here_quoted;
     shell_text here;   /* text of the here-document */

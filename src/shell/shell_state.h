@@ -135,7 +135,7 @@ shell_variable *shell_find(const shell_state *in, shell_text name);
  */
 bool shell_may_be_set(const shell_state *in, shell_text name);
 
-/** Returns the variable of a name. Adds it if it is missing. */
+/** Returns the variable of a name, and adds a missing variable. */
 shell_variable *shell_variable_of(shell_state *in, const char *name);
 
 /** Sets a variable, for any certainty. If `more`, appends to the variable's list. */

@@ -146,8 +146,8 @@ static double step_at(const trial *t, int draw, int plan)
 }
 
 /*
- * Adds the plan that leads to the least mean relative loss to the tries. Returns false if all plans
- * are already tried or measured.
+ * Adds one plan to the tries: the plan with which the mean relative loss is least. Returns false if
+ * all plans are already tried or measured.
  */
 static bool try_best(trial *t, plait_tries *out)
 {
