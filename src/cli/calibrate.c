@@ -20,7 +20,7 @@
 #include "calibrate/site.h"
 #include "report/units.h"
 
-/* ---- an accelerator ---- */
+/* ---- fits of an accelerator ---- */
 
 static void error_cell(table *rows, double error)
 {
@@ -71,7 +71,7 @@ static plait_status print_fits(const calibrate_result *result, FILE *out, plait_
     return table_print(rows, 0, out, err);
 }
 
-/* ---- the cluster ---- */
+/* ---- fits of a cluster ---- */
 
 static bool wants_cluster(const calibrate_kernels_task *task)
 {
@@ -79,8 +79,8 @@ static bool wants_cluster(const calibrate_kernels_task *task)
 }
 
 /*
- * The accelerator's default node and NICs, with as many GPUs per node as were measured and without
- * a size.
+ * Make the accelerator's default node and NICs, with the measured number of GPUs per node and
+ * without a number of nodes.
  */
 static plait_status default_cluster(const char *name, const plait_accelerator *accelerator,
                                     const point_list *points, plait_arena *arena,
@@ -236,7 +236,10 @@ plait_status calibrate_write_site(const site_result *result, plait_arena *arena,
     return json_writer_finish(&json, text, length, err);
 }
 
-/* Chosen: before any fit, sources of a dozen published runs and more are 2 to 15 % off. */
+/*
+ * Error after a fit above which a warning is printed. Chosen: before any fit, sources with a dozen
+ * or more published runs have errors of 2 to 15 %.
+ */
 static const double unexplained = 0.25;
 
 static plait_status scale_to_runs(const char *path, const char *cluster_name,
@@ -254,7 +257,10 @@ static plait_status scale_to_runs(const char *path, const char *cluster_name,
     return site_scale(&cluster, &runs, watch, arena, out, err);
 }
 
-/* The log gives the step time; the file gives the plan and its problem. */
+/*
+ * Scale the cluster to one training log, which has the step time; the file `path` has the plan and
+ * its problem.
+ */
 static plait_status scale_to_log(const char *path, const char *plan, const char *cluster_name,
                                  const fit_watch *watch, plait_arena *arena, site_result *out,
                                  plait_error *err)

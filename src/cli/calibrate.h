@@ -1,4 +1,6 @@
-/* calibrate.h - plait calibrate: kernels and links of an accelerator, and steps of a site */
+/*
+ * calibrate.h - the fits of plait calibrate: kernels and links of an accelerator, steps of a site
+ */
 #pragma once
 
 #include <stdio.h>
@@ -8,13 +10,13 @@
 #include "plait/error.h"
 #include "calibrate/site.h"
 
-/** The destination of what is fitted. */
+/** Destination of a fitted accelerator or cluster. */
 typedef struct calibrate_sink {
     const char *path; /* NULL: no file */
-    bool print;       /* to standard output; tables of the fit then go to standard error */
+    bool print;       /* print it to standard output; tables of the fit then go to standard error */
 } calibrate_sink;
 
-/** Print the fit of a site: the steps before and after, and the two factors. */
+/** Print the fit of a site: predicted steps before and after the fit, and the two factors. */
 PLAIT_MUST_CHECK plait_status calibrate_print_site(const site_result *result, FILE *out,
                                                    plait_error *err);
 
@@ -24,11 +26,11 @@ PLAIT_MUST_CHECK plait_status calibrate_write_site(const site_result *result, pl
                                                    plait_error *err);
 
 /**
- * Scale the cluster to measured steps, print what changed, and write the cluster.
+ * Scale the cluster to measured steps, print the changes, and write the cluster.
  *
  * @param log           a CSV of runs, or the training log of `plan`
- * @param plan          FILE[:RANK]; NULL if `log` is a CSV, which has the plan of each row
- * @param cluster_name  name; NULL for the cluster of the plan; a CSV needs it
+ * @param plan          FILE[:RANK]; NULL if `log` is a CSV, each row of which has its plan
+ * @param cluster_name  name; required with a CSV; NULL for the cluster of the plan
  */
 PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
                                               const char *cluster_name,
@@ -37,7 +39,7 @@ PLAIT_MUST_CHECK plait_status calibrate_steps(const char *log, const char *plan,
                                               plait_error *err);
 
 typedef struct calibrate_kernels_task {
-    const char *accelerator; /* name of the accelerator; NULL: the one that the tables name */
+    const char *accelerator; /* name of the accelerator; NULL: the one named in the tables */
     const char *cluster;     /* name of the cluster; NULL: the accelerator's default network */
     calibrate_sink accelerator_sink;
     calibrate_sink cluster_sink;

@@ -1,4 +1,4 @@
-/* capacity_flags.c - reads deadline, budget, prices and failures of a run, and lists of numbers */
+/* capacity_flags.c - reads a run's deadline, budget, prices and failures, and lists of numbers */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/capacity_flags.h"
 
-/* Read a number from `least` to `most`; *out stays if the option is not given. */
+/* Read a number from `least` to `most`; *out stays unchanged if the option is not given. */
 static plait_status read_number(const char *where, const char *text, double least, double most,
                                 double *out, plait_error *err)
 {
@@ -60,7 +60,7 @@ static plait_status read_fleet(const capacity_flags *flags, plait_reliability *f
     return read_count("--spares", flags->spares, PLAIT_MOST_SPARES, &fleet->spares, err);
 }
 
-/* Set the price of all clusters with a name, "dgx-h100=2.2". */
+/* Set the price of all clusters of one name, as in "dgx-h100=2.2". */
 static plait_status read_named_price(char *text, char *equals, const char *const *cluster,
                                      int clusters, double *usd_per_gpu_hour, plait_error *err)
 {

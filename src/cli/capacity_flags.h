@@ -1,5 +1,6 @@
 /*
- * capacity_flags.h - options of a whole training run, for capacity and sweeps, and lists of numbers
+ * capacity_flags.h - options of a whole training run, which capacity and sweep share, and lists of
+ * numbers
  */
 #pragma once
 
@@ -10,18 +11,23 @@
 enum { NUMBER_LIST_MOST = 256 };
 
 /**
- * The numbers of an option: "2048", "2048,4096", "8192..16384:1024", or a range without a step,
- * "2k..16k".
+ * The numbers of an option: "2048", "2048,4096", "8192..16384:1024", or the range "2k..16k", which
+ * has no step.
  */
 typedef struct number_list {
-    bool range;   /* a range without a step; `value` is then empty */
+    bool range;   /* the option is a range without a step; `value` is then empty */
     int from, to; /* least and largest number; 0 if the option is not given */
     int step;     /* the step of from..to:step, otherwise 0 */
     int count;
-    int value[NUMBER_LIST_MOST]; /* [count], rising */
+    int value[NUMBER_LIST_MOST]; /* [count], ascending */
 } number_list;
 
-/** Read a list. @param what  noun for messages, "numbers of GPUs"  @param text  may be NULL */
+/**
+ * Read a list of numbers.
+ *
+ * @param what  noun for messages, such as "numbers of GPUs"
+ * @param text  value of the option; may be NULL
+ */
 PLAIT_MUST_CHECK plait_status number_list_read(const char *where, const char *text,
                                                const char *what, int most, number_list *out,
                                                plait_error *err);
@@ -38,7 +44,7 @@ typedef struct capacity_flags {
 #define CAPACITY_TEXT(values, member, field, name, value, help)                                    \
     OPT_OF_TEXT(values, member.field, name, 0, value, help)
 
-/** Rows of an option table but --tokens: `member` of `values` is the capacity_flags. */
+/** Rows of an option table, without --tokens: `member` of `values` is the capacity_flags. */
 #define CAPACITY_OPTIONS(values, member)                                                           \
     OPT_HEADING("goals and prices"),                                                               \
         CAPACITY_TEXT(values, member, deadline, "deadline", "TIME",                                \
@@ -80,21 +86,22 @@ typedef struct capacity_flags {
                       "number of simulated runs, at most 100000 (default: 1000)")
 
 /**
- * Read budget, prices, failures and the number of simulated runs into *ask. Fails without --tokens.
+ * Read budget, prices, failures and the number of simulated runs into *ask. Fails if --tokens is
+ * not given.
  */
 PLAIT_MUST_CHECK plait_status capacity_flags_read(const capacity_flags *flags,
                                                   plait_capacity_options *ask, plait_error *err);
 
 /**
- * Read a price for each of some clusters: "2.2" of one, "2.2,4" in their order, "dgx-h100=2.2,..."
- * by name. Prices that the text does not give are 0.
+ * Read the prices of several clusters: "2.2" for one cluster, "2.2,4" in the order of the clusters,
+ * or "dgx-h100=2.2,..." by name. A price that the text does not give is 0.
  */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_prices(const char *text,
                                                          const char *const *cluster, int clusters,
                                                          double *usd_per_gpu_hour,
                                                          plait_error *err);
 
-/** Read price and failures only, for a serving fleet. */
+/** Read only price and failures, the options that apply to a serving fleet. */
 PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *flags,
                                                         plait_reliability *failures,
                                                         double *usd_per_gpu_hour, plait_error *err);
@@ -103,7 +110,7 @@ PLAIT_MUST_CHECK plait_status capacity_flags_read_fleet(const capacity_flags *fl
 PLAIT_MUST_CHECK plait_status capacity_check_money(const plait_capacity_options *ask,
                                                    const plait_problem *problem, plait_error *err);
 
-/** Values of the options; NULL and 0 if not given. */
+/** Values of the options of a serving fleet; NULL and 0 if not given. */
 typedef struct capacity_serve {
     bool serve, elastic;
     const char *rates, *availability;
@@ -129,7 +136,7 @@ typedef struct capacity_serve {
         OPT_HEADING("engines and workers"), SERVE_USED_OPTIONS(values, member.load),               \
         SERVE_DEGREE_OPTIONS(values, member.load)
 
-/** The options that need --serve, ended by NULL. */
+/** The options that are only valid with --serve; NULL ends the list. */
 extern const char *const capacity_serve_options[];
 
 /** Find the fleet, print it and write the output file. */

@@ -13,7 +13,7 @@
 #include "page/pages.h"
 #include "report/report_fleet.h"
 
-/* Default of --gpus for a cluster without a size. */
+/* Default of --gpus if the cluster has no fixed size. */
 static const char most_gpus[] = "65536";
 
 static const double most_rate = 1e9; // requests/s

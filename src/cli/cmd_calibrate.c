@@ -68,7 +68,10 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The files are in the data folder, where they can be read and tested as they are written. */
+/*
+ * The benchmark kit, whose files are installed in the data folder so that users can read them and
+ * tests can run them.
+ */
 static const struct kit_file {
     const char *name;
     const char *what;
@@ -86,8 +89,8 @@ static const struct kit_file {
 enum { KIT_FILES = sizeof kit / sizeof *kit, KIT_FILE_MAX_BYTES = 1 << 20 };
 
 /*
- * Write the files of clusters/kit into a folder, all or none. With `force` the folder may have
- * other files, which stay.
+ * Write all files of clusters/kit into a folder, or none of them. With `force` the folder may
+ * contain other files, which stay.
  */
 static plait_status write_kit(const char *path, const opt_operands *operands, bool force,
                               plait_arena *arena, plait_error *err)
@@ -124,9 +127,12 @@ static plait_status write_kit(const char *path, const opt_operands *operands, bo
     return PLAIT_OK;
 }
 
-/* ---- --runtime: the profile of a runtime ---- */
+/* ---- --runtime: fit of a runtime profile ---- */
 
-/* Reads the profile that a fit changes; a variant without a file gets an empty one. The caller frees it. */
+/*
+ * Reads the profile that a fit changes, or makes an empty one for a variant that has no file yet.
+ * The caller frees it.
+ */
 static plait_status read_profile(const char *name, const char *software, bool variant,
                                  plait_arena *arena, json_document *out, plait_error *err)
 {

@@ -65,7 +65,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* The options that have no meaning beside --serve. */
+/* The options of a training run, which are refused with --serve. */
 static const char *const training_options[] = {
     "tokens",           "seq",    "gbs",   "max-gbs", "precision", "runtime",    "risk",
     "deadline",         "budget", "co2",   "knee",    "straggler", "write-rate", "write-most",
@@ -75,7 +75,9 @@ static const char *const training_options[] = {
 
 enum { MOST_CLUSTERS = 16, MOST_ROWS = 256 };
 
-/* Split "a,b:4x8,nic=200" at commas; a comma before KEY= belongs to the cluster before it. */
+/*
+ * Split "a,b:4x8,nic=200" at commas, except that a comma before KEY= is part of the cluster's name.
+ */
 static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 {
     int count = 0;
@@ -95,18 +97,18 @@ static int split_clusters(char *text, const char *out[MOST_CLUSTERS])
 }
 
 /*
- * MOST_NUMBERS: in a range with more numbers of GPUs only doublings are searched. A range of
- * batches is searched in about BATCHES_OF_A_RANGE steps, each a power of two. A single batch may
- * grow by 1 / SHARE_OF_ONE on the numbers of GPUs between doublings, because those divide few
- * batches; B..B keeps it.
+ * A range with more than MOST_NUMBERS numbers of GPUs is searched only at its doublings. A range of
+ * batches is searched in about BATCHES_OF_A_RANGE steps, each a power of two. With a single batch,
+ * numbers of GPUs between doublings may also use a batch that is larger by up to 1 / SHARE_OF_ONE,
+ * because they divide few batches; the range B..B keeps the batch at B.
  */
 enum { MOST_NUMBERS = 1 << 16, BATCHES_OF_A_RANGE = 8, BATCHES_OF_ONE = 2, SHARE_OF_ONE = 16 };
 
-/* One cluster of the command line. Its rows are `first` and those after it in the sweep. */
+/* One cluster of the command line. Its rows in the sweep are `first` to first + rows - 1. */
 typedef struct sweep_cluster {
     const char *text;
     plait_capacity_options ask;
-    plait_problem *largest; /* the problem with the most GPUs of the range in whole nodes */
+    plait_problem *largest; /* problem with the most GPUs of the range that make whole nodes */
     plait_capacity_range range;
     plait_capacity_range_result between;
     int first, rows;
@@ -116,7 +118,7 @@ typedef struct capacity_sweep {
     const capacity_values *flags;
     const char *model;
     const plait_capacity_options *ask;
-    number_list gpus, gbs; /* gbs lists the batches of a range, too */
+    number_list gpus, gbs; /* `gbs` also lists the batches of a range */
     int clusters;
     sweep_cluster cluster[MOST_CLUSTERS];
     report_capacity_cluster searched[MOST_CLUSTERS];
@@ -146,8 +148,8 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
 }
 
 /*
- * Add a row for each listed batch; of a range only the first, whose others are searched between
- * rows.
+ * Add a row for each listed batch. A range of batches gets one row, for its first batch; the other
+ * batches are searched between the rows.
  */
 static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gpus,
                                 plait_arena *arena, plait_error *err)
@@ -175,8 +177,8 @@ static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gp
 }
 
 /*
- * Resolve all problems before any search, so that errors come first. A range of GPUs gets its
- * doublings.
+ * Resolve all problems before any search, so that errors are reported first. A range of GPUs is
+ * resolved at its doublings.
  */
 static plait_status list_questions(capacity_sweep *sweep, const char *text, plait_arena *arena,
                                    plait_error *err)
@@ -215,8 +217,8 @@ static plait_status list_questions(capacity_sweep *sweep, const char *text, plai
 /* ---- lists of batches and numbers of GPUs ---- */
 
 /*
- * List both ends and the multiples of a power of two between them, chosen so that about `batches`
- * are listed.
+ * List both ends of a range, and the multiples of a power of two between them. The power is chosen
+ * such that the list has about `batches` entries.
  */
 static void list_range(number_list *list, int batches)
 {
@@ -242,7 +244,7 @@ static plait_status read_numbers(const capacity_values *flags, capacity_sweep *s
     if (gbs->range)
         list_range(gbs, BATCHES_OF_A_RANGE);
     if (sweep->gpus.range && flags->max_gbs == 0 && gbs->count == 1 &&
-        strchr(flags->gbs, '.') == NULL) { // one batch beside a range of GPUs
+        strchr(flags->gbs, '.') == NULL) { // a single batch with a range of GPUs
         gbs->range = true;
         gbs->to = gbs->from <= PLAIT_MAX_GBS / 2 ? gbs->from + gbs->from / SHARE_OF_ONE : gbs->from;
         list_range(gbs, BATCHES_OF_ONE);
@@ -258,7 +260,7 @@ static plait_status read_numbers(const capacity_values *flags, capacity_sweep *s
                             flags->max_gbs);
 }
 
-/* ---- between the numbers ---- */
+/* ---- numbers of GPUs between the rows ---- */
 
 static plait_status ask_between(void *context, int gpus, int gbs, plait_arena *arena,
                                 plait_problem *out, plait_error *err)
@@ -268,7 +270,10 @@ static plait_status ask_between(void *context, int gpus, int gbs, plait_arena *a
     return problem_for_size(of->largest, gpus, gbs, arena, out, err);
 }
 
-/* The reason to search only the rows of a range; NULL if numbers between them are searched. */
+/*
+ * Return the reason why only the rows of a range are searched; NULL if the numbers between them are
+ * searched too.
+ */
 static const char *why_rows_alone(const capacity_sweep *sweep, const sweep_cluster *of)
 {
     const plait_problem *const problem = sweep->row[of->first].problem;
@@ -393,7 +398,8 @@ static plait_status answer_capacity(const capacity_values *flags, capacity_sweep
     }
     report.rows = sweep->rows;
     report.verdict = plait_capacity_compare(sweep->ask, sweep->row, sweep->rows);
-    // With a deadline the answer is the smallest cluster in time, otherwise the cheapest.
+    // With a deadline, the answer is the smallest cluster that meets it, otherwise the cheapest
+    // one.
     report.answer =
         sweep->ask->deadline_s > 0.0 || report.verdict.cheapest < 0 ||
                 sweep->row[report.verdict.cheapest].limit != PLAIT_CAPACITY_LIMIT_NOTHING
@@ -447,7 +453,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         operands, capacity_serve_options,
         "expected --serve in the same command, since this option sizes a serving fleet", err));
     plait_capacity_options_init(&ask);
-    capacity_flags unpriced = flags.run; // prices are those of clusters
+    capacity_flags unpriced = flags.run; // `price` is read separately, per cluster
     unpriced.price = NULL;
     PLAIT_TRY(capacity_flags_read(&unpriced, &ask, err));
     if (flags.limit != NULL && plait_search_limit(&ask.search, flags.limit, &inner) != PLAIT_OK)

@@ -1,4 +1,4 @@
-/* cmd_case.c - plait case: published systems, priced and compared with the published figures */
+/* cmd_case.c - plait case: prices published systems and compares them with the published figures */
 #include <stdio.h>
 
 #include "cli/plan_request.h"
@@ -40,7 +40,7 @@ static plait_status search_row(const case_row *row, const problem_flags *flags,
     return report_price(&out->problem, &result.plan[0].plan, 1, arena, &out->plan, err);
 }
 
-/* Price a row, which is resolved as a command line of eval or of search. */
+/* Price one row of a case; the row is resolved like a command line of eval or of search. */
 static plait_status price_row(const case_study *study, int r, plait_arena *arena, plan_request *out,
                               plait_error *err)
 {

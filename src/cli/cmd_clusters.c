@@ -1,6 +1,6 @@
 /*
- * cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one with derived
- * numbers
+ * cmd_clusters.c - plait clusters: lists clusters and accelerators, or shows one cluster with
+ * numbers derived from its data
  */
 
 #include "io/cluster/cluster_file.h"

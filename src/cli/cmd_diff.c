@@ -1,5 +1,6 @@
 /*
- * cmd_diff.c - plait diff: the differences of two files of one kind, which is recognised by content
+ * cmd_diff.c - plait diff: prints the differences between two files of one kind, which it detects
+ * from their keys
  */
 #include <math.h>
 #include <string.h>
@@ -37,7 +38,10 @@ typedef enum diff_kind {
     DIFF_KINDS
 } diff_kind;
 
-/* A file is of the first kind whose keys it has; a file without any of them is read as a model. */
+/*
+ * The kinds of files, checked in this order: a file has the first kind whose keys it contains. A
+ * file without any of these keys is read as a model.
+ */
 static const struct {
     const char *name;
     const char *keys[2];
@@ -52,7 +56,7 @@ static const struct {
     [DIFF_MODEL] = {"model", {NULL, NULL}},
 };
 
-/* ---- one side ---- */
+/* ---- one of the two files ---- */
 
 typedef struct side {
     const char *name; /* as on the command line */
@@ -66,7 +70,9 @@ typedef struct side {
     double *step_s; /* [entries] */
 } side;
 
-/* Resolve the name of a model, a cluster, an accelerator or a runtime; anything else is a path. */
+/*
+ * Resolve the name of a model, a cluster, an accelerator or a runtime; any other operand is a path.
+ */
 static plait_status find_side(const char *name, plait_arena *arena, side *out, plait_error *err)
 {
     static const plait_data_kind where[] = {PLAIT_DATA_MODELS, PLAIT_DATA_CLUSTERS,
@@ -83,13 +89,16 @@ static plait_status find_side(const char *name, plait_arena *arena, side *out, p
             return PLAIT_OK;
         }
         PLAIT_TRY(faults_only(status, &inner, err));
-        if (data_is_hub_id(name)) // for the other kinds it would be a path
+        if (data_is_hub_id(name)) // other kinds would read it as a path
             return plait_fail(err, inner.status, inner.where, "%s", inner.message);
     }
     return PLAIT_OK;
 }
 
-/* Replace the document by one that states every default, so that only meanings are compared. */
+/*
+ * Replace the document by one in which every default is written out, so that a missing key equals
+ * its default.
+ */
 static plait_status normalise_document(side *s, plait_arena *arena, plait_error *err)
 {
     plait_model model;
@@ -133,7 +142,7 @@ static plait_status read_steps(side *s, plait_arena *arena, plait_error *err)
     if (s->entries > 0)
         memcpy(s->entry, entry, (size_t)s->entries * sizeof *entry);
     for (int e = 0; e < s->entries;
-         e++) { // an entry does not store the dp that follows from other degrees
+         e++) { // set dp, which follows from the other degrees and is not stored
         plait_degrees *const d = &s->entry[e].degrees;
         const int dp = plait_degrees_dp(s->entry[e].gpus, d->tp, d->pp, d->cp);
 
@@ -168,7 +177,7 @@ static plait_status load_side(const char *name, plait_arena *arena, side *out, p
                : PLAIT_OK;
 }
 
-/* ---- the rankings, side by side ---- */
+/* ---- comparison of the rankings ---- */
 
 /* Index of the plan with these degrees, or -1. */
 static int index_of(const side *in, const plait_degrees *degrees)
@@ -184,7 +193,7 @@ static int index_of(const side *in, const plait_degrees *degrees)
     return -1;
 }
 
-/* List the plans of the second file in its order, then those that only the first has. */
+/* List the plans of the second file in its order, then those that occur only in the first file. */
 static plait_status match_plans(const side pair[2], plait_arena *arena, report_diff *out,
                                 plait_error *err)
 {

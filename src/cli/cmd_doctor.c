@@ -38,7 +38,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Chosen: the share of the step time that a change must save to be worth a restart. */
+/* Smallest share of the step time that a change must save to be worth a restart (chosen). */
 static const double worth = 0.01;
 
 static plait_status find_changes(doctor_answer *answer, const plait_search_options *space,
@@ -66,8 +66,8 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
 }
 
 /*
- * Render the files of a plan as plait launch does; none if the plan does not fit or the target
- * cannot express it.
+ * Render the files of a plan as plait launch does. No files are rendered if the plan does not fit
+ * or the target cannot express it.
  */
 static plait_status render_command(const doctor_answer *answer, plait_launch_target target,
                                    const report_plan *plan, plait_arena *arena,
@@ -89,7 +89,7 @@ static plait_status render_command(const doctor_answer *answer, plait_launch_tar
     return faults_only(status, &inner, err);
 }
 
-/* The keys of a set in which two plans differ. */
+/* Return those of `keys` whose values differ between two plans. */
 static plait_key_set keys_missed(const report_plan *wanted, const report_plan *got,
                                  plait_key_set keys)
 {
@@ -109,8 +109,8 @@ static const char outside[] =
     "installed attention library\n";
 
 /*
- * Keep edits only if the edited file gives the plan when it is imported. Only the attention kernel
- * may stay as it is, because some software uses the installed one.
+ * Keep the edits only if importing the edited file gives the wanted plan. The attention kernel may
+ * remain unchanged, because some software uses whichever kernel is installed.
  */
 static plait_status check_edits(const doctor_answer *answer, int i, const launch_config *file,
                                 const char *applied, const plans_entry *today,
@@ -124,7 +124,7 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
 
     PLAIT_TRY(plait_check_allocated(after, err));
     if (applied != NULL) {
-        // Import and price the edited file; it is not read if it gives no valid plan.
+        // Import and price the edited file; `read` stays false if the result is not a valid plan.
         plans_entry *entry = plait_arena_alloc(arena, 1, sizeof *entry);
         const char *warning;
         plait_error inner;
@@ -156,9 +156,9 @@ static plait_status check_edits(const doctor_answer *answer, int i, const launch
 }
 
 /*
- * Find the edits of each change, and the price of its plan. Keys without an effect, where the search
- * may name any value, keep the value of today. launch.json has no edits: it lists ranks and actions,
- * which are not edited by hand.
+ * Find the edits of each change, and price its plan. If a key has no effect, the search may return
+ * any value for it; such keys keep their current value. launch.json has no edits: it lists ranks
+ * and actions, which users do not edit by hand.
  */
 static plait_status find_edits(doctor_answer *answer, const launch_config *file,
                                const plans_entry *today, const plan_request_flags *question,
@@ -243,7 +243,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                               facts[i].what, operands->text[0]);
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
-    question.problem.gpus = 0; // set in the entry; as an option it would count as a change
+    question.problem.gpus = 0; // the entry has it; as an option it would count as a change
     PLAIT_TRY(plan_request_from_entry(&question, &entry, arena, today, err));
     *answer = (doctor_answer){.file = text_plain(arena, operands->text[0]),
                               .problem = &today->problem,

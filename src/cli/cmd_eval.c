@@ -1,4 +1,4 @@
-/* cmd_eval.c - plait eval: the price of one plan */
+/* cmd_eval.c - plait eval: prices one plan */
 #include "cli/plan_request.h"
 #include "cli/command.h"
 #include "report/json_plan.h"

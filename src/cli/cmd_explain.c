@@ -1,5 +1,6 @@
 /*
- * cmd_explain.c - plait explain: every term of a plan, its limits, and comparisons with other plans
+ * cmd_explain.c - plait explain: prints every term of a plan and its limits, and compares it with
+ * other plans
  */
 #include <stdio.h>
 
@@ -36,7 +37,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Storage of everything that the report points to. */
+/* Storage for everything that the report refers to. */
 typedef struct explanation {
     const explain_values *flags;
     plait_arena *arena;
@@ -68,7 +69,7 @@ static plait_status find_relaxations(explanation *e, plait_error *err)
                                      err);
     if (e->asked.plan.verdict == PLAIT_FITS)
         return PLAIT_OK;
-    // Add the least recomputation with which the plan fits.
+    // Report the least recomputation with which the plan fits.
     const report_plan *const requested = &e->asked.plan;
     plait_relaxation *const relaxation = &e->relaxation[0];
     PLAIT_TRY(
@@ -102,7 +103,7 @@ static plait_status find_relaxations(explanation *e, plait_error *err)
 
 /* ---- comparisons ---- */
 
-/* Search the best plan; e->report.winner stays NULL if nothing fits. */
+/* Search for the best plan; e->report.winner stays NULL if no plan fits. */
 static plait_status find_winner(const plait_problem *problem, explanation *e, plait_error *err)
 {
     plait_search_result result;
@@ -155,7 +156,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_search_options_init(&e->search);
     e->search.top = 1;
     e->search.threads = e->flags->threads;
-    // With --why-not and no option of a plan, the best plan of the search is explained.
+    // With --why-not and without options of a plan, explain the best plan of the search.
     if (e->flags->why_not != NULL && !plan_request_any(request)) {
         PLAIT_TRY(
             problem_resolve(&request->problem, operands, NULL, arena, &e->asked.problem, err));
@@ -171,7 +172,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         const plait_problem *const problem = &e->asked.problem;
         const report_plan *const plan = &e->asked.plan;
 
-        // Simulate the pipeline for its drawing. A failure is reported in place of the drawing.
+        // Simulate the pipeline for its drawing. If the simulation fails, the report has the reason
+        // instead of the drawing.
         const report_plan *const drawn = &e->asked.plan;
         const plait_problem *const asked = &e->asked.problem;
         const double microbatches = plait_degrees_microbatches(&drawn->degrees, asked->job.gbs);

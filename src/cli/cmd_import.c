@@ -1,4 +1,4 @@
-/* cmd_import.c - plait import: a runtime's own launch config as a plan */
+/* cmd_import.c - plait import: reads a launch config of training software as a plan */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -42,7 +42,9 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Print what was read. Keys at their plainest value (1, none, 1f1b) are left out. */
+/*
+ * Print a summary of the imported plan, without keys that have their neutral value (1, none, 1f1b).
+ */
 static void print_read(const char *file, const plans_entry *entry)
 {
     const plait_degrees plain = plait_degrees_init();
@@ -74,12 +76,12 @@ static void print_read(const char *file, const plans_entry *entry)
 
 enum { MOST_BYTES = 64 << 20 };
 
-/* Endings of checkpoints that were trained further, whose shape is that of the base model. */
+/* Suffixes of fine-tuned checkpoints, which have the shape of the base model. */
 static const char *const further[] = {"", "-instruct", "-chat", "-base", "-it", "-hf"};
 
 /*
- * The name of plait's model for a checkpoint such as "meta-llama/Llama-3.1-8B-Instruct": the last
- * part in lower case without the ending; NULL if there is no such model.
+ * Find plait's model for a checkpoint such as "meta-llama/Llama-3.1-8B-Instruct": the last part of
+ * the name in lower case, without a suffix. *out is NULL if there is no such model.
  */
 static plait_status model_of(const char *checkpoint, plait_arena *arena, const char **out,
                              plait_error *err)
@@ -207,7 +209,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
-    if (json && entry.gpus == 0) // no file or default gives the GPUs
+    if (json && entry.gpus == 0) // neither the file nor a default gives the GPUs
         imported_warn(operands->text[0],
                       "the file does not state the number of GPUs; give it with --gpus");
     PLAIT_TRY(plans_write(&entry, arena, &text, &length, err));

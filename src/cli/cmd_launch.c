@@ -95,8 +95,8 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
 }
 
 /*
- * Length of the name on the Hub that a source cites, "... and meta-llama/Meta-Llama-3.1-70B
- * config"; 0 if none.
+ * Return the length of the Hub name that a source cites, as in "... and
+ * meta-llama/Meta-Llama-3.1-70B config"; 0 if it cites none.
  */
 static size_t cited_in(const char *source, const char **name)
 {
@@ -168,7 +168,10 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
     return PLAIT_OK;
 }
 
-/* The file of "plans.json:try", which names all plans to try; NULL for other operands. */
+/*
+ * Return the file name of the operand "plans.json:try", which selects all plans to try; NULL for
+ * other operands.
+ */
 static const char *tried_file(const char *path, plait_arena *arena)
 {
     static const char suffix[] = ":try";

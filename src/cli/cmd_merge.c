@@ -1,4 +1,6 @@
-/* cmd_merge.c - plait merge: the parts of a sweep as one process would have written them */
+/*
+ * cmd_merge.c - plait merge: joins the parts of a sweep into the file that one process would write
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +42,7 @@ typedef struct merging {
 
 /* ---- reading ---- */
 
-/* Read the beginning of a line: {"sweep": "0123456789abcdef", "index": 12, "of": 100, ... } */
+/* Read the head of a line: {"sweep": "0123456789abcdef", "index": 12, "of": 100, ... } */
 static bool read_head(const char *text, char digest[17], int64_t *index, int64_t *of)
 {
     long long i, n;
@@ -167,7 +169,7 @@ static plait_status merge_file(merging *m, const char *path, bool *no, plait_err
         return plait_fail(err, PLAIT_ERROR_SCHEMA, m->parts->text[0],
                           "expected lines of `plait sweep`, found none");
     qsort(m->line, (size_t)m->lines, sizeof *m->line, by_index);
-    for (int i = 0; i < m->lines; i++) { // parts may have the same line twice
+    for (int i = 0; i < m->lines; i++) { // a line may occur in several parts
         if (kept > 0 && m->line[kept - 1].index == m->line[i].index)
             PLAIT_TRY(check_same(m, &m->line[kept - 1], &m->line[i], err));
         else

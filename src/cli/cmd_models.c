@@ -1,4 +1,6 @@
-/* cmd_models.c - plait models: lists models, or shows one with derived numbers */
+/*
+ * cmd_models.c - plait models: lists models, or shows one model with numbers derived from its shape
+ */
 
 #include "cli/command.h"
 #include "io/data/data.h"

@@ -1,4 +1,4 @@
-/* cmd_next.c - plait next: ranks plans again by measured steps */
+/* cmd_next.c - plait next: ranks plans by measured and predicted steps */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -59,7 +59,10 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-/* Add a measurement. The geometric mean of several counts, because errors are relative. */
+/*
+ * Add a measurement of a plan. Several measurements are combined by their geometric mean, because
+ * errors are relative.
+ */
 static void add_measurement(next_answer *out, int at, double step_s)
 {
     next_plan *const plan = &out->plan[at];
@@ -71,10 +74,16 @@ static void add_measurement(next_answer *out, int at, double step_s)
     plan->measured_s = plan->times == 1 ? step_s : exp(mean + (log(step_s) - mean) / plan->times);
 }
 
-/* Chosen: steps of one plan on one idle machine differ by less. */
+/*
+ * Ratio of two steps of one plan above which a warning is printed. Chosen: on an idle machine they
+ * differ by less.
+ */
 static const double noisy = 1.1;
 
-/* Chosen: no published run is further off; the step is in another unit or of another job. */
+/*
+ * Factor between measured and predicted steps above which a warning is printed. Chosen: no
+ * published run differs more; a larger factor means another unit or another job.
+ */
 static const double absurd = 4.0;
 
 static void apply_measurements(next_answer *out)
@@ -108,7 +117,7 @@ static int plan_of_rank(const next_answer *answer, int rank)
     return -1;
 }
 
-/* Read the log of a plan, "run.log:3" for rank 3. */
+/* Read the log of a plan; the operand "run.log:3" is the log of the plan with rank 3. */
 static plait_status take_log(const char *operand, plait_arena *arena, next_answer *out,
                              plait_error *err)
 {
@@ -137,8 +146,8 @@ static plait_status take_log(const char *operand, plait_arena *arena, next_answe
 }
 
 /*
- * Read a log. One without steps is reported and skipped; if no log has any, its error is the
- * answer.
+ * Read a log. A log without steps is reported and skipped; if no log has steps, the command fails
+ * with the last such error.
  */
 static plait_status take_any_log(const char *operand, plait_arena *arena, next_answer *out,
                                  plait_error *lost, plait_error *err)
@@ -156,7 +165,10 @@ static plait_status take_any_log(const char *operand, plait_arena *arena, next_a
     return PLAIT_OK;
 }
 
-/* Find the first plan with the rank and the keys of a row, which must give at least one of them. */
+/*
+ * Find the first plan whose rank and keys equal those of a row, which must have the rank or at
+ * least one key.
+ */
 static plait_status plan_of_row(const csv_table *table, size_t row, const next_answer *answer,
                                 int *out, plait_error *err)
 {
@@ -222,7 +234,11 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
-/* Scale the cluster to these plans, as calibrate --log does. @param path  NULL: standard output */
+/*
+ * Scale the cluster to the measured plans, as calibrate --log does.
+ *
+ * @param path  output file; NULL: standard output
+ */
 static plait_status keep_site(const next_answer *answer, const char *path, bool quiet,
                               plait_arena *arena, plait_error *err)
 {
@@ -306,7 +322,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         answer.order[at] = i;
     }
     PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
-    if (alone) // standard output gets only the cluster
+    if (alone) // print the cluster only, without the report
         return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {
         command_begin_json(&json, arena);

@@ -1,4 +1,7 @@
-/* cmd_operators.c - plait operators: the fastest way to cut each operator over a mesh of GPUs */
+/*
+ * cmd_operators.c - plait operators: finds the fastest partition of each operator over a mesh of
+ * GPUs
+ */
 
 #include "cli/command.h"
 #include "plait/operators.h"

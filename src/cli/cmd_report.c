@@ -1,4 +1,4 @@
-/* cmd_report.c - plait report: the page of a search or of a deployment */
+/* cmd_report.c - plait report: writes the page of a search or of a deployment */
 
 #include "cli/plan_request.h"
 #include "cli/command.h"
@@ -20,14 +20,14 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Storage of everything that the page points to. */
+/* Storage for everything that the page refers to. */
 typedef struct reporting {
     plait_arena *arena;
     plait_problem problem;
     page_plans page;
 } reporting;
 
-/* Price the plans of a list. The problem of the first one is that of the page. */
+/* Price the plans of a list. The page has the problem of the first plan. */
 static plait_status price_all(const plans_entry *entry, int count, reporting *r,
                               const report_plan **out, plait_error *err)
 {
@@ -47,7 +47,10 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
     return PLAIT_OK;
 }
 
-/* Whether a document is of plait capacity, which writes its page itself. */
+/*
+ * Find whether plait capacity wrote a document; plait report refuses it, since plait capacity
+ * writes its own page.
+ */
 static plait_status find_capacity(const json_cursor *root, plait_arena *arena, void *to,
                                   plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* cmd_search.c - plait search: the best plans of a job */
+/* cmd_search.c - plait search: finds the best plans of a job */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,7 +82,7 @@ static const opt options[] = {
 
 /* ---- options ---- */
 
-/* Add limits; an error names the option and the key. */
+/* Add limits on keys to the search; an error names the option and the key. */
 static plait_status add_limits(plait_search_options *search, const char *flag, const char *text,
                                plait_error *err)
 {
@@ -95,7 +95,7 @@ static plait_status add_limits(plait_search_options *search, const char *flag, c
     return plait_fail(err, inner.status, where, "%s", inner.message);
 }
 
-/* Add the options of keys as limits: --cp-comm a2a is --fix cp_comm=a2a. */
+/* Add a limit for each option that sets a key: --cp-comm a2a is --fix cp_comm=a2a. */
 static plait_status limit_keys(const search_values *flags, plait_arena *arena,
                                plait_search_options *search, plait_error *err)
 {
@@ -117,7 +117,7 @@ static plait_status limit_keys(const search_values *flags, plait_arena *arena,
         const int before = search->limits;
         const plait_status status = plait_search_limit(search, limit, &inner);
 
-        // The value must not have a comma, which would begin another limit.
+        // Reject a comma in the value, which would begin another limit.
         if (search->limits - before > (status == PLAIT_OK))
             return plait_fail(err, PLAIT_ERROR_RANGE, where,
                               "expected one value or a range like 2..16, found '%.40s'",
@@ -230,9 +230,9 @@ static plait_status read_options(const search_values *flags, const plait_problem
 /* ---- the answer ---- */
 
 /*
- * Add the first of the most capable runtimes with which a plan fits. If there is none, add the
- * first with which a plan fits that offloads state to the host. The entry follows those that keep
- * both the GPUs and the sequence.
+ * Add a relaxation of the runtime to the list: the first of the runtimes `widest` with which a plan
+ * fits, or else the first with which a plan fits that offloads state to the host. The new entry is
+ * inserted after the relaxations that change neither the GPUs nor the sequence length.
  */
 static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
                                   plait_arena *arena, plait_relaxation *list, int *count,
@@ -267,7 +267,7 @@ static plait_status relax_runtime(const plait_problem *problem, const plait_sear
     return PLAIT_OK;
 }
 
-/* A smaller number of GPUs that divides better, if one is faster. */
+/* Find a smaller number of GPUs with a faster plan, because it has more divisors. */
 static plait_status find_fewer_gpus(const plait_problem *problem, const plait_search_result *result,
                                     plait_arena *arena, report_found *found, plait_error *err)
 {
@@ -280,8 +280,8 @@ static plait_status find_fewer_gpus(const plait_problem *problem, const plait_se
 }
 
 /*
- * Choose the plans to try. At least five are chosen, so that the report can show the gain of more
- * tries.
+ * Choose the plans to try. At least five are chosen, so that the report can show how much further
+ * tries would gain.
  */
 static plait_status choose_tries(int count, const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
@@ -328,7 +328,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-        return PLAIT_OK; // options cannot describe stages that differ; -o FILE can
+        return PLAIT_OK; // no command-line options describe different stages; -o FILE does
     question = problem_text(problem, &flags->problem, operands, arena);
     PLAIT_TRY(plait_check_allocated(question, err));
     if (stages_choose_own(&found->result->plan[0].plan)) { // no options describe these choices
@@ -354,7 +354,7 @@ static plait_status deliver_json(const search_values *flags, const plait_problem
     return command_check_runtime(flags->output, plait_runtime_handle(problem->runtime), arena, err);
 }
 
-/* Write the page that plait report makes of the JSON document. */
+/* Write the page that plait report would make of the JSON document. */
 static plait_status deliver_page(const search_values *flags, const plait_problem *problem,
                                  const report_found *found, plait_arena *arena, plait_error *err)
 {
@@ -444,7 +444,7 @@ static plait_status answer_search(const search_values *flags, const opt_operands
     PLAIT_TRY(find_fewer_gpus(problem, result, arena, &found, err));
     PLAIT_TRY(choose_tries(flags->tries, problem, arena, &found, err));
     progress_clear(search->progress_context);
-    result->elapsed_s = seconds_now() - start_s; // includes what follows the search
+    result->elapsed_s = seconds_now() - start_s; // includes the work after the search
     PLAIT_TRY(deliver_json(flags, problem, &found, arena, err));
     PLAIT_TRY(deliver_page(flags, problem, &found, arena, err));
     if (flags->json)
@@ -453,7 +453,7 @@ static plait_status answer_search(const search_values *flags, const opt_operands
     return report_search(problem, &found, lines_out(), err);
 }
 
-/* No plan on all GPUs is legal: answer with a smaller number of them, if one has legal plans. */
+/* If no plan on all GPUs is legal, answer with a smaller number of GPUs that has legal plans. */
 static plait_status answer_refusal(const search_values *flags, const opt_operands *operands,
                                    const plait_problem *problem, const plait_search_options *search,
                                    const plait_error *refusal, plait_arena *arena, plait_error *err)
@@ -465,8 +465,8 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 
     PLAIT_TRY(find_fewer_gpus(problem, NULL, arena, &found, err));
     if (found.fewer == NULL || why == NULL) {
-        // Fail with the error of the search and the smallest change with which a plan fits,
-        // if there is one.
+        // Fail with the error of the search. Its message names the smallest change with which a
+        // plan fits, if one is found.
         plait_relaxation relaxation;
         char step[UNITS_SIZE], memory[UNITS_SIZE];
         bool any;
@@ -495,15 +495,16 @@ static plait_status answer_refusal(const search_values *flags, const opt_operand
 }
 
 /*
- * dp divides the GPUs and the batch, so it is at most their greatest common divisor. The bounds are
- * chosen: a batch within 1 / REACH_SHARE trains the same to most users, and a gain below LEAST_GAIN
- * in replicas is made up for by the other degrees.
+ * Bounds of the search for a batch that allows more data parallelism. dp divides both the GPUs and
+ * the batch, so it is at most their greatest common divisor. The bounds are chosen: for most users
+ * a batch within 1 / REACH_SHARE trains equally well, and other degrees make up for a gain below
+ * LEAST_GAIN in replicas.
  */
 enum { REACH_SHARE = 20, MOST_REACH = 1 << 16, LEAST_GAIN = 4 };
 
 /*
- * Compare batches by the replicas that they allow, then by the divisors left for microbatches, then
- * by distance.
+ * Return whether `batch` is better than `best`: first by the number of replicas that it allows,
+ * then by the divisors left for microbatches, then by the distance from the job's batch.
  */
 static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
 {
@@ -555,9 +556,9 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
     if (status == PLAIT_OK || text_equal(refusal.where, "search")) {
-        // Warn if the batch limits the data parallelism of the best plan (dp; 0 without a
-        // plan), and name the nearest batch that does not: 1000 sequences share only 8 with 512
-        // GPUs, 1024 share 512.
+        // Warn if the batch limits the dp of the best plan (without a plan, dp is 0), and name the
+        // nearest batch that does not: with 512 GPUs, a batch of 1000 allows dp up to 8, a batch of
+        // 1024 up to 512.
         const plait_job *const job = &problem.job;
         const int dp = *no ? 0 : result.plan[0].plan.degrees.dp;
         const int64_t shared = common_divisor(job->gbs, job->gpus);
@@ -566,7 +567,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         if (dp <= 0 || dp == shared) {
             reach = reach < job->gpus
                         ? reach
-                        : job->gpus; // a range of that width has a multiple of every divisor
+                        : job->gpus; // this range contains a multiple of each divisor of the GPUs
             reach = reach < MOST_REACH ? reach : MOST_REACH;
             for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
                 if (batch > 0 && divides_better(job, batch, best))

@@ -1,5 +1,6 @@
 /*
- * cmd_serve.c - plait serve: the deployment that serves a load within its bounds at the least cost
+ * cmd_serve.c - plait serve: finds the cheapest deployment that serves a load within its latency
+ * bounds
  */
 #include <signal.h>
 #include <stdio.h>
@@ -82,7 +83,7 @@ static const char *const eval_options[] = {"replicas", "chunk", "prefill", "deco
 
 /* ---- one deployment ---- */
 
-/* Read a number of workers and their degrees, "2:tp=4,ep=4". */
+/* Read a number of workers and the degrees of each, as in "2:tp=4,ep=4". */
 static plait_status read_workers(const char *where, const char *text, int *count, plait_worker *out,
                                  plait_error *err)
 {
@@ -143,7 +144,7 @@ static plait_status evaluate_deployment(const serve_values *flags, const plait_s
                                      flags->load.pp > 0 ? flags->load.pp : 1,
                                      flags->load.dp_attention > 0 ? flags->load.dp_attention : 1,
                                      flags->load.ep > 0 ? flags->load.ep : 1};
-    // The published format of the model if it may be used, otherwise the widest.
+    // Use the published format of the model if it is allowed, otherwise the widest allowed format.
     plan->weights = (plait_weight_format)lowest_bit(q->weights);
     for (int w = 0; q->model->weights != NULL && w < PLAIT_WEIGHT_FORMATS; w++)
         if ((q->weights >> w & 1u) && strcmp(plait_weight_name[w], q->model->weights) == 0)
@@ -186,7 +187,7 @@ static void stop_on_signal(int signal)
     interrupted = 1;
 }
 
-/* Show progress on a terminal, and end the simulation after Ctrl-C. */
+/* Show progress on a terminal. Returns true after Ctrl-C, which ends the simulation. */
 static bool should_stop(void *context, double done)
 {
     int *shown = context;
@@ -199,16 +200,21 @@ static bool should_stop(void *context, double done)
     return interrupted;
 }
 
-/* Options of the simulations. After Ctrl-C the answer is what is simulated by then. */
+/*
+ * Options and progress of the simulations. After Ctrl-C the answer uses the requests simulated
+ * until then.
+ */
 typedef struct watch {
     plait_serve_sim_options draws;
     int shown;
     struct sigaction before;
 } watch;
 
-/* ---- why not ---- */
+/* ---- --why-not ---- */
 
-/* Restrict the search to the deployments that --why-not names; false for an unknown name. */
+/*
+ * Restrict the search to the deployments that --why-not selects; returns false for an unknown name.
+ */
 static bool narrow_to_names(const char *what, plait_serve_options *q)
 {
     int degree = 0;
@@ -258,7 +264,7 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
     return report_serve_why_not(report, what, other, lines_out(), err);
 }
 
-/* ---- all ---- */
+/* ---- the command ---- */
 
 static plait_status write_report(const serve_values *flags, const report_serve *report,
                                  plait_arena *arena, plait_error *err)
@@ -345,7 +351,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         report.versus_name = flags.versus;
     }
     const struct sigaction action = {.sa_handler = stop_on_signal};
-    w.shown = 4; // per cent: a short run prints no line
+    w.shown = 4; // per cent; a run that is done sooner prints no progress
     w.draws = (plait_serve_sim_options){.seed = flags.seed > 0 ? (uint64_t)flags.seed : 1,
                                         .requests = flags.requests,
                                         .burst = flags.burst,

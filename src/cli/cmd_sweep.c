@@ -1,4 +1,4 @@
-/* cmd_sweep.c - plait sweep: thousands of questions, a line of JSON each */
+/* cmd_sweep.c - plait sweep: answers thousands of scenarios, each with a line of JSON */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -28,7 +28,10 @@ static const opt options[] = {
     OPT_END,
 };
 
-/* Each job of the array is a shard; what was cut off goes on when it is submitted again. */
+/*
+ * Write a SLURM script in which each job of an array answers one shard. A job that is submitted
+ * again continues an interrupted shard.
+ */
 static plait_status write_script(const sweep_values *flags, const char *scenarios,
                                  plait_arena *arena, plait_error *err)
 {

@@ -1,4 +1,4 @@
-/* cmd_validate.c - plait validate: measured runs against predictions */
+/* cmd_validate.c - plait validate: compares measured runs with predictions */
 #include <stdio.h>
 
 #include "calibrate/engine_fit.h"

@@ -10,7 +10,10 @@
 #include "shell/shell.h"
 #include "base/text.h"
 
-/* The number of words that an option takes if it does not change the answer; 0 for any other. */
+/*
+ * Return the number of words that an option takes if it does not affect the answer; 0 for other
+ * options.
+ */
 static int words_aside(const char *word)
 {
     if (text_equal(word, "--threads") || text_equal(word, "--output") || text_equal(word, "-o"))

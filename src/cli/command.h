@@ -10,8 +10,8 @@
 /**
  * One command of the program.
  *
- * `run` prints the answer to standard output and sets *no if the answer is no: nothing fits, or the
- * plan cannot run. It fails for bad input and for faults of the machine.
+ * `run` prints the answer to standard output and sets *no if the answer is negative: no plan fits,
+ * or the plan cannot run. It fails for invalid input and for faults of the machine.
  */
 typedef struct command {
     opt_usage usage;
@@ -26,28 +26,28 @@ extern const command command_search, command_eval, command_explain, command_oper
     command_report, command_sweep, command_merge, command_diff;
 
 /**
- * The command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the
- * options that change no answer: --threads, --json, --wide and -o.
+ * Return the command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the
+ * options that do not affect the answer: --threads, --json, --wide and -o.
  *
- * @param argv  arguments of main from the verb on
+ * @param argv  arguments of main from the command on
  * @return      text in `arena`; NULL when out of memory
  */
 const char *command_text(int argc, const char *const *argv, plait_arena *arena);
 
-/** Check before the work that -o can be written. "-" becomes --json. */
+/** Check that the file of -o can be written, before any other work. The path "-" becomes --json. */
 PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plait_error *err);
 
-/** Fail if `output` is the file that is read; it may be NULL. */
+/** Fail if `output` is the same file as `input`; `output` may be NULL. */
 PLAIT_MUST_CHECK plait_status command_apart(const char *input, const char *output,
                                             plait_error *err);
 
 /**
- * Check before the work that the path of a page ends in .html, .md, .csv or .json and can be
- * written.
+ * Check that the path of a page ends in .html, .md, .csv or .json and can be written, before any
+ * other work.
  */
 PLAIT_MUST_CHECK plait_status command_page_check(const char *path, plait_error *err);
 
-/** Write a page in the format of the ending of its path. */
+/** Write a page in the format that the extension of its path selects. */
 PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, plait_error *err);
 
 /**
@@ -66,8 +66,8 @@ PLAIT_MUST_CHECK plait_status command_deliver_json(json_writer *json, const char
                                                    plait_error *err);
 
 /**
- * Warn if the plans in the document `path` have a runtime that is named by a path: readers of the
- * document look for it in the folder of the document. Both may be NULL.
+ * Warn if the document `path` refers to a runtime profile by a path, because readers look for that
+ * profile in the folder of the document. Both arguments may be NULL.
  *
  * @param runtime  result of plait_runtime_handle
  */

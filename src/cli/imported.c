@@ -1,4 +1,4 @@
-/* imported.c - reads launch configs and training logs that commands are given */
+/* imported.c - reads the launch configs and training logs that users give to commands */
 #include <string.h>
 
 #include "base/text.h"
@@ -34,9 +34,9 @@ void imported_warn_not_read(const char *file, const char *names, bool verbose)
 }
 
 /*
- * The text of a file, or the config that it holds as the log of a run.
+ * Read the text of a config file, or the config inside the log of a run.
  *
- * @param target  PLAIT_LAUNCH_TARGETS: not given
+ * @param target  format of the file; PLAIT_LAUNCH_TARGETS: detect it
  */
 static plait_status read_text(const char *path, plait_launch_target *target, plait_arena *arena,
                               const char **text, size_t *length, bool *logged, plait_error *err)
@@ -114,7 +114,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     return PLAIT_OK;
 }
 
-/* A step outside these bounds is in another unit, or its line is damaged. */
+/* Bounds of a step time: a step outside them has another unit, or its line is damaged. */
 static const double shortest_s = 1e-3, longest_s = 30 * 86400.0;
 
 plait_status measured_log_read(const char *path, const plait_problem *problem, plait_arena *arena,

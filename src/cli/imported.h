@@ -1,4 +1,4 @@
-/* imported.h - launch configs and training logs of a user, which commands read */
+/* imported.h - reads the launch configs and training logs that users give to commands */
 #pragma once
 
 #include "launch/edits.h"
@@ -8,13 +8,13 @@
 #include "plait/launch.h"
 #include "io/plans/plans.h"
 
-/** Options that override or complete the file; NULL and 0 if not given. */
+/** Options that override or complete the imported file; NULL and 0 if not given. */
 typedef struct imported_flags {
     const char *from;
     const char *model;
     const char *cluster;
     int gpus;
-    bool verbose; /* list the options that are not read */
+    bool verbose; /* list the options of the file that plait does not read */
 } imported_flags;
 
 /**
@@ -32,12 +32,15 @@ PLAIT_MUST_CHECK plait_status imported_read(const imported_flags *flags,
 void imported_warn(const char *file, const char *sentences);
 
 /**
- * Read the log of a plan of `problem`. Warns on stderr if the lines are those of another runtime.
+ * Read the log of a plan of `problem`. Warns on stderr if the log has the format of another
+ * runtime.
  *
  * @param step_s  seconds of a step, in whatever unit the log has
  */
 PLAIT_MUST_CHECK plait_status measured_log_read(const char *path, const plait_problem *problem,
                                                 plait_arena *arena, step_log *out, double *step_s,
                                                 plait_error *err);
-/** Options that no plan depends on: their number, or with --verbose their names, "a, b". */
+/**
+ * Print the number of options that do not affect the plan, or with `verbose` their names, "a, b".
+ */
 void imported_warn_not_read(const char *file, const char *names, bool verbose);

@@ -1,7 +1,8 @@
-/* main.c - plait's command line: a verb, its options, an exit status
+/*
+ * main.c - the command line of plait: runs a command and returns an exit status
  *
- * Answers go to standard output. Errors go to standard error, each on one line:
- * `plait: where: expected ..., found ...`.
+ * Answers go to standard output. Errors go to standard error, each on one line: `plait: where:
+ * expected ..., found ...`.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -17,12 +18,12 @@
 #include "base/text.h"
 
 /*
- * EXIT_NO: the answer is no. EXIT_USAGE: bad input. EXIT_FAULT: out of memory, a full disk, our
- * fault.
+ * EXIT_NO: the answer is negative. EXIT_USAGE: invalid input. EXIT_FAULT: out of memory, a full
+ * disk, or a defect of plait.
  */
 enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 
-/* In the order of `plait --help`. */
+/* All commands, in the order of `plait --help`. */
 static const command *const commands[] = {
     &command_search,   &command_eval,     &command_explain,   &command_operators, &command_launch,
     &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
@@ -44,7 +45,10 @@ static int print_error(const plait_error *err)
     }
 }
 
-/* OpenMP exits with status 1 if it cannot create a thread; that would read as "no". */
+/*
+ * True until main() returns. OpenMP calls exit(1) if it cannot create a thread, which would look
+ * like EXIT_NO.
+ */
 static bool running = true;
 
 static void fail_unfinished(void)
@@ -53,7 +57,7 @@ static void fail_unfinished(void)
         _exit(EXIT_FAULT);
 }
 
-/* A full disk or a closed pipe is reported only when the buffer is written. */
+/* Flush standard output; a full disk or a closed pipe may not be detected before. */
 static int flush_output(int code)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
@@ -119,7 +123,7 @@ static int run_command(int argc, const char **argv)
     if (status == PLAIT_OK)
         status = lines_flush(&err);
     else
-        (void)!lines_flush(NULL); // the first failure is reported
+        (void)!lines_flush(NULL); // an earlier failure is reported instead
     plait_arena_free(arena);
     return status == PLAIT_OK ? flush_output(no ? EXIT_NO : EXIT_DONE) : print_error(&err);
 }
@@ -136,7 +140,7 @@ static plait_status print_completion(const char *verb, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-/* The options --complete and --manual, which describe the command line itself. */
+/* Run the options --complete and --manual, which describe the command line itself. */
 static int run_description(const char *option, const char *operand)
 {
     plait_arena *arena = plait_arena_new();
@@ -156,7 +160,7 @@ static int run_description(const char *option, const char *operand)
     return status == PLAIT_OK ? flush_output(EXIT_DONE) : print_error(&err);
 }
 
-/* "plait help serve" is "plait serve --help". */
+/* Run "plait help serve", which equals "plait serve --help". */
 static int run_help(const char *verb)
 {
     const char *argv[] = {verb, "--help", NULL};
@@ -203,10 +207,10 @@ int main(int argc, const char **argv)
 {
     int code;
 
-    signal(SIGXFSZ, SIG_IGN); // a file beyond the size limit is reported as a full disk
+    signal(SIGXFSZ, SIG_IGN); // a write beyond the file size limit then fails like a full disk
 #ifdef M_TRIM_THRESHOLD
-    // glibc: keep freed memory between searches. Page faults took a third of a command of many
-    // searches.
+    // Keep freed memory between searches (glibc). Returning it cost commands with many searches a
+    // third of their time in page faults.
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 4 << 20);
 #endif

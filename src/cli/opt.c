@@ -1,4 +1,5 @@
-/* opt.c - parses a command line: options, their values, operands
+/*
+ * opt.c - parses a command line: options, their values, operands
  *
  *     --name VALUE  --name=VALUE  -n VALUE  -nVALUE  -n=VALUE  --  operands follow
  *
@@ -14,7 +15,7 @@
 #include "base/magnitude.h"
 #include "base/text.h"
 
-/* The row of a key of a plan: `cp_comm` becomes --cp-comm. */
+/* Return the option of a plan's key: `cp_comm` becomes --cp-comm. */
 static opt option_of_key(const plait_key *key, size_t offset, char flag[24])
 {
     static const char *const switch_words[] = {"0", "1", NULL};
@@ -99,17 +100,17 @@ static plait_status fail_option(const char *name, plait_error *err, const char *
     return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected %s, found %s", expected, found);
 }
 
-/* State of the parser: the words that are left, and the destination of values. */
+/* State of the parser: the remaining words, and the destination of values. */
 typedef struct opt_reader {
     const char **next;
     const char **end;
     plait_arena *arena;
     void *values;
     opt_operands *operands;
-    bool input_taken; /* standard input is the file of an operand or option */
+    bool input_taken; /* an operand or option already reads standard input */
 } opt_reader;
 
-/* Fail for an unknown option, "--sequence=5", and name the option that was probably meant. */
+/* Fail for an unknown option such as "--sequence=5", and name the nearest known option. */
 static plait_status fail_unknown(const opt_usage *usage, const char *found, plait_arena *arena,
                                  plait_error *err)
 {
@@ -138,7 +139,7 @@ static plait_status fail_unknown(const opt_usage *usage, const char *found, plai
                       found);
 }
 
-/* "-", or "-:2" for the second plan of standard input. */
+/* Return whether a word refers to standard input: "-", or "-:2" for its second plan. */
 static bool is_input(const char *word)
 {
     return word[0] == '-' && (word[1] == '\0' || word[1] == ':');
@@ -153,7 +154,11 @@ static plait_status take_input(opt_reader *in, const char *word, plait_error *er
     return PLAIT_OK;
 }
 
-/* The option that a word names. @param rest  receives the value in the same word, or NULL */
+/*
+ * Find the option that a word names; NULL if there is none.
+ *
+ * @param rest  receives the value in the same word, or NULL
+ */
 static const opt *option_of(const opt *options, const char *word, const char **rest)
 {
     const bool is_long = word[1] == '-';

@@ -1,7 +1,8 @@
-/* opt.h - the table of options of a command
+/*
+ * opt.h - the table of options of a command
  *
- * Each command has one table of options, from which parsing, --help, completion and the manual
- * follow. A value is stored in a field of the command's own struct:
+ * Each command has one table of options, from which its parser, --help, completion and manual are
+ * made. A value is stored in a field of the command's own struct:
  *
  *     typedef struct models_values { int seq; bool json; } models_values;
  *
@@ -24,18 +25,18 @@
 
 typedef enum opt_kind {
     OPT_LAST,   /* ends the table */
-    OPT_GROUP,  /* a heading in --help */
-    OPT_KEYS,   /* an option for each key of a plan: const char *[PLAIT_KEYS] */
+    OPT_GROUP,  /* heading in --help */
+    OPT_KEYS,   /* one option per key of a plan: const char *[PLAIT_KEYS] */
     OPT_FLAG,   /* bool */
     OPT_COMMON, /* bool of opt_operands, an option of every command */
     OPT_INT,    /* int within [min, max] */
-    OPT_TEXT,   /* const char *; the last of several counts */
-    OPT_LIST    /* const char *; several are joined by commas in `arena` */
+    OPT_TEXT,   /* const char *; if given several times, the last one is used */
+    OPT_LIST    /* const char *; if given several times, joined by commas in `arena` */
 } opt_kind;
 
 /**
- * The values that the shell completes and that replace {words} in a help text. At most one member
- * is set; all are zero for numbers and free text.
+ * Valid values of an option, which the shell completes and which replace {words} in its help text.
+ * At most one member is set; none is set for numbers and free text.
  */
 typedef struct opt_offer {
     const char *const *words;           /* list ended by NULL */
@@ -59,12 +60,14 @@ typedef struct opt {
     size_t offset;     /* position of the field in the command's values */
     int min;
     int max;
-    bool tokens; /* k is 1024, as for the tokens of a sequence; otherwise 1000 */
+    bool tokens; /* the suffix k means 1024, as for tokens; otherwise 1000 */
     opt_offer offer;
     const char *help;
 } opt;
 
-/* Rows of a table. The first two arguments are the struct of the values and the field. */
+/*
+ * Rows of a table of options. The first two arguments are the struct of the values and its field.
+ */
 #define OPT_HEADING(text) OPT_INIT(.kind = OPT_GROUP, .name = text)
 #define OPT_ROW(kind_, values, field, name_, ...)                                                  \
     OPT_INIT(.kind = kind_, .name = name_, .offset = offsetof(values, field), __VA_ARGS__)
@@ -86,7 +89,10 @@ typedef struct opt {
 
 enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
 
-/** A table with one row per key in place of OPT_KEYS, and with the options of every command. */
+/**
+ * A table in which one row per key replaces OPT_KEYS, followed by the options that all commands
+ * have.
+ */
 typedef struct opt_table {
     opt row[OPT_MAX_OPTIONS];
     char flag[PLAIT_KEYS][24]; /* "cp-comm" */
@@ -98,53 +104,58 @@ typedef struct opt_usage {
     const char *command;
     const char *synopsis; /* "MODEL CLUSTER --seq S --gbs B [options]" */
     const char *summary;  /* one line */
-    const char *about;    /* more lines for --help, or "" */
+    const char *about;    /* further lines for --help, or "" */
     int max_operands;
-    opt_offer operand[2]; /* completions of the first two operands */
+    opt_offer operand[2]; /* valid values of the first two operands, for completion */
     const opt *options;
 } opt_usage;
 
-/** The operands of a command line, and the options that it gives. */
+/** The operands of a command line, and which options it gives. */
 typedef struct opt_operands {
     int count;
     const char *text[OPT_MAX_OPERANDS];
-    bool given[OPT_MAX_OPTIONS]; /* by row of `table` */
+    bool given[OPT_MAX_OPTIONS]; /* indexed by row of `table` */
     const opt_table *table;
-    const char *line; /* the command in shell syntax, without options that change no answer */
+    const char *line; /* the command in shell syntax, as command_text() returns it */
     bool wide;        /* --wide */
-    bool help;        /* --help; the operands may then be missing */
+    bool help;        /* --help, with which operands may be missing */
 } opt_operands;
 
 /**
  * Parse a command line.
  *
- * @param argv    arguments of main from the verb on; values point into them
+ * @param argv    arguments of main from the command on; values point into them
  * @param values  the command's struct with its defaults; fields of options that are not given stay
+ *                unchanged
  */
 PLAIT_MUST_CHECK plait_status opt_parse(const opt_usage *usage, int argc, const char **argv,
                                         plait_arena *arena, void *values, opt_operands *operands,
                                         plait_error *err);
 
 /**
- * The first of these options, in the order of the list, that the command line gives; NULL if none.
+ * Return the first option of the list `names` that the command line gives; NULL if it gives none.
  */
 const char *opt_first_given(const opt_operands *operands, const char *const *names);
 
-/** Fail with this message and the option as the place if one of these options is given. */
+/**
+ * Fail if the command line gives one of these options; the error has the given message and names
+ * the option.
+ */
 PLAIT_MUST_CHECK plait_status opt_check_none_given(const opt_operands *operands,
                                                    const char *const *names, const char *message,
                                                    plait_error *err);
 
-/** The words of an offer; NULL for names of data files and for free text. */
+/** Return the list of words of an offer; NULL for names of data files and for free text. */
 const char *const *opt_words(const opt_offer *offer);
 
 enum { OPT_HELP_SIZE = 512 };
 
-/** Write the help of an option, with its words in place of {words}. */
+/** Write the help text of an option, in which its list of words replaces {words}. */
 void opt_spell_words(const opt *option, char *text, size_t size);
 
 /**
- * The replacement of an option of an earlier version, with the new values; NULL for other names.
+ * Return a text that names the replacement of an option of an earlier version; NULL for other
+ * names.
  */
 const char *opt_replacement(const char *name);
 
@@ -152,13 +163,14 @@ const char *opt_replacement(const char *name);
 void opt_help(const opt_usage *usage, FILE *out);
 
 /**
- * Print the completions of `plait --complete COMMAND` for completions/plait.bash: a line for each
- * option and for each of the first two operands, with its name, its placeholder and its words
- * between tabs, as in "--cp-comm", "HOW", "p2p allgather a2a". The last two columns may be empty.
+ * Print the completions of `plait --complete COMMAND` for completions/plait.bash: one line for each
+ * option and for each of the first two operands. A line has three columns separated by tabs, which
+ * are the name, the placeholder and the words, as in "--cp-comm", "HOW", "p2p allgather a2a". The
+ * last two may be empty.
  */
 PLAIT_MUST_CHECK plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
                                            plait_error *err);
 
-/** Print the section on commands of the manual, in Markdown, for cmake/manual.sh. */
+/** Print the manual's section on commands in Markdown, for cmake/manual.sh. */
 PLAIT_MUST_CHECK plait_status opt_manual(const opt_usage *const *usage, int count,
                                          plait_arena *arena, FILE *out, plait_error *err);

@@ -1,4 +1,4 @@
-/* opt_print.c - help, completions and the manual of commands, from their tables of options */
+/* opt_print.c - prints the help, completions and manual of commands from their tables of options */
 #include "cli/opt.h"
 
 #include <string.h>
@@ -117,7 +117,9 @@ plait_status opt_complete(const opt_usage *usage, plait_arena *arena, FILE *out,
     return PLAIT_OK;
 }
 
-/* The first of some commands that has the option with the same text; `count` if there is none. */
+/*
+ * Return the index of the first command whose table has an equal option; `count` if there is none.
+ */
 static int first_with(const opt *option, const opt_table *tables, int count)
 {
     for (int c = 0; c < count; c++)

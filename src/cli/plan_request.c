@@ -18,8 +18,8 @@ bool plan_request_any(const plan_request_flags *flags)
 /* ---- degrees ---- */
 
 /*
- * Make the plan invalid if it does not have the requested number of microbatches. Without --mbs
- * this reason precedes others, which follow from it.
+ * Make the plan invalid if it does not have the requested number of microbatches. Without --mbs,
+ * this reason replaces other reasons, which are consequences of it.
  */
 static void check_microbatches(const plait_problem *problem, int asked_for, bool mbs_given,
                                report_plan *plan)
@@ -60,9 +60,10 @@ static void check_microbatches(const plait_problem *problem, int asked_for, bool
 }
 
 /*
- * Price the stages of the file if no option changes the plan and the degrees alone may not describe
- * it: all keys are given, or stages have degrees of their own. Otherwise complete the degrees.
- * Recomputation that the file leaves open is filled in.
+ * Price the stages of the file as they are if no option changes the plan and the degrees may not
+ * describe it fully, which is so if the file has all keys or if its stages have their own degrees.
+ * Otherwise complete the degrees and price the plan they describe. If the file has no recompute,
+ * choose it.
  */
 static plait_status finish_request(plan_request *out, plait_degrees degrees, bool changed,
                                    plait_arena *arena, plait_error *err)
@@ -80,7 +81,8 @@ static plait_status finish_request(plan_request *out, plait_degrees degrees, boo
         plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
         PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
         if (plan.stages > 0 && plait_plan_mixed(&out->problem, &plan))
-            plan.degrees.dp = plan.stage[0].degrees.dp; // does not follow from the GPUs
+            plan.degrees.dp =
+                plan.stage[0].degrees.dp; // with different stages, dp does not follow from the GPUs
         PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;
@@ -119,14 +121,14 @@ static plait_status resolve_request(const plan_request_flags *flags, const opt_o
         degrees = out->file->degrees;
         out->given = out->file->given;
         if (changed) {
-            // Keys of the file that have their default value become free, so that a shard group of
-            // all replicas stays one of all replicas; so does the split with another pp or vpp.
+            // Keys for which the file has the default value are chosen again, so that a shard group
+            // of all replicas remains one of all replicas. With another pp or vpp, so is the split.
             const plans_entry *const read = out->file;
             plait_problem before = out->problem;
             plait_degrees d = read->degrees;
 
             before.job.gpus = read->gpus > 0 ? read->gpus : out->problem.job.gpus;
-            d.dp = plait_key_default(&before, &d, PLAIT_KEY_DP); // files only check dp
+            d.dp = plait_key_default(&before, &d, PLAIT_KEY_DP); // a file has dp only as a check
             for (int k = 0; k < PLAIT_KEYS; k++) {
                 const plait_key_id key = (plait_key_id)k;
 
@@ -217,11 +219,11 @@ plait_status plan_request_versus(const char *path, const plait_problem *problem,
     return finish_request(out, degrees, false, arena, err);
 }
 
-/* ---- a plan as flags ---- */
+/* ---- a plan as options ---- */
 
 /*
- * Add to *given the keys that completion would fill in with other values, until it gives the same
- * plan.
+ * Add keys to *given until plait_degrees_complete() returns the same degrees when it completes the
+ * keys that are not in *given.
  */
 static plait_status keys_needed(const plait_problem *problem, const plait_degrees *degrees,
                                 plait_arena *arena, plait_key_set *given, plait_error *err)
@@ -284,14 +286,14 @@ plait_status plan_request_remedies(const plan_request *question, plait_arena *ar
 
     *ways = 0;
     PLAIT_TRY(plait_check_allocated(change, err));
-    // With a file, options would also change the keys that they free. The message about a wrong dp
-    // or number of
-    // microbatches has the right value already.
+    // Return no remedies for a plan of a file, because an option would also make other keys of the
+    // file free; nor for a wrong dp or number of microbatches, whose message has the valid value
+    // already.
     if (question->plan.verdict < PLAIT_OUT_OF_MEMORY || question->file != NULL ||
         (refused && fixed != 0) ||
         !plait_cluster_priced(question->problem.cluster, question->problem.job.gpus, NULL, 0))
         return PLAIT_OK;
-    // For a plan out of memory first try to keep all given keys.
+    // If the plan is out of memory, try first to keep all given keys.
     if (!refused)
         PLAIT_TRY(plait_ways_out(&question->problem, question->given, question->given | fixed,
                                  &question->plan.degrees, PLAN_REQUEST_REMEDIES, arena, change,

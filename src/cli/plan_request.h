@@ -1,15 +1,15 @@
-/* plan_request.h - the plan of eval and explain, described by options, by a file, or by both */
+/* plan_request.h - the plan of eval and explain, which options, a file, or both describe */
 #pragma once
 
 #include "cli/problem.h"
 #include "report/report.h"
 #include "page/pages.h"
 
-/** Options of the problem and the plan; NULL if not given. */
+/** Options that describe the problem and the plan; NULL if not given. */
 typedef struct plan_request_flags {
     problem_flags problem;
     const char *key[PLAIT_KEYS];
-    const char *microbatches; /* in place of mbs */
+    const char *microbatches; /* number of microbatches, given instead of mbs */
     const char *plan;         /* PATH[:RANK] */
 } plan_request_flags;
 
@@ -27,34 +27,43 @@ typedef struct plan_request_flags {
 /** A resolved request: the problem and the priced plan. */
 typedef struct plan_request {
     plait_problem problem;
-    const plans_entry *file; /* file of --plan, or NULL */
+    const plans_entry *file; /* plan in the file of --plan, or NULL */
     report_plan plan;
-    plait_key_set given; /* keys with a value from options or the file */
+    plait_key_set given; /* keys whose values options or the file give */
     int microbatches;    /* value of --microbatches, or 0 */
 } plan_request;
 
-/** Whether any option describes the plan. */
+/** Return whether any option describes the plan. */
 bool plan_request_any(const plan_request_flags *flags);
 
-/** Resolve the problem, fill in what is not given, and price the plan. *out lives in `arena`. */
+/**
+ * Resolve the problem, choose the keys that are not given, and price the plan. *out lives in
+ * `arena`.
+ */
 PLAIT_MUST_CHECK plait_status plan_request_resolve(const plan_request_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plan_request *out, plait_error *err);
 
 /**
- * As plan_request_resolve, for a plan of a file alone. @param flags  options that change it; may be
- * NULL
+ * Like plan_request_resolve(), but for an entry that has already been read from a file.
+ *
+ * @param flags  options that change the plan; may be NULL
  */
 PLAIT_MUST_CHECK plait_status plan_request_from_entry(const plan_request_flags *flags,
                                                       const plans_entry *file, plait_arena *arena,
                                                       plan_request *out, plait_error *err);
 
-/** Resolve the plan of another file; values that it leaves open are taken from `problem`. */
+/**
+ * Resolve and price the plan of another file; `problem` supplies the values that the file does not
+ * have.
+ */
 PLAIT_MUST_CHECK plait_status plan_request_versus(const char *path, const plait_problem *problem,
                                                   plait_arena *arena, plan_request *out,
                                                   plait_error *err);
 
-/** Write the options from which eval completes exactly these degrees: "--tp 8 --pp 4 ...". */
+/**
+ * Write the shortest options that make eval complete exactly these degrees: "--tp 8 --pp 4 ...".
+ */
 PLAIT_MUST_CHECK plait_status plan_request_text(const plait_problem *problem,
                                                 const plait_degrees *degrees, plait_arena *arena,
                                                 const char **text, plait_error *err);
@@ -62,8 +71,8 @@ PLAIT_MUST_CHECK plait_status plan_request_text(const plait_problem *problem,
 enum { PLAN_REQUEST_REMEDIES = 3 };
 
 /**
- * Find options with which a plan that cannot run or does not fit does both. A plan from a file has
- * none.
+ * Find options that make an invalid or infeasible plan run and fit. No options are found for a plan
+ * from a file.
  */
 PLAIT_MUST_CHECK plait_status plan_request_remedies(const plan_request *question,
                                                     plait_arena *arena,
@@ -71,10 +80,10 @@ PLAIT_MUST_CHECK plait_status plan_request_remedies(const plan_request *question
                                                     int *ways, plait_error *err);
 
 /**
- * Write the page of plans in the format of the file's ending. The first plan gets a timeline,
- * sensitivities, and a search for the best plan with another value of each key.
+ * Write the page of plans in the format that the extension of `output` selects. The page shows a
+ * timeline and sensitivities of the first plan, and the best plan with another value of each key.
  *
- * @param plans    problem, plans, front and command; the other members are found here
+ * @param plans    problem, plans, front and command; this function fills in the other members
  * @param threads  threads of the searches; 0: all of the machine
  */
 PLAIT_MUST_CHECK plait_status plans_page_write(const page_plans *plans, const char *output,

@@ -1,6 +1,6 @@
 /*
- * plans_page.c - the page of priced plans: simulates the first one and searches plans with other
- * values
+ * plans_page.c - writes the page of priced plans: simulates the first plan and searches for plans
+ * with other values of its keys
  */
 #include "cli/plan_request.h"
 
@@ -14,7 +14,7 @@
 
 enum { MOST_OTHERS = 24 };
 
-/* Storage of everything that the page points to. */
+/* Storage for everything that the page refers to. */
 typedef struct reporting {
     int threads;
     plait_arena *arena;
@@ -27,9 +27,9 @@ typedef struct reporting {
     progress shown;
 } reporting;
 
-enum { MOST_DRAWN = 12000 }; /* actions, about a megabyte of drawing */
+enum { MOST_DRAWN = 12000 }; /* largest number of drawn actions, about a megabyte of SVG */
 
-/* The difference of a slower plan, "+4.1 %: most of it tp_comm, +320 ms". */
+/* Write how much slower a plan is, and its largest term: "+4.1 %: most of it tp_comm, +320 ms". */
 static const char *slower_text(const plait_cost *first, const plait_cost *other, plait_arena *arena)
 {
     report_term before[PLAIT_STEP_TERM_COUNT], after[PLAIT_STEP_TERM_COUNT];
@@ -46,7 +46,7 @@ static const char *slower_text(const plait_cost *first, const plait_cost *other,
                               units_seconds(after[most].value - before[most].value, more));
 }
 
-/* Search the best plan with another value of a key; if there is none, the reason is the answer. */
+/* Search for the best plan with another value of a key; if there is none, store the reason. */
 static plait_status search_other(reporting *r, plait_key_id key, const char *value,
                                  plait_error *err)
 {
@@ -95,8 +95,8 @@ static plait_status search_other(reporting *r, plait_key_id key, const char *val
 }
 
 /*
- * Find what the page shows of the first plan. Plans whose stages differ have no single key to
- * change.
+ * Compute the page's timeline, sensitivities and alternatives of the first plan. A plan with
+ * different stages has no alternatives, since it has no single value of a key to change.
  */
 static plait_status search_plans(reporting *r, plait_error *err)
 {

@@ -37,7 +37,10 @@ plait_status problem_word(const char *where, const char *word, const char *const
 
 /* ---- model and cluster ---- */
 
-/* The number of GPUs is that of --gpus, else that of the file, else the size of the cluster. */
+/*
+ * Find the cluster and the number of GPUs: the value of --gpus, else that of the file, else the
+ * size of the cluster.
+ */
 static plait_status resolve_cluster(const char *name, const problem_flags *flags,
                                     const plans_entry *file, plait_arena *arena, plait_problem *out,
                                     plait_error *err)
@@ -83,8 +86,8 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
         name = "megatron";
     PLAIT_TRY(plait_runtime_find(name, arena, runtime, err));
     out->runtime = runtime;
-    // Set the imbalance of experts that the job states; with natural routing the profile keeps
-    // its own.
+    // Set the imbalance of experts that the job gives. With natural routing the runtime profile
+    // keeps its own value.
     const plait_model *const model = out->model;
     const char *const word = flags->imbalance;
     double imbalance = file != NULL ? file->imbalance : 0.0;
@@ -235,7 +238,8 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     if (!flags->quiet && out->model->max_seq > 0 && job->seq > out->model->max_seq)
         print_warning("--seq: %d tokens exceed %d, the published context length of %s", job->seq,
                       out->model->max_seq, out->model->name);
-    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no mixed run was measured
+    return is_mixed(out) ? PLAIT_OK
+                         : resolve_band(arena, out, err); // no measured run has different GPUs
 }
 
 plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,

@@ -22,7 +22,7 @@ typedef struct problem_flags {
     bool quiet; /* print no warnings */
 } problem_flags;
 
-/** Rows of an option table: `member` of `values` is the problem_flags. */
+/** Rows of an option table; `member` of `values` is the problem_flags. */
 #define PROBLEM_OPTIONS(values, member)                                                            \
     OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
         OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,                       \
@@ -44,15 +44,19 @@ typedef struct problem_flags {
                     "mean, 1 if balanced; natural: routing is not balanced, so the band is wider " \
                     "(default: from the runtime profile)")
 
-/** The correlated prediction errors of plans, from the evidence for jobs like this one. */
+/**
+ * Compute the correlated parts of the prediction errors of plans, from measured runs of similar
+ * jobs.
+ */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,
                                                   plait_error_parts *out, plait_error *err);
 
 /**
- * Resolve the problem; warnings are printed to stderr.
+ * Resolve the problem, and print warnings to stderr.
  *
- * @param operands  MODEL and CLUSTER, as far as they are given
- * @param file      values for what the command line does not give; may be NULL
+ * @param operands  MODEL and CLUSTER, which may be missing if `file` has them
+ * @param file      defaults for options and operands that the command line does not give; may be
+ *                  NULL
  * @param out       lives in `arena`
  */
 PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
@@ -60,25 +64,32 @@ PLAIT_MUST_CHECK plait_status problem_resolve(const problem_flags *flags,
                                               plait_arena *arena, plait_problem *out,
                                               plait_error *err);
 
-/** Resolve the problem again for another runtime, with the bands of its evidence. */
+/**
+ * Resolve the problem again for another runtime, with the error bands of that runtime's measured
+ * runs.
+ */
 PLAIT_MUST_CHECK plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,
                                                   plait_arena *arena, plait_problem *out,
                                                   plait_error *err);
 
 /**
- * Resolve the problem again for fewer GPUs and another batch. Fails (RANGE) if the GPUs are not
+ * Resolve the problem again for fewer GPUs and another batch. Fails (RANGE) if the GPUs do not make
  * whole nodes.
  */
 PLAIT_MUST_CHECK plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs,
                                                plait_arena *arena, plait_problem *out,
                                                plait_error *err);
 
-/** The index of a word in a list; fails with the nearest word or the list. */
+/**
+ * Find the index of a word in a list; fails with the nearest word, or with the list if none is
+ * near.
+ */
 PLAIT_MUST_CHECK plait_status problem_word(const char *where, const char *word,
                                            const char *const *words, int *out, plait_error *err);
 
 /**
- * The operands and options of a command line for the same problem: "MODEL CLUSTER --seq 4096 ...".
+ * Return the operands and options of a command line that describes the same problem: "MODEL CLUSTER
+ * --seq 4096 ...".
  */
 char *problem_text(const plait_problem *problem, const problem_flags *flags,
                    const opt_operands *operands, plait_arena *arena);

@@ -1,6 +1,5 @@
 /*
- * serve_flags.c - reads a load of requests, its bounds, and the engines and formats that may serve
- * it
+ * serve_flags.c - reads a load of requests, its latency bounds, and the allowed engines and formats
  */
 #include "cli/serve_flags.h"
 

@@ -1,4 +1,4 @@
-/* serve_flags.h - options of a load of requests, for serve and for a serving fleet */
+/* serve_flags.h - options of a load of requests, which serve and capacity --serve share */
 #pragma once
 
 #include "cli/opt.h"
@@ -8,7 +8,7 @@
 typedef struct serve_flags {
     int input, output, cached, concurrency;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
-    const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, by plait_serve_limit */
+    const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
     int tp, pp, ep, dp_attention;
     const char
         *gpus_else; /* default of --gpus for a cluster without a size; NULL: --gpus is required */
@@ -24,7 +24,7 @@ typedef struct serve_flags {
     OPT_OF_TOKENS(values, member.input, "input", "mean tokens of a prompt")
 #define SERVE_OUTPUT_OPTION(values, member)                                                        \
     OPT_OF_TOKENS(values, member.output, "output-tokens", "mean tokens of an answer")
-/* The names of these two lengths in the benchmarks of engines. */
+/* Aliases of both lengths, as in the benchmarks of engines. */
 #define SERVE_LENGTH_ALIASES(values, member)                                                       \
     OPT_OF_TOKENS(values, member.input, "isl", "same as --input"),                                 \
         OPT_OF_TOKENS(values, member.output, "osl", "same as --output-tokens")
@@ -67,12 +67,15 @@ typedef struct serve_flags {
         SERVE_DEGREE(values, member, dp_attention, "dp-attention",                                 \
                      "data-parallel attention ranks, each with its own requests")
 
-/** Resolve model, cluster, load, bounds, engines and formats of a search. */
+/**
+ * Resolve the model, the cluster, the load, the bounds, the engines and the formats of a search.
+ */
 PLAIT_MUST_CHECK plait_status serve_flags_question(const serve_flags *flags,
                                                    const opt_operands *operands, plait_arena *arena,
                                                    plait_serve_options *q, plait_error *err);
 
 /**
- * Reject a number as the file of --output, which was the length of an answer in earlier versions.
+ * Reject a number as the file of --output, because in earlier versions --output was the length of
+ * an answer.
  */
 PLAIT_MUST_CHECK plait_status serve_flags_check_file(const char *path, plait_error *err);

@@ -50,8 +50,9 @@ typedef struct scenario {
     plait_problem problem;
     plait_capacity_options ask;
     plait_capacity_row row;
-    const char *why;               /* the reason if nothing fits */
-    const struct scenario *leader; /* the scenario that searches: itself or an earlier one */
+    const char *why; /* reason if no plan fits; otherwise NULL */
+    const struct scenario
+        *leader; /* scenario whose search this one uses: itself or an earlier one */
     plait_error err;
     const char *line;
 } scenario;
@@ -82,7 +83,10 @@ static const char *value_of(const sweep_entry *entry, int axis, int64_t index)
     return entry->axis[axis].value[rest % entry->axis[axis].values];
 }
 
-/* A relative path is relative to the file of scenarios. */
+/*
+ * Return a name or path of an entry; a relative path is relative to the folder of the file of
+ * scenarios.
+ */
 static const char *place_operand(const sweep *of, const char *name, plait_arena *arena)
 {
     return data_is_path(name) && name[0] != '/' && !data_is_hub_id(name)
@@ -293,7 +297,7 @@ static plait_status evaluate_run(scenario *s)
     if (s->values.run.tokens == NULL)
         return PLAIT_OK;
     PLAIT_TRY(capacity_check_money(&s->ask, leader->row.problem, &s->err));
-    s->ask.search.threads = 1; // for the simulated runs
+    s->ask.search.threads = 1; // threads of the simulated runs
     return s->row.fits ? plait_capacity_follow(&s->ask, s->arena, &s->row, &s->err) : PLAIT_OK;
 }
 
@@ -303,7 +307,8 @@ static void answer_all(const sweep *of, scenario *s, int count, int threads)
     for (int i = 0; i < count; i++)
         if (s[i].err.status == PLAIT_OK && s[i].leader == &s[i])
             (void)!find_plan(&s[i]);
-            // A leader follows its run last, because the others read its row.
+            // Leaders evaluate their own runs last, because evaluation changes the row that the
+            // others copy.
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < count; i++)
         if (s[i].leader != &s[i])

@@ -9,7 +9,7 @@
 #include "cli/sweep.h"
 #include "base/text.h"
 
-/* ---- values, spelled as on a command line ---- */
+/* ---- values as words of a command line ---- */
 
 static plait_status read_value(const json_cursor *at, plait_arena *arena, const char **out,
                                plait_error *err)
@@ -94,7 +94,7 @@ static plait_status read_entries(const json_cursor *list, const sweep_entry *def
 
         PLAIT_TRY(json_as_object(&one, err));
         PLAIT_TRY(read_axes(&one, arena, &own, err));
-        // Add the defaults for keys that an entry does not have; they vary slowest.
+        // Add the defaults of keys that the entry does not have; these axes vary slowest.
         sweep_axis *axes =
             plait_arena_alloc(arena, (size_t)(defaults->axes + own.axes), sizeof *axes);
 
@@ -146,7 +146,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 
 /* ---- the file ---- */
 
-/* FNV-1a over a text and its final zero byte. */
+/* Extend an FNV-1a hash by a text and its final zero byte. */
 static uint64_t digest_text(uint64_t digest, const char *text)
 {
     do {
@@ -174,7 +174,8 @@ plait_status sweep_load(const char *path, plait_arena *arena, sweep *out, plait_
     *out = (sweep){.name = plait_arena_text(arena, path), .folder = folder_of(path, arena)};
     PLAIT_TRY(plait_check_allocated(out->name && out->folder, err));
     PLAIT_TRY(json_load(path, read_root, arena, out, err));
-    // Counts precede lists, so that different sweeps never give the same input.
+    // Hash the length of each list before its elements, so that different sweeps never give the
+    // same input.
     uint64_t digest = digest_text(UINT64_C(14695981039346656037), plait_version());
     for (int e = 0; e < out->entries; e++) {
         digest = digest_count(digest, out->entry[e].axes);

@@ -15,13 +15,13 @@ enum {
     BLOCK = 256,
     PREFIX = 96,
     MOST_ERRORS = 20
-}; /* scenarios of a process at a time; errors printed */
+}; /* BLOCK: scenarios that a process answers at a time; MOST_ERRORS: errors printed */
 
 typedef struct running {
     const sweep_work *work;
     plait_arena *arena;
     sweep sweep;
-    int64_t lines, done; /* lines of the shard */
+    int64_t lines, done; /* lines of the shard, and those already written */
     FILE *out;           /* NULL except on the first rank */
     sweep_counts *counts;
 } running;
@@ -41,13 +41,16 @@ plait_status sweep_shard_parse(const char *text, int *shard, int *shards, plait_
                       "expected K/N with K from 1 to N, found \"%.40s\"", text);
 }
 
-/* The start of a part. Parts are contiguous, because neighbours share searches. */
+/*
+ * Return the first index of a part. Parts are contiguous, because neighbouring scenarios share
+ * searches.
+ */
 static int64_t part_of(int64_t count, int64_t part, int64_t parts)
 {
     return count * part / parts;
 }
 
-/* The scenario of a line of the shard. */
+/* Return the index of the scenario that a line of the shard answers. */
 static int64_t scenario_of(const running *r, int64_t line)
 {
     return part_of(r->sweep.count, r->work->shard - 1, r->work->shards) + line;
@@ -60,7 +63,7 @@ static bool is_writer(const running *r)
 
 /* ---- lines of an earlier run ---- */
 
-/* The beginning of the line of a scenario, which identifies it. */
+/* Write the first bytes of a scenario's line, which identify it. */
 static const char *line_start(const sweep *of, int64_t scenario, char text[PREFIX])
 {
     snprintf(text, PREFIX, "{\"sweep\": \"%016llx\", \"index\": %lld, \"of\": %lld, ",
@@ -68,7 +71,7 @@ static const char *line_start(const sweep *of, int64_t scenario, char text[PREFI
     return text;
 }
 
-/* Whether the rest of the file is a beginning of the next line. */
+/* Return whether the file continues with the first bytes of the next line, or a part of them. */
 static bool is_next_line(const running *r, FILE *in)
 {
     char prefix[PREFIX], found[PREFIX];
@@ -79,7 +82,10 @@ static bool is_next_line(const running *r, FILE *in)
     return memcmp(found, prefix, length) == 0 && fseek(in, at, SEEK_SET) == 0;
 }
 
-/* Count the whole lines of this shard; *end is their end. The last line may be torn. */
+/*
+ * Count the complete lines of this shard, and set *end to their end. The last line of the file may
+ * be incomplete.
+ */
 static plait_status count_lines(running *r, FILE *in, long *end, plait_error *err)
 {
     char *line = NULL;
@@ -94,9 +100,9 @@ static plait_status count_lines(running *r, FILE *in, long *end, plait_error *er
     }
     const int error = errno;
     free(line);
-    if (ferror(in) || (length < 0 && !feof(in))) // out of memory is not the end of the file
+    if (ferror(in) || (length < 0 && !feof(in))) // getline() also fails if memory runs out
         return file_fail_read(r->work->output, error, err);
-    // After the whole lines only the beginning of the next one may follow.
+    // Only the first bytes of the next line may follow the complete lines.
     return fseek(in, *end, SEEK_SET) == 0 &&
                    (r->done < r->lines ? is_next_line(r, in) : getc(in) == EOF)
                ? PLAIT_OK
@@ -110,7 +116,7 @@ static plait_status open_output(running *r, plait_error *err)
 {
     const char *const path = r->work->output;
     struct stat info;
-    // A regular file is continued; a pipe or a device is only written to.
+    // A regular file is continued; a pipe or a device is only written.
     const bool regular = path != NULL && (stat(path, &info) != 0 || S_ISREG(info.st_mode));
     plait_status status;
     long end;
@@ -134,7 +140,7 @@ static plait_status open_output(running *r, plait_error *err)
 
 /* ---- a block ---- */
 
-/* Answer this rank's part of a block; the lines are in the order of scenarios. */
+/* Answer this rank's part of a block; lines are in the order of the scenarios. */
 static plait_status answer_mine(const running *r, int64_t from, int count, plait_arena *arena,
                                 const char **text, int64_t *errors, plait_error *err)
 {
@@ -203,7 +209,7 @@ static plait_status run_blocks(running *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Open the output on the first rank and start all ranks at the end of its lines. */
+/* Open the output on the first rank, and make all ranks start after its last complete line. */
 static plait_status begin_sweep(running *r, plait_error *err)
 {
     const sweep_team *const team = r->work->team;

@@ -1,4 +1,4 @@
-/* terminal.c - messages of commands beside their reports, and progress */
+/* terminal.c - prints messages and progress that are not part of a report */
 #include "cli/terminal.h"
 
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "report/lines.h"
 
-enum { MESSAGE_SIZE = 4096 }; /* longer texts are cut */
+enum { MESSAGE_SIZE = 4096 }; /* longer messages are truncated */
 
 void print_message(const char *fmt, ...)
 {
@@ -48,7 +48,8 @@ void progress_show(void *of, double share)
     progress *const p = of;
     const int percent = (int)(100.0 * (p->done + share) / p->parts);
 
-    if (!p->visible || percent <= p->shown || percent > 100) // a part may be several searches
+    if (!p->visible || percent <= p->shown ||
+        percent > 100) // a part of several searches may exceed 100
         return;
     p->shown = percent;
     fprintf(stderr, "\r%s %3d %%", p->what, percent);
