@@ -59,7 +59,7 @@ static const char *system_path(const char *path)
     return text_equal(path, "-") ? "/dev/stdin" : path;
 }
 
-/* The number of the open descriptor that a path names, or -1. */
+/* Returns the open descriptor that a path such as "-" or /dev/fd/63 names; -1 for other paths. */
 static int own_descriptor(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -107,7 +107,7 @@ static const char *kind_of_file(mode_t mode)
                             : "a device";
 }
 
-/* Refuses other files than file_open() allows, and makes the descriptor, opened without blocking, block. */
+/* Refuses a file that file_open() does not accept, and makes the descriptor blocking again. */
 static plait_status check_readable(int fd, const char *path, plait_error *err)
 {
     struct stat info;
@@ -133,9 +133,9 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
         plait_status copied;
         int copy;
 
-        // A command may read a file twice, but a pipe returns its bytes once. The bytes of a pipe,
-        // a socket or a device are therefore copied into a file without a name, which replaces the
-        // descriptor. The limit on the copy stops at devices without an end.
+        // Copy a pipe, a socket or a device into an unnamed file, which replaces the descriptor: a
+        // command may read its input twice, but a pipe returns its bytes only once. The size limit
+        // also ends the copy of an endless device.
         if (fstat(own, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) {
             copy = memfd_create("plait", MFD_CLOEXEC);
             if (copy < 0)
@@ -157,7 +157,10 @@ plait_status file_open(const char *path, int *fd, plait_error *err)
     return status;
 }
 
-/* Cuts a longer file at `limit` bytes and clears *whole; refuses it if `whole` is NULL. */
+/*
+ * Reads a file to its end. If it is longer than `limit` bytes, reads only that part and clears
+ * *whole, or fails if `whole` is NULL.
+ */
 static plait_status read_to_end(int fd, const char *path, size_t limit, text_builder *out,
                                 bool *whole, plait_error *err)
 {
@@ -227,7 +230,8 @@ char *file_beside(const char *file, const char *name, plait_arena *arena)
 {
     const int folder = (int)(file_base_name(file) - file);
     const char *const base = file_base_name(name);
-    const bool input = folder == 0 && text_equal(base, "-"); // "-" is no file
+    const bool input =
+        folder == 0 && text_equal(base, "-"); // "./-" is a file, "-" would be standard input
 
     return plait_arena_printf(arena, "%.*s%s%s", folder, file, input ? "./" : "", base);
 }
@@ -249,7 +253,7 @@ static bool write_bytes(int fd, const char *bytes, size_t length)
     return true;
 }
 
-/* Always closes `fd`; errno is that of the first failure. */
+/* Writes and closes `fd`, which is closed even on failure; errno is that of the first failure. */
 static bool write_and_close(int fd, const char *text, size_t length, bool durable)
 {
     bool ok = write_bytes(fd, text, length) && (!durable || fsync(fd) == 0);
@@ -275,7 +279,10 @@ static int open_temporary(const char *path, mode_t mode, char *name, size_t size
     return fd;
 }
 
-/* `path` is no symbolic link, since a rename would replace the link. */
+/*
+ * Replaces a file atomically. `path` must not be a symbolic link, because the rename would replace
+ * the link.
+ */
 static bool replace_file(const char *path, mode_t mode, const char *text, size_t length)
 {
     const size_t size = strlen(path) + 48;
@@ -299,7 +306,7 @@ static bool replace_file(const char *path, mode_t mode, const char *text, size_t
     return ok;
 }
 
-/* Whether a new file of this name can be created. */
+/* Returns whether a new file can be created in the folder of `path`. */
 static bool folder_writable(const char *path)
 {
     const char *const slash = strrchr(path, '/');
@@ -312,7 +319,10 @@ static bool folder_writable(const char *path)
     return writable;
 }
 
-/* Whether the path on which stat() failed is free for a new file, unlike a symbolic link to nothing. */
+/*
+ * Returns whether a path for which stat() failed is free for a new file; a dangling symbolic link
+ * is not.
+ */
 static bool is_free(const char *path, int error)
 {
     struct stat info;

@@ -1,4 +1,4 @@
-/* folder.c - writing a folder of files, all of them or none */
+/* folder.c - writes a folder of files: all of them, or none */
 #define _GNU_SOURCE // renameat2, if the system has it
 #include "io/folder.h"
 
@@ -16,7 +16,7 @@
 
 enum { PATH_SIZE = 4096, ENTRY_SIZE = 64 };
 
-/* Finds the first entry of a folder; "" if it is empty or missing. */
+/* Finds the name of the first entry of a folder; "" if the folder is empty or missing. */
 static plait_status first_entry(const char *path, char name[ENTRY_SIZE], plait_error *err)
 {
     DIR *const folder = opendir(path);
@@ -74,7 +74,7 @@ static plait_status join_path(char *out, size_t size, const char *folder, const 
     return PLAIT_OK;
 }
 
-/* The mode of a program under the user's umask. */
+/* Returns the mode of an executable file under the user's umask. */
 static mode_t program_mode(void)
 {
     const mode_t mask = umask(0);
@@ -99,14 +99,16 @@ static plait_status write_files(const char *path, const plait_launch_folder *fol
     return PLAIT_OK;
 }
 
-/* ---- replacing a folder ----
+/*
+ * ---- replacing a folder ----
  *
- * Entries of the old folder that are no files of the new one are hard-linked into the new folder, so that at every
- * moment the path has all of the old files or all of the new ones. Entries that appear in the old folder meanwhile
- * stay. Without an exchange of folders (NFS) the path is missing for a moment between two renames.
+ * Entries of the old folder that the new folder does not have are hard-linked into the new folder.
+ * The two folders are then exchanged, so that the path always contains either all old files or all
+ * new ones. Entries that another program adds to the old folder meanwhile stay there. If the file
+ * system cannot exchange folders (NFS), the path is missing for a moment between two renames.
  */
 
-/* Handles an entry of the folder `from`; returns false with errno if it fails. */
+/* Handles one entry of the folder `from`; returns false and sets errno if it fails. */
 typedef bool entry_action(int from, int to, const char *name);
 
 static bool is_ours(const plait_launch_folder *ours, const char *name)
@@ -122,7 +124,7 @@ static int open_folder(int at, const char *name)
     return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Closes two folders, of which either may be -1. */
+/* Closes two folders; either may be -1. */
 static void close_folders(int a, int b)
 {
     if (a >= 0)
@@ -131,7 +133,10 @@ static void close_folders(int a, int b)
         close(b);
 }
 
-/* Calls `action` on each entry but the files of `but`; `failed` gets the name of an entry that fails. */
+/*
+ * Calls `action` on each entry except the files of `but`; stores the name of an entry that fails in
+ * `failed`.
+ */
 static bool each_entry(int from, int to, entry_action *action, const plait_launch_folder *but,
                        char failed[ENTRY_SIZE])
 {
@@ -157,7 +162,7 @@ static bool each_entry(int from, int to, entry_action *action, const plait_launc
     return done;
 }
 
-/* Calls `action` on the entries of a folder that both have. */
+/* Calls `action` on each entry of the subfolder `name`, which both folders contain. */
 static bool each_inside(int from, int to, const char *name, entry_action *action)
 {
     const int old = open_folder(from, name), new = open_folder(to, name);
@@ -169,7 +174,7 @@ static bool each_inside(int from, int to, const char *name, entry_action *action
     return done;
 }
 
-/* Links an entry into the new folder. */
+/* Hard-links an entry into the new folder; a subfolder is created and its entries are linked. */
 static bool link_entry(int from, int to, const char *name)
 {
     struct stat info;
@@ -182,7 +187,10 @@ static bool link_entry(int from, int to, const char *name)
            fchmodat(to, name, info.st_mode & 07777, 0) == 0;
 }
 
-/* Removes an entry that the other folder has too; a folder that is not empty then stays. */
+/*
+ * Removes an entry that the other folder contains too; a subfolder that does not become empty
+ * stays.
+ */
 static bool unlink_entry(int from, int to, const char *name)
 {
     struct stat old, new;
@@ -223,7 +231,7 @@ static bool exchange_paths(const char *made, const char *path)
     return false;
 }
 
-/* Removes the old folder, which has the name `made` after the exchange. */
+/* Removes the old folder, whose path is `made` after the exchange. */
 static plait_status remove_old(const char *made, const char *path, const plait_launch_folder *ours,
                                plait_error *err)
 {
@@ -264,7 +272,7 @@ static plait_status link_all(const char *made, const char *path, const plait_lau
                                name[0] != '\0' ? name : "its files", strerror(error));
 }
 
-/* An empty or missing folder is replaced by one rename. */
+/* Moves the new folder to `path`; an empty or missing folder is replaced by one rename. */
 static plait_status put_in_place(const char *made, const char *path,
                                  const plait_launch_folder *folder, plait_error *err)
 {
@@ -275,7 +283,7 @@ static plait_status put_in_place(const char *made, const char *path,
         char file[PATH_SIZE];
         struct stat info;
 
-        // A folder with the name of a file is not replaced.
+        // Refuse to replace a subfolder that has the name of a new file.
         for (int f = 0; f < folder->files; f++) {
             PLAIT_TRY(join_path(file, sizeof file, path, folder->file[f].name, err));
             if (lstat(file, &info) == 0 && S_ISDIR(info.st_mode))
@@ -288,7 +296,7 @@ static plait_status put_in_place(const char *made, const char *path,
         if (status == PLAIT_OK)
             return remove_old(made, path, folder, err);
 
-        // Removes the links from a new folder that is given up.
+        // Remove the links again from the new folder, which is not used.
         const int new = open_folder(AT_FDCWD, made), old = open_folder(AT_FDCWD, path);
         if (new >= 0 && old >= 0)
             each_entry(new, old, unlink_entry, folder, NULL);
@@ -315,7 +323,7 @@ static plait_status write_beside(const char *path, const plait_launch_folder *fo
     if (status != PLAIT_OK) {
         char name[PATH_SIZE];
 
-        // Removes an incomplete folder; some of its files may be missing.
+        // Remove the incomplete folder; some of its files may be missing.
         for (int f = 0; f < folder->files; f++)
             if (join_path(name, sizeof name, made, folder->file[f].name, NULL) == PLAIT_OK)
                 unlink(name);
@@ -331,7 +339,7 @@ plait_status folder_write(const char *path, const plait_launch_folder *folder, b
     plait_status status;
 
     PLAIT_TRY(folder_check(path, force, err));
-    real = realpath(path, NULL); // keeps a symbolic link to a folder
+    real = realpath(path, NULL); // replaces the target if the path is a symbolic link
     if (real == NULL && errno == ENOENT)
         real = strdup(path);
     if (real == NULL)

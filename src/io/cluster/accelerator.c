@@ -1,4 +1,4 @@
-/* accelerator.c - an accelerator as JSON: data sheet, node and fits */
+/* accelerator.c - reads and writes an accelerator as JSON: data sheet, node and fits */
 #include <limits.h>
 #include <string.h>
 
@@ -92,7 +92,7 @@ static plait_status read_peaks(const json_cursor *at, const accelerator_family *
 
 /* ---- links and node ---- */
 
-/* "mesh" is an older name of "full". */
+/* Kinds of the scale-up network; "mesh" is the older name of "full". */
 enum scale_up_kind { SCALE_UP_SWITCH, SCALE_UP_FULL, SCALE_UP_TORUS, SCALE_UP_PCIE, SCALE_UP_MESH };
 static const char *const scale_up_name[] = {"switch", "full", "torus", "pcie", "mesh", NULL};
 
@@ -140,7 +140,7 @@ static const field node_fields[] = {
 
 /* ---- the accelerator ---- */
 
-/* "lacks": {"kernels": ["flash3", "fp8_block"], "source": "..."} */
+/* Reads "lacks": {"kernels": ["flash3", "fp8_block"], "source": "..."}. */
 plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks,
                                               plait_error *err)
 {
@@ -202,14 +202,15 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     out->confidence = (plait_confidence)confidence;
     PLAIT_TRY(accelerator_family_name(at, "family", arena, &name, err));
     PLAIT_TRY(accelerator_family_find(name, arena, &family, err));
-    // Without a family the hardware is unknown, so no kernel is refused.
+    // Without a family the accelerator is unknown, so no kernel counts as missing.
     out->missing_kernels = json_has(at, "family") ? family.missing_kernels : 0;
     PLAIT_TRY(accelerator_read_missing_kernels(at, &out->missing_kernels, err));
     PLAIT_TRY(read_sheet(at, &family, arena, out, err));
     accelerator_default_scalars(&family, out);
 
     double ratio = out->wgrad_ratio, spread = out->speed_spread;
-    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err)); // idle_w over its default
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out,
+                                   err)); // overrides the default of idle_w
     PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));
@@ -287,7 +288,8 @@ void accelerator_write(json_writer *json, const plait_accelerator *accelerator)
     json_member_string(json, "source", accelerator->source);
     json_member_string(json, "confidence", confidence_name[accelerator->confidence]);
 
-    // A rate of 0 is missing in the data sheet and is left out, since rates in files are above 0.
+    // A rate of 0 means that the data sheet has none. It is left out, because rates in files are
+    // positive.
     json_member_object(json, "peak_tflops");
     for (const field *f = peak_fields; f->key != NULL; f++) {
         const double rate = *(const double *)((const char *)accelerator + f->offset);

@@ -1,17 +1,19 @@
 /*
- * accelerator_defaults.c - numbers of a family that stand in for an accelerator's measurements
+ * accelerator_defaults.c - constants of a family that replace an accelerator's missing measurements
  *
- * An accelerator's own fit overrides these, which are marked as not measured. The numbers are in
- * clusters/families; the rules by which one precision stands in for another are here.
+ * An accelerator's own fit overrides these constants, which are marked as not measured.
+ * clusters/families has the numbers; this file has the rules by which one precision replaces
+ * another.
  */
 #include <math.h>
 
 #include "io/cluster/cluster_file.h"
 
 /*
- * The precision whose numbers replace those that a family does not have. fp16 has the units of bf16 at the
- * same rate. fp8 has the fractions of bf16 and the quantisation passes of common.json. Block scales, mxfp8
- * (no kernel tables were found) and nvfp4 have the numbers of fp8.
+ * The precision whose numbers replace those that a family lacks. fp16 uses the same matrix units as
+ * bf16 at the same rate. fp8 has the fractions of bf16 and the time for quantisation of
+ * common.json. fp8 with block scales, mxfp8 (no kernel tables were found) and nvfp4 have the
+ * numbers of fp8.
  */
 static const plait_precision stand_in[PLAIT_PRECISIONS] = {
     [PLAIT_FP16] = PLAIT_BF16, [PLAIT_FP8] = PLAIT_BF16,  [PLAIT_FP8_BLOCK] = PLAIT_FP8,
@@ -38,14 +40,17 @@ plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
     plait_grouped_fit fit =
         as_another ? accelerator->grouped[stand_in[precision]] : family->grouped[PLAIT_BF16];
 
-    if (!as_another) // bf16's fit of experts with the emax of the plain product
+    if (!as_another) // bf16's grouped fit, with the emax of the precision's plain matrix product
         fit.emax = accelerator->gemm[precision].emax;
     fit.measured = fit.measured && precision == PLAIT_FP16;
     fields_copy_filled(accelerator_grouped_fields, &family->grouped[precision], &fit);
     return fit;
 }
 
-/* Heads wider than 128 have the rate of 128. Kernels that are not fused have no fit of their own. */
+/*
+ * Heads wider than 128 have the same rate as 128. Attention kernels that are not fused have no fit
+ * of their own, and get the default of PLAIT_ATTENTION_FLASH.
+ */
 plait_attention_fit accelerator_default_attention(const accelerator_family *family,
                                                   plait_attention_kernel kernel)
 {
@@ -62,7 +67,7 @@ plait_attention_fit accelerator_default_attention(const accelerator_family *fami
     };
 }
 
-/* Rate of a ring inside the scale-up domain with large messages. */
+/* Returns the rate of a ring inside the scale-up domain for large messages. */
 static double ring_bytes_per_s(const accelerator_family *family,
                                const plait_accelerator *accelerator)
 {
@@ -70,7 +75,7 @@ static double ring_bytes_per_s(const accelerator_family *family,
            accelerator->scale_up_bytes_per_s;
 }
 
-/* Data passes twice in an all-reduce, once in the others. */
+/* Data passes the ring twice in an all-reduce, once in other collectives. */
 plait_collective_fit accelerator_default_collective(const accelerator_family *family,
                                                     plait_collective_op op,
                                                     const plait_accelerator *accelerator)
@@ -89,7 +94,10 @@ plait_collective_fit accelerator_default_collective(const accelerator_family *fa
     return fit;
 }
 
-/* Share of the port that a send to a neighbour uses: one link of a torus, one of the links to all peers, or all. */
+/*
+ * Returns the share of the port that a send to a neighbour uses: one link of a torus, one of the
+ * links to all peers, or the whole port of a switch.
+ */
 static double neighbour_share(const plait_accelerator *accelerator)
 {
     int axes = 0;
@@ -106,10 +114,10 @@ static double idle_w(const accelerator_family *family, double limit_w)
     const double w =
         fmin(fmax(family->idle_share * limit_w, family->idle_least_w), family->idle_most_w);
 
-    return limit_w == 0.0 ? 0.0 : w; // 0: unknown
+    return limit_w == 0.0 ? 0.0 : w; // a limit of 0 W is unknown
 }
 
-/* Only boards of much power reduce their clocks under load. */
+/* Only boards with a high power limit reduce their clocks under load. */
 void accelerator_default_scalars(const accelerator_family *family, plait_accelerator *out)
 {
     const bool capped = out->power_w >= family->sustained_from_w;

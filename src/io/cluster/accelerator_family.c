@@ -1,4 +1,7 @@
-/* accelerator_family.c - a family of accelerators as JSON: its own numbers over those of common.json */
+/*
+ * accelerator_family.c - reads a family of accelerators as JSON; its own numbers override
+ * common.json
+ */
 #include "io/cluster/cluster_file.h"
 
 #include <stddef.h>
@@ -7,16 +10,16 @@
 #include "plait/data.h"
 #include "plait/units.h"
 
-/* Longest chain of families by "from": a longer one is a circle, or as hard to follow. */
+/* Longest chain of references by "from"; the limit also ends a circle of references. */
 enum { MAX_CHAIN = 3 };
 
 static const char common[] = "common";
 
-/* A file while it is read into *family. */
+/* A family file that is being read into *family. */
 typedef struct family_file {
     accelerator_family *family;
     const accelerator_family *shared; /* numbers of common.json; NULL: this is common.json */
-    int chain;                        /* families that refer to this one by "from", in a chain */
+    int chain; /* length of the chain of "from" references that led to this file */
     plait_arena *arena;
 } family_file;
 
@@ -110,7 +113,7 @@ enum { BLOCKS = sizeof blocks / sizeof blocks[0] };
 
 static plait_status load_family(const char *name, family_file *file, plait_error *err);
 
-/* Reads the block `key`, if the file has it, over the numbers so far. */
+/* Reads the block `key` if the file has it, and overwrites the numbers read so far. */
 static plait_status read_block(const json_cursor *at, const char *key, const field *fields,
                                const family_file *file, void *numbers, plait_error *err)
 {
@@ -123,7 +126,7 @@ static plait_status read_block(const json_cursor *at, const char *key, const fie
     if (json_has(&block, "from")) {
         accelerator_family lender;
 
-        // Copies the numbers that the family `from` has in the same block.
+        // Copy the numbers that the family named by "from" has in the same block.
         const ptrdiff_t place = (char *)numbers - (char *)file->family;
         family_file other = {&lender, file->shared, file->chain + 1, file->arena};
         const char *name = common;
@@ -158,7 +161,10 @@ static plait_status check_block(const json_cursor *at, const char *key, const fi
                          "expected a number here or in %s.json, found none", common);
 }
 
-/* Other precisions than bf16 may be blank, and a grouped product may have the emax of the plain one. */
+/*
+ * Checks that all numbers without a default are given: only precisions other than bf16 may be
+ * blank, and bf16's grouped product may take the emax of its plain product.
+ */
 static plait_status check_required(const json_cursor *at, const accelerator_family *family,
                                    plait_error *err)
 {
@@ -214,7 +220,8 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
         PLAIT_TRY(read_block(&section, plait_kv_name[f], accelerator_decode_fields, file,
                              &file->family->decode[f], err));
     PLAIT_TRY(accelerator_read_missing_kernels(root, &family->missing_kernels, err));
-    // A family that another refers to needs only the block that the other copies.
+    // A family that was reached by "from" need not be complete, since only one of its blocks is
+    // copied.
     return file->shared != NULL && file->chain == 0 ? check_required(root, family, err) : PLAIT_OK;
 }
 
@@ -264,7 +271,10 @@ plait_status accelerator_family_parse(const char *text, size_t length, const cha
     return json_parse(text, length, name, read_root, arena, &file, err);
 }
 
-/* Without any data the error of accelerator_family_find() is better than that of an empty list. */
+/*
+ * If no families are installed, the error comes from accelerator_family_find(), because an empty
+ * list of names would not help.
+ */
 plait_status accelerator_family_name(const json_cursor *at, const char *key, plait_arena *arena,
                                      const char **name, plait_error *err)
 {
@@ -275,7 +285,7 @@ plait_status accelerator_family_name(const json_cursor *at, const char *key, pla
     if (!json_has(at, key))
         return PLAIT_OK;
 
-    // The names of all families, which are the files but common.json; NULL ends them.
+    // List the names of all families, which are all files but common.json; NULL ends the list.
     size_t count, kept = 0;
     PLAIT_TRY(plait_data_list(PLAIT_DATA_FAMILIES, arena, &names, &count, err));
     found = plait_arena_alloc(arena, count + 1, sizeof *found);

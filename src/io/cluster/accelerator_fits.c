@@ -1,4 +1,4 @@
-/* accelerator_fits.c - fitted constants of an accelerator: its own over its family's */
+/* accelerator_fits.c - reads the fitted constants of an accelerator, which override its family's */
 #include <string.h>
 
 #include "plait/units.h"
@@ -49,7 +49,7 @@ const field accelerator_decode_fields[] = {
     {.key = NULL},
 };
 
-/* Smallest fraction of the peak that a kernel may have. */
+/* Smallest valid fraction of the peak that a kernel reaches. */
 #define MIN_SHARE 1e-4
 
 static const char *const head_widths[] = {"64", "128", "192", "256"};
@@ -79,7 +79,7 @@ static plait_status find_block(const json_cursor *at, const char *key, json_curs
     return json_object_optional(at, key, child, err);
 }
 
-/* Finds a section, whose keys are words[from] to words[to - 1] and "source". */
+/* Finds a section. Its valid keys are words[from] to words[to - 1] and "source". */
 static plait_status find_section(const json_cursor *at, const char *key, const char *const *words,
                                  int from, int to, json_cursor *section, plait_error *err)
 {
@@ -107,7 +107,10 @@ plait_status accelerator_decodes(const json_cursor *at, json_cursor *section, pl
     return find_section(at, "attention_decode", plait_kv_name, 0, PLAIT_KV_FORMATS, section, err);
 }
 
-/* Reads the fit `key` of a section over the default in *fit. A fit in a file is measured by default. */
+/*
+ * Reads the fit `key` of a section, which overrides the default in *fit. A fit in a file counts as
+ * measured unless the file says otherwise.
+ */
 static plait_status read_fit(const json_cursor *section, const char *key, const field *fields,
                              void *fit, bool *measured, plait_error *err)
 {
@@ -124,7 +127,10 @@ static plait_status read_fit(const json_cursor *section, const char *key, const 
 
 /* ---- matrix products ---- */
 
-/* The bf16 entry prices 16-bit products, so hardware without bf16 has fp16 in its place. */
+/*
+ * The array element of bf16 prices all 16-bit products, so on hardware without bf16 its key is
+ * "fp16".
+ */
 static const char *precision_key(const plait_accelerator *out, int precision)
 {
     return plait_precision_name[precision == PLAIT_BF16 && out->fp16_only ? PLAIT_FP16 : precision];
@@ -165,8 +171,8 @@ static plait_status read_attention(const json_cursor *at, const accelerator_fami
         PLAIT_TRY(fields_read(&block, attention_fields, also, fit, err));
         PLAIT_TRY(json_bool_optional(&block, "measured", &fit->measured, err));
 
-        // {"64": 0.45, "128": 0.58}: a missing width has the rate of the next narrower one, and 64
-        // has the family's share of the rate of 128.
+        // Read {"64": 0.45, "128": 0.58}. A missing width above 128 has the rate of the next
+        // narrower one; a missing 64 has the rate of 128 times the family's ratio.
         PLAIT_TRY(json_object_optional(&block, "e", &widths, err));
         if (!json_is_null(&widths)) {
             PLAIT_TRY(json_keys_among(&widths, keys, err));
@@ -238,7 +244,7 @@ static void write_fit(json_writer *json, const char *key, const field *fields, c
 
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator)
 {
-    const int first = accelerator->fp16_only; // without bf16
+    const int first = accelerator->fp16_only; // skip bf16 if the hardware does not have it
 
     json_member_object(json, "gemm");
     for (int p = first; p < PLAIT_PRECISIONS; p++)

@@ -1,4 +1,6 @@
-/* cluster.c - a cluster as JSON: nodes, and levels of links from the GPU outwards */
+/*
+ * cluster.c - reads and writes a cluster as JSON: nodes, and levels of links from the GPU outwards
+ */
 #include <limits.h>
 #include <string.h>
 
@@ -81,7 +83,8 @@ static plait_status read_levels(const json_cursor *at, plait_arena *arena,
         }
         PLAIT_TRY(cluster_read_shape(&level, level.index > 0 ? read[-1].gpus : 1, read, err));
 
-        // Scattering needs a level above, and only networks beyond the domain reduce in switches.
+        // "scattered" is valid only between the first and the last level. "in_network_reduction" is
+        // valid only for switches above the first level, which is the scale-up domain.
         const bool between = level.index > 0 && level.index + 1 < json_count(&list);
         PLAIT_TRY(
             json_number_optional(&level, "scattered", JSON_NON_NEGATIVE, &read->scattered, err));
@@ -119,7 +122,10 @@ plait_status cluster_group_links(plait_arena *arena, int levels, const plait_lev
     return PLAIT_OK;
 }
 
-/* The first group that is equal to group h and has a number of nodes, too; h itself if there is none. */
+/*
+ * Returns the first group before h that equals group h if both have a fixed number of nodes;
+ * otherwise h.
+ */
 static int equal_group(const plait_cluster *cluster, int h)
 {
     for (int g = 0; g < h; g++)
@@ -144,14 +150,17 @@ void cluster_merge_groups(plait_cluster *cluster)
     cluster->groups = kept;
     if (kept > 1 || cluster->group[0].levels == 0)
         return;
-    cluster->levels = cluster->group[0].levels; // a single group
+    cluster->levels = cluster->group[0].levels; // a single group's links become the cluster's
     memcpy(cluster->level, cluster->group[0].level,
            (size_t)cluster->levels * sizeof *cluster->level);
     cluster->group[0].levels = 0;
     cluster->group[0].level = NULL;
 }
 
-/* Reads a name or an accelerator. A path is refused, since it would depend on the current folder. */
+/*
+ * Reads the name of an accelerator, or an accelerator itself. A path is refused, because it would
+ * depend on the current folder.
+ */
 static plait_status read_accelerator(const json_cursor *at, plait_arena *arena,
                                      const plait_accelerator **out, plait_error *err)
 {
@@ -184,7 +193,7 @@ static plait_status read_group(const json_cursor *at, plait_arena *arena, plait_
     return json_int_optional(at, "nodes", 1, CLUSTER_MAX_NODES, &group->nodes, err);
 }
 
-/* The outermost level must reach every GPU. */
+/* Checks that the outermost level joins all GPUs. */
 static plait_status check_reach(const json_cursor *at, const plait_level *level, int levels,
                                 int64_t gpus, plait_error *err)
 {
@@ -231,7 +240,7 @@ static plait_status read_groups(const json_cursor *list, plait_arena *arena, pla
     return PLAIT_OK;
 }
 
-/* Sets the GPUs of all groups; 0 if a group has any number of nodes. */
+/* Sets the total number of GPUs, which stays 0 if a group has no fixed number of nodes. */
 static plait_status count_gpus(const json_cursor *at, plait_cluster *out, plait_error *err)
 {
     int64_t gpus = 0;
@@ -278,7 +287,7 @@ plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_clust
     PLAIT_TRY(read_levels(at, arena, out->level, &out->levels, err));
     PLAIT_TRY(check_reach(at, out->level, out->levels, out->gpus, err));
 
-    // Reads the links that join sites: a level between groups, without size or shape.
+    // Read the links between groups or sites, a level without a number of GPUs and a shape.
     PLAIT_TRY(json_object_optional(at, "between", &between, err));
     if (!json_is_null(&between)) {
         out->between = (plait_level){

@@ -1,4 +1,4 @@
-/* cluster_file.h - accelerators, their families and clusters as JSON */
+/* cluster_file.h - reading and writing accelerators, their families and clusters as JSON */
 #pragma once
 
 #include "plait/cluster.h"
@@ -8,39 +8,40 @@
 // ---- families (accelerator_family.c) -----------------------------------------------------------
 
 /**
- * A family of accelerators, whose constants stand in for measurements by the rules of
- * accelerator_defaults.c. It is clusters/families/NAME.json over clusters/families/common.json, which has what
- * all families share.
+ * A family of accelerators. Its constants replace missing measurements by the rules in
+ * accelerator_defaults.c. The file clusters/families/NAME.json overrides
+ * clusters/families/common.json, which has the constants that all families share.
  *
- * A number that no file gives is blank (fields.h): only in precisions other than bf16, and the emax of
- * bf16's grouped fit. A share multiplies the wire's rate, except where its field names something else.
+ * A number that no file gives is blank (fields.h). Only the numbers of precisions other than bf16
+ * and the emax of bf16's grouped fit may be blank. Unless its comment names another base, a share
+ * is a fraction of the link's rate.
  */
 typedef struct accelerator_family {
     const char *name;
     plait_gemm_fit gemm[PLAIT_PRECISIONS];
     plait_grouped_fit grouped[PLAIT_PRECISIONS];
     struct {
-        double e128[PLAIT_ATTENTION_KERNELS]; /* at head width 128; from PLAIT_ATTENTION_FLASH on */
+        double e128[PLAIT_ATTENTION_KERNELS]; /* share of the peak at width 128, from FLASH on */
         double e64_over_e128;
-        double fp8_rate; /* of the fused kernel */
+        double fp8_rate; /* fp8 rate of the fused kernel over its bf16 rate */
         double s0, q, t0_s, backward_ratio;
     } attention;
-    plait_decode_fit decode[PLAIT_KV_FORMATS]; /* never measured */
+    plait_decode_fit decode[PLAIT_KV_FORMATS]; /* fits that are never marked as measured */
     struct {
-        double a_s[3], b_s[3];    /* b_s of an all-reduce */
-        double single_pass_share; /* share of b_s where data passes once */
+        double a_s[3], b_s[3];    /* b_s is that of an all-reduce */
+        double single_pass_share; /* b_s of other collectives over that of an all-reduce */
         double ring_share[3];     /* share of a ring's rate, for small, middle and large messages */
-        double hbm_share;         /* share of the HBM's rate for the copy of the rank's own shard */
+        double hbm_share;         /* share of the HBM's rate at which a rank copies its own shard */
     } collective;
-    double ring_share, pcie_ring_share; /* rate of a ring with large messages */
+    double ring_share, pcie_ring_share; /* share that a ring reaches with large messages */
     double p2p_latency_s;
     double host_bytes_per_s, host_adam_s;
-    double bf16_over_fp32;   /* matrix units over vector units, if the data sheet has no fp32 */
+    double bf16_over_fp32;   /* bf16 rate over fp32 rate, used if the data sheet has no fp32 */
     double sustained_from_w; /* board power from which `sustained` applies */
-    double sustained[2];     /* bf16; fp8 and narrower */
+    double sustained[2]; /* clock under load over peak clock: in bf16, and in fp8 and narrower */
     double wgrad_ratio;
     double speed_spread;
-    double idle_share, idle_least_w, idle_most_w; /* share of the board's power limit, and bounds */
+    double idle_share, idle_least_w, idle_most_w; /* idle power over the limit, and its bounds */
     double memory_op_fraction, memory_op_t0_s;
     unsigned missing_kernels; /* bits of plait_kernel */
 } accelerator_family;
@@ -49,7 +50,7 @@ typedef struct accelerator_family {
 plait_status accelerator_family_find(const char *name, plait_arena *arena, accelerator_family *out,
                                      plait_error *err) PLAIT_MUST_CHECK;
 
-/** Parses a text instead of the family's own file; messages have `name` as its path. */
+/** Parses a text in place of the family's own file; error messages have `name` as its path. */
 plait_status accelerator_family_parse(const char *text, size_t length, const char *name,
                                       plait_arena *arena, accelerator_family *out,
                                       plait_error *err) PLAIT_MUST_CHECK;
@@ -60,7 +61,11 @@ plait_status accelerator_family_name(const json_cursor *at, const char *key, pla
 
 // ---- defaults of a family (accelerator_defaults.c) ---------------------------------------------
 
-/** @param gemm  fits of the precisions before this one, already read */
+/**
+ * Returns the default fit of a matrix product.
+ *
+ * @param gemm  fits that have already been read, of all precisions before this one
+ */
 plait_gemm_fit accelerator_default_gemm(const accelerator_family *family, plait_precision precision,
                                         const plait_gemm_fit *gemm);
 plait_grouped_fit accelerator_default_grouped(const accelerator_family *family,
@@ -72,7 +77,7 @@ plait_collective_fit accelerator_default_collective(const accelerator_family *fa
                                                     plait_collective_op op,
                                                     const plait_accelerator *accelerator);
 
-/** Sets sustained clocks, idle power, memory passes, sends and host numbers. */
+/** Sets the defaults of sustained clocks, idle power, memory passes, sends and host transfers. */
 void accelerator_default_scalars(const accelerator_family *family, plait_accelerator *out);
 
 // ---- fits (accelerator_fits.c) -----------------------------------------------------------------
@@ -89,22 +94,28 @@ plait_status accelerator_products(const json_cursor *at, const char *key, json_c
 plait_status accelerator_decodes(const json_cursor *at, json_cursor *section,
                                  plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads "gemm", "attention", "attention_decode", "grouped_gemm" and "collectives" over the family's defaults. */
+/**
+ * Reads "gemm", "attention", "attention_decode", "grouped_gemm" and "collectives", which override
+ * the family's defaults.
+ */
 plait_status accelerator_read_fits(const json_cursor *at, const accelerator_family *family,
                                    plait_accelerator *out, plait_error *err) PLAIT_MUST_CHECK;
 void accelerator_write_fits(json_writer *json, const plait_accelerator *accelerator);
 
 // ---- accelerators (accelerator.c) --------------------------------------------------------------
 
-/** Reads the kernels that the hardware does not have; *lacks stays unchanged if the block is missing. */
+/**
+ * Reads the list of kernels that the hardware does not have; *lacks stays unchanged if the block is
+ * missing.
+ */
 plait_status accelerator_read_missing_kernels(const json_cursor *at, unsigned *lacks,
-                                    plait_error *err) PLAIT_MUST_CHECK;
+                                              plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads an accelerator from the object at the cursor, as a cluster may have one. */
+/** Reads an accelerator from the object at the cursor, which may be inside a cluster. */
 plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_accelerator *out,
                               plait_error *err) PLAIT_MUST_CHECK;
 
-/** Writes an accelerator in the format of its files, with every default. */
+/** Writes an accelerator in the format of its files, with all defaults. */
 void accelerator_write(json_writer *json, const plait_accelerator *accelerator);
 
 // ---- clusters ----------------------------------------------------------------------------------
@@ -115,38 +126,41 @@ enum {
     CLUSTER_MAX_GPUS = 1 << 22
 };
 
-/* Host, fans and NICs of a node of eight take 0.5 to 1 kW: an assumption. */
+/*
+ * Power of host, fans and NICs per GPU, assuming that they take 0.5 to 1 kW in a node of eight
+ * GPUs.
+ */
 #define CLUSTER_GPU_OVERHEAD_W 125.0
-/* Facility power over IT power of a modern site: 1.1 to 1.2. */
+/* Facility power over IT power (PUE) of a modern site, which is 1.1 to 1.2. */
 #define CLUSTER_PUE 1.2
 
-/** Reads a cluster from the object at the cursor, as a file of plans has one. */
+/** Reads a cluster from the object at the cursor, which may be inside a file of plans. */
 plait_status cluster_read(const json_cursor *at, plait_arena *arena, plait_cluster *out,
                           plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Writes a cluster in the format of its files, with its accelerators in full, so that it can be read without
- * other files. The number of GPUs taken of it is not written.
+ * Writes a cluster in the format of its files. Its accelerators are written in full, so that no
+ * other file is needed to read it. The number of GPUs that plait_cluster_take() set is not written.
  */
 void cluster_write(json_writer *json, const plait_cluster *cluster);
 
 /**
- * Reads the sides of a grid and which axes close, and derives its ports.
+ * Reads the sides of a grid and which axes have wrap-around links, and computes its ports.
  *
- * @param below  accelerators of one of the units that the grid joins
+ * @param below  GPUs of one unit that the grid joins
  */
 plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *level,
                                 plait_error *err) PLAIT_MUST_CHECK;
 
-/** Writes the shape of the whole grid, even if only a part of it is taken. */
+/** Writes the shape of the whole grid, even if the cluster uses only a part of it. */
 void cluster_write_shape(json_writer *json, const plait_level *level);
 
-/** Number of links of a unit: two along each axis, one along an axis of two units. */
+/** Returns the number of links of a unit: two per axis, but one for an axis of two units. */
 int cluster_ports(const int *side);
 
-/** Gives a group links of its own, which live in `arena`. */
+/** Gives a group its own copy of the links, which lives in `arena`. */
 plait_status cluster_group_links(plait_arena *arena, int levels, const plait_level *level,
                                  plait_node_group *group, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Merges equal groups. If one group is left, its links become the cluster's. */
+/** Merges equal groups. If a single group is left, its links become the cluster's. */
 void cluster_merge_groups(plait_cluster *cluster);

@@ -1,4 +1,7 @@
-/* cluster_find.c - a cluster by its name: a file, a count of GPUs of one, or a synthetic cluster */
+/*
+ * cluster_find.c - finds a cluster by its name, a number of GPUs and a name, or the text of a
+ * synthetic cluster
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,7 +9,10 @@
 #include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 
-/* "h100-80gb-sxm:64x8" has a colon after the last '/'. */
+/*
+ * Returns whether a text describes a synthetic cluster, as in "h100-80gb-sxm:64x8", which has a
+ * colon after the last '/'.
+ */
 static bool is_synthetic(const char *text)
 {
     const char *slash = strrchr(text, '/');
@@ -35,7 +41,10 @@ static plait_status find_nodes(const char *name, plait_arena *arena, plait_clust
     return plait_cluster_load(path, arena, out, err);
 }
 
-/* Cuts "8x" off the text and returns the number; 0 if the text does not start so, -1 if it is out of range. */
+/*
+ * Cuts a count such as "8x" off the front of the text and returns the number; 0 if the text does
+ * not begin with a count, -1 if the number is out of range.
+ */
 static int cut_count(const char **text)
 {
     char *end;
@@ -47,7 +56,7 @@ static int cut_count(const char **text)
     return count >= 1 && count <= CLUSTER_MAX_GPUS ? (int)count : -1;
 }
 
-/* 8xH100 is a number of GPUs, 2x8xH100 a number of nodes and the GPUs of each. */
+/* Finds 8xH100, which is 8 GPUs, or 2x8xH100, which is 2 nodes of 8 GPUs. */
 static plait_status find_counted(const char *text, plait_arena *arena, plait_cluster *out,
                                  plait_error *err)
 {

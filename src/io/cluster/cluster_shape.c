@@ -1,7 +1,7 @@
 /*
- * cluster_shape.c - the shape of a grid of links as JSON
+ * cluster_shape.c - reads and writes the shape of a grid of links as JSON
  *
- *     {"kind": "torus", "gpus": 16, "sides": [4, 4]}                         both axes close
+ *     {"kind": "torus", "gpus": 16, "sides": [4, 4]}                         both axes wrap around
  *     {"kind": "torus", "gpus": 16, "sides": [4, 4], "wrap": [true, false]}  a cylinder
  *     {"kind": "ring", "gpus": 8}, {"kind": "hypercube", "gpus": 8}          sides follow from gpus
  */
@@ -23,7 +23,7 @@ int cluster_ports(const int *side)
 
 // ---- sides ---------------------------------------------------------------------------------
 
-/* "torus" is an older name of "sides". */
+/* Returns the key of the sides, whose older name is "torus". */
 static const char *sides_key(const json_cursor *at)
 {
     return json_has(at, "torus") && !json_has(at, "sides") ? "torus" : "sides";
@@ -42,12 +42,13 @@ static plait_status read_sides(const json_cursor *at, int below, plait_level *le
     for (bool more = json_first(&list, &side); more; more = json_next(&side)) {
         PLAIT_TRY(json_as_int(&side, 1, MAX_SIDE, &level->side[side.index], err));
         level->wrap[side.index] = level->kind == PLAIT_LEVEL_TORUS;
-        if (units <= CLUSTER_MAX_GPUS) // a larger product is refused
+        if (units <= CLUSTER_MAX_GPUS) // avoids overflow; a larger product is refused below
             units *= level->side[side.index];
     }
 
     const int64_t gpus = units * below;
-    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // gpus follows from the sides
+    if (level->gpus == INT_MAX &&
+        gpus <= CLUSTER_MAX_GPUS) // gpus is not given, so it follows from the sides
         level->gpus = (int)gpus;
     if (gpus == level->gpus)
         return PLAIT_OK;
@@ -115,7 +116,7 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
     };
     json_cursor list, sides, axis;
 
-    // In older files a mesh is a full graph, and has no sides.
+    // In older files "mesh" means a full graph, which has no sides.
     if (level->kind == PLAIT_LEVEL_MESH && !json_has(at, "sides"))
         level->kind = PLAIT_LEVEL_FULL;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
@@ -142,13 +143,13 @@ plait_status cluster_read_shape(const json_cursor *at, int below, plait_level *l
     PLAIT_TRY(json_int_optional(at, "wrap_block", 1, MAX_SIDE, &level->wrap_block, err));
     level->ports = cluster_ports(level->side);
     if (level->ports == 0)
-        level->ports = 1; // a single unit sends nothing
+        level->ports = 1; // one port avoids a division by 0; a single unit sends nothing
     return json_int_optional(at, "ports", 1, 2 * PLAIT_MAX_SIDES, &level->ports, err);
 }
 
 // ---- writing -------------------------------------------------------------------------------
 
-/* Number of sides without the last ones of a single unit. */
+/* Returns the number of sides, without trailing sides of length 1. */
 static int count_sides(const int *side)
 {
     int sides = 1;

@@ -1,8 +1,8 @@
 /*
- * cluster_synthetic.c - a cluster from a text
+ * cluster_synthetic.c - makes a cluster from a text
  *
- *     h100-80gb-sxm:64x8,nic=400                                    64 nodes of 8, 400 Gb/s a GPU
- *     h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200,between=100     two groups
+ *     h100-80gb-sxm:64x8,nic=400                                 64 nodes of 8 GPUs, 400 Gb/s each
+ *     h100-80gb-sxm:16x8+a100-80gb-sxm:16x8,nic=200,between=100  two groups
  *
  * Options apply to the group before them; `between` is the rate between groups.
  */
@@ -17,11 +17,11 @@
 #include "io/cluster/cluster_file.h"
 
 /*
- * The network of a synthetic cluster is InfiniBand without oversubscription: 0.95 of the wire (46
- * to 49 of 50 GB/s an NDR port, nccl-tests #267 and #290), 3.7 us a hop on top of NCCL's constants
- * (InfiniBand across leaves, arXiv 2505.09343), and a ramp of 13.6 MB for each node of 8, 1.7 MB a
- * GPU (SimAI's ratio tables). Inside the scale-up domain the efficiency is that of its rings, and the ramp
- * is from the same tables.
+ * The network of a synthetic cluster is InfiniBand without oversubscription. Its efficiency is 0.95
+ * of the link's rate (46 to 49 of 50 GB/s for an NDR port, nccl-tests #267 and #290). A hop takes
+ * 3.7 us in addition to NCCL's constants (InfiniBand across leaves, arXiv 2505.09343). Its ramp is
+ * 13.6 MB for a node of 8 GPUs, 1.7 MB per GPU (SimAI's ratio tables). Inside the scale-up domain
+ * the efficiency is that of the accelerator's rings, and the ramp is from the same tables.
  */
 static const plait_level network = {
     .name = "network",
@@ -33,7 +33,7 @@ static const plait_level network = {
     .oversubscription = 1.0,
 };
 
-/* NCCL's Simple protocol over NVLink takes 3.4 us a hop. */
+/* A hop over NVLink takes 3.4 us with NCCL's Simple protocol. */
 static const plait_level scale_up = {
     .name = "scale-up",
     .link = {.latency_s = 3.4 * PLAIT_US},
@@ -43,9 +43,9 @@ static const plait_level scale_up = {
 
 typedef struct cluster_shape {
     char *accelerator;
-    int nodes;           /* 0: as many as a job takes */
+    int nodes;           /* number of nodes; 0: as many as a job needs */
     int gpus;            /* GPUs of a node; 0: default of the accelerator */
-    double nic_gbps;     /* 0: default of the accelerator */
+    double nic_gbps;     /* rate of a GPU's NIC; 0: default of the accelerator */
     double between_gbps; /* rate to other groups; 0: rate inside the group */
 } cluster_shape;
 
@@ -115,8 +115,9 @@ static int min_int(int a, int b)
 }
 
 /*
- * GPUs of one scale-up domain. It belongs to the accelerator, not to the node: a domain of several nodes
- * (NVL72, a TPU pod) has whole nodes, a smaller one is inside the node.
+ * Returns the GPUs of one scale-up domain, which is a property of the accelerator and not of the
+ * node. A domain of several nodes (NVL72, a TPU pod) contains whole nodes; a smaller domain is
+ * inside one node.
  */
 static int domain_gpus(const plait_accelerator *accelerator, int node)
 {
@@ -138,8 +139,9 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
     if (accelerator->torus[0] > 0) {
         level.kind = PLAIT_LEVEL_TORUS;
 
-        // The torus of `gpus` chips along the accelerator's axes: 8 chips of a 4x4 torus are 4x2,
-        // whose second axis does not close. A chip has all its ports even if some are unused.
+        // Make a torus of `gpus` chips along the accelerator's axes. For example, 8 chips of a 4x4
+        // torus are 4x2, and the second axis has no wrap-around link. A chip keeps all its ports
+        // even if some are unused.
         int gpus = level.gpus;
         int whole[PLAIT_MAX_SIDES] = {0};
         for (int axis = 0; axis < PLAIT_MAX_SIDES; axis++)
@@ -160,7 +162,7 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
     return level;
 }
 
-/* Joins clusters of one group each; the result has the links of the first. */
+/* Joins clusters of one group each. The result has the first cluster's links between nodes. */
 static plait_status join_groups(const char *text, const plait_cluster *part, size_t parts,
                                 double between_gbps, plait_arena *arena, plait_cluster *out,
                                 plait_error *err)
@@ -217,7 +219,7 @@ plait_status plait_cluster_synthetic(const char *text, plait_arena *arena, plait
                               "expected a group on both sides of each +, found nothing");
         part[g] = (plait_cluster){.name = name};
 
-        // Makes a cluster of one group from a part of the text, which it cuts.
+        // Make a cluster of one group from each part of the text, which parse_shape() modifies.
         plait_accelerator *accelerator = plait_arena_alloc(arena, 1, sizeof *accelerator);
         PLAIT_TRY(plait_check_allocated(accelerator, err));
         shape = (cluster_shape){.accelerator = piece[g], .between_gbps = shape.between_gbps};

@@ -1,4 +1,4 @@
-/* csv_table.c - reader of comma-separated values by libcsv */
+/* csv_table.c - reads comma-separated values with libcsv */
 #include "io/csv/csv_table.h"
 
 #include <assert.h>
@@ -33,7 +33,7 @@ static plait_status fail_line(const char *name, size_t line, plait_status status
     return status;
 }
 
-/* Length of a line with its end: LF, CR or both. */
+/* Returns the length of a line including its line end: LF, CR or both. */
 static size_t length_of_line(const char *text, size_t length)
 {
     size_t i = 0;
@@ -54,7 +54,7 @@ static size_t line_of(const char *text, size_t at)
     return line;
 }
 
-/* The text is plain (text.h) except for tabs and line ends. */
+/* Checks that the text is plain (text.h) except for tabs and line ends. */
 static plait_status check_bytes(const char *text, size_t length, const char *name, plait_error *err)
 {
     for (size_t at = 0; (at += text_plain_prefix(text + at, length - at)) < length; at++) {
@@ -70,7 +70,7 @@ static plait_status check_bytes(const char *text, size_t length, const char *nam
 
 /* ---- cells and rows ---- */
 
-/* A table while it is read. A file of at most 64 MiB has fewer cells than an int can count. */
+/* A table that is being read. An int can count its cells, because a file has at most 64 MiB. */
 typedef struct csv_reader {
     plait_arena *arena;
     const char *name;
@@ -80,8 +80,8 @@ typedef struct csv_reader {
     int cells, cell_capacity;
     int *line;
     int rows, line_capacity;
-    size_t in_row;    /* cells of the present row so far */
-    size_t row_began; /* first line of the present row */
+    size_t in_row;    /* cells of the current row so far */
+    size_t row_began; /* number of the current row's first line */
     plait_status status;
     plait_error *err;
 } csv_reader;
@@ -185,7 +185,10 @@ static plait_status fail_parse(const csv_reader *reader, struct csv_parser *pars
                      "quote elsewhere");
 }
 
-/* A quoted cell may have line ends, so a row begins on a line before which the number of quotes is even. */
+/*
+ * Parses the text line by line. Quoted cells may contain line ends, so a line begins a row only if
+ * the number of quotes before it is even.
+ */
 static plait_status feed_text(csv_reader *reader, struct csv_parser *parser, const char *text,
                               size_t length)
 {

@@ -1,4 +1,4 @@
-/* step_log.c - step times in the logs of training software */
+/* step_log.c - reads step times from the logs of training software */
 #include "io/csv/step_log.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "io/file.h"
 
-/* Part of a log: a line, or the whole. */
+/* A part of a log: one line, or the whole log. */
 typedef struct log_text {
     const char *at;
     const char *end;
@@ -25,7 +25,10 @@ typedef enum step_unit { UNIT_STEP, UNIT_PER_STEP, UNIT_TOKENS, UNIT_SEQUENCES }
 
 enum { MARKS = 3 };
 
-/* A line of the format contains `line` and a number after each mark; the sum of the numbers is the value. */
+/*
+ * A format of log lines. A line has this format if it contains `line` and a number after each mark;
+ * its value is the sum of these numbers.
+ */
 typedef struct step_format {
     const char *software;
     unsigned rules;
@@ -39,7 +42,7 @@ typedef struct step_format {
 
 // ---- lines and numbers ---------------------------------------------------------------------
 
-/* Progress bars end their lines with a carriage return. */
+/* Gets the next line. Lines also end at a carriage return, because progress bars end with one. */
 static bool next_line(log_text *rest, log_text *line)
 {
     if (rest->at >= rest->end)
@@ -51,7 +54,7 @@ static bool next_line(log_text *rest, log_text *line)
     return true;
 }
 
-/* The text after a mark; NULL if the text does not contain it. */
+/* Returns the text after a mark; NULL if the text does not contain the mark. */
 static const char *text_after(log_text text, const char *mark)
 {
     const size_t length = strlen(mark);
@@ -67,8 +70,9 @@ static const char *text_after(log_text text, const char *mark)
 }
 
 /*
- * A positive number: "1,234.5", "1.23K", "6.5e+03". Blanks, quotes, ':' and '=' before it are skipped, so that
- * a mark may be a key of JSON or of Python. NaN if there is none, or a clock such as 1:02:03.
+ * Returns a positive number such as "1,234.5", "1.23K" or "6.5e+03"; NaN if there is none, or if it
+ * is part of a clock such as 1:02:03. Blanks, quotes, ':' and '=' before the number are skipped, so
+ * a mark may be a key of JSON or of Python.
  */
 static double number_at(const char *at, const char *end, const char **stop)
 {
@@ -95,7 +99,7 @@ static double number_at(const char *at, const char *end, const char **stop)
         *stop = at;
     if (!text_parse_number(digits, &value) || !(value > 0.0) || (at < end && *at == ':'))
         return (double)NAN;
-    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the unit is known from the format
+    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the format has the unit
         return value;
     return value * (at < end && *at == 'K' ? 1e3 : at < end && *at == 'M' ? 1e6 : 1.0);
 }
@@ -117,7 +121,7 @@ static int collect_lines(log_text log, const step_format *format, double *out)
     while (next_line(&log, &line)) {
         double sum = 0.0;
 
-        // torchtitan's validation prints the rate of a forward pass
+        // A validation step of torchtitan prints the rate of a forward pass only.
         if (text_after(line, format->line) == NULL || text_after(line, "validate step:") != NULL)
             continue;
         for (int m = 0; m < MARKS && format->mark[m] != NULL; m++)
@@ -130,16 +134,16 @@ static int collect_lines(log_text log, const step_format *format, double *out)
 
 // ---- progress bars -----------------------------------------------------------------------------
 
-/* "30/1000 [12:11<6:34:20, 24.36s/it]" */
+/* A progress bar such as "30/1000 [12:11<6:34:20, 24.36s/it]". */
 typedef struct progress_bar {
-    double done;  /* steps so far */
-    double total; /* all steps */
+    double done;  /* number of finished steps */
+    double total; /* number of all steps */
     double elapsed_s;
-    double shown_s; /* step time by the rate that the bar shows; NaN: "0.00it/s" */
+    double shown_s; /* step time that the displayed rate gives; NaN for "0.00it/s" */
     bool is_rate;   /* the bar shows "it/s", with two decimals */
 } progress_bar;
 
-/* "12:11", "6:34:20"; NaN if it is no clock. */
+/* Returns the seconds of a clock such as "12:11" or "6:34:20"; NaN if the text is no clock. */
 static double clock_at(const char *at, const char *end, const char **stop)
 {
     double seconds = 0.0, part = 0.0;
@@ -166,7 +170,7 @@ static const char *digits_before(const char *at, const char *begin)
     return at;
 }
 
-/* Reads the steps before the bracket, "30/1000 ["; false if there are none. */
+/* Reads "30/1000 [" before the bracket; returns false if there are no such numbers. */
 static bool read_steps(const char *bracket, const char *begin, progress_bar *out)
 {
     const char *stop;
@@ -203,11 +207,11 @@ static bool read_bar(const char *bracket, log_text log, progress_bar *out)
 
 enum { MAX_RUNS = 32 };
 
-/* The bars of one loop over steps: an epoch, an evaluation, the files of a checkpoint. */
+/* The progress bars of one loop: an epoch, an evaluation, or the files of a checkpoint. */
 typedef struct bar_run {
-    const char *begin; /* bracket of the first bar; NULL: no bars */
+    const char *begin; /* bracket of the run's first bar; NULL: the run has no bars */
     progress_bar first, last;
-    bool of_files; /* the line begins like "Loading checkpoint shards: ..." */
+    bool of_files; /* the line has a text such as "Loading checkpoint shards: ..." */
 } bar_run;
 
 typedef struct bar_runs {
@@ -225,8 +229,10 @@ static bool is_of_files(const char *bracket, log_text log)
 }
 
 /*
- * Adds a bar to the run that it continues: neither steps nor clock go back, and among several such runs the last
- * bar's clock is closest. Otherwise the bar begins a run, which replaces the shortest one if there are too many.
+ * Adds a bar to the run that it continues: a run with the same total whose last bar is not later,
+ * in steps and in elapsed time. If several runs qualify, the one with the latest clock is
+ * continued. If none does, the bar begins a new run, which replaces the shortest run if there are
+ * too many.
  */
 static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bracket, log_text log)
 {
@@ -249,14 +255,19 @@ static bar_run *add_bar(bar_runs *runs, const progress_bar *bar, const char *bra
     return fresh;
 }
 
-/* Loading files takes a few slow steps, together possibly longer than a short training. */
+/*
+ * Returns whether a run loads files. Loading takes a few slow steps, which may take longer in total
+ * than a short training.
+ */
 static bool loads_files(const bar_run *run)
 {
     return run->of_files || (run->last.done == run->last.total && run->last.total < 10.0);
 }
 
-/* Finds the run of the training, which is the longest, since its clock does not stop while evaluations and
- * checkpoints show their own bars. */
+/*
+ * Finds the run of the training. It is the longest run, because its clock also runs while
+ * evaluations and checkpoints show their own bars.
+ */
 static bar_run training_run(log_text log)
 {
     bar_run best = {.begin = NULL};
@@ -274,13 +285,16 @@ static bar_run training_run(log_text log)
     return best;
 }
 
-/* Progress bars show whole seconds: the error of a span is 1 % at span_s and 5 % at least_span_s. */
+/*
+ * Progress bars have a resolution of one second: the error of a time span is 1 % at span_s and 5 %
+ * at least_span_s.
+ */
 static const double span_s = 100.0, least_span_s = 20.0;
 
 /*
- * Collects step times between bars of the later half of the training, over spans that are long enough for the
- * clock; spans with an evaluation or a checkpoint are outliers. With `shown`, collects the rates that these bars
- * show instead, which are tqdm's running average.
+ * Collects step times between the bars of the later half of the training, over time spans that are
+ * long enough for the bar's clock. Spans with an evaluation or a checkpoint are outliers. With
+ * `shown`, collects the rates that these bars display instead, which are tqdm's running average.
  */
 static int collect_run(log_text log, const bar_run *training, bool shown, double *out)
 {
@@ -309,7 +323,10 @@ static int collect_run(log_text log, const bar_run *training, bool shown, double
     return count;
 }
 
-/* Step time of a single bar: by its rate, or the mean since the start if that is within the rate's rounding. */
+/*
+ * Returns the step time of a single bar: the mean time since the start if it agrees with the
+ * displayed rate within rounding, otherwise the time that the displayed rate gives.
+ */
 static double step_of_bar(const progress_bar *bar)
 {
     const double rate = isnan(bar->shown_s) ? 0.0 : 1.0 / bar->shown_s;
@@ -340,12 +357,13 @@ static int collect_bars(log_text log, const step_format *format, double *out)
     return count > 0;
 }
 
-// ---- summaries, and clocks ----------------------------------------------------------------------
+// ---- summaries and clocks ----------------------------------------------------------------------
 
 /*
- * The mean over the run that transformers' Trainer prints at its end (trainer_utils.speed_metrics). The rate has
- * three decimals, so below 0.02 its error may exceed 2.5 %, and the run's time over its number of steps is used. A
- * resumed run prints the rate of all steps (max_steps), although its time is that of the remaining ones.
+ * Collects the mean rate that transformers' Trainer prints at the end of a run
+ * (trainer_utils.speed_metrics). It has three decimals, so below 0.02 its error may exceed 2.5 %;
+ * then the run's time over its number of steps is used. For a resumed run, the printed rate counts
+ * all steps (max_steps), although the time is that of the remaining steps.
  */
 static int collect_summary(log_text log, const step_format *format, double *out)
 {
@@ -363,7 +381,10 @@ static int collect_summary(log_text log, const step_format *format, double *out)
     return 1;
 }
 
-/* LLaMA-Factory's trainer_log.jsonl: "current_steps": 10, ..., "elapsed_time": "0:04:03". */
+/*
+ * Reads a line of LLaMA-Factory's trainer_log.jsonl: "current_steps": 10, ..., "elapsed_time":
+ * "0:04:03".
+ */
 static bool read_elapsed(log_text line, double *step, double *seconds)
 {
     const char *at = text_after(line, "\"elapsed_time\": \"");
@@ -373,7 +394,7 @@ static bool read_elapsed(log_text line, double *step, double *seconds)
     return !isnan(*step) && !isnan(*seconds);
 }
 
-/* TensorBoard's download of a scalar: Wall time,Step,Value. */
+/* Reads a row of a scalar that TensorBoard exported as CSV: Wall time,Step,Value. */
 static bool read_wall_time(log_text line, double *step, double *seconds)
 {
     const char *const comma = memchr(line.at, ',', (size_t)(line.end - line.at));
@@ -386,7 +407,7 @@ static bool read_wall_time(log_text line, double *step, double *seconds)
     return !isnan(*step) && !isnan(*seconds);
 }
 
-/* Seconds between two lines over the steps between them. */
+/* Collects the seconds between two lines divided by the steps between them. */
 static int collect_between(log_text log, const step_format *format, double *out)
 {
     const bool table = format->line == NULL;
@@ -429,13 +450,15 @@ static const unsigned deepspeeds = RULES(DEEPSPEED) | RULES(MEGATRON_DEEPSPEED);
     }
 
 /*
- * The first format with a line in the log is used, so times of single steps precede rates, and rates precede
- * running averages. DeepSpeed's CurrSamplesPerSec may omit most of a step under Megatron.
+ * All formats, in the order of their precedence: the first format that occurs in the log is used,
+ * so times of single steps precede rates, and rates precede running averages. DeepSpeed's
+ * CurrSamplesPerSec may omit most of a step under Megatron.
+ *
  * Sources: Megatron-LM training/training.py (Primus adds "/MEAN"), BigScience's Megatron-DeepSpeed
- * (seconds), Argonne's fork of it (elapsed_time_per_iteration_ms=), Megatron-Bridge train_utils.py, NeMo's progress printer, nanotron
- * trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py (wall_clock_breakdown), MaxText
- * metric_logger.py, torchtitan metrics.py ("wps:" until 2025), ms-swift patcher.py (a mean over
- * the run), LLaMA-Factory callbacks.py.
+ * (seconds), Argonne's fork of it (elapsed_time_per_iteration_ms=), Megatron-Bridge train_utils.py,
+ * NeMo's progress printer, nanotron trainer.py, DeepSpeed pipe/engine.py, timer.py and engine.py
+ * (wall_clock_breakdown), MaxText metric_logger.py, torchtitan metrics.py ("wps:" until 2025),
+ * ms-swift patcher.py (a mean over the run), LLaMA-Factory callbacks.py.
  */
 static const step_format formats[] = {
     LINES("Megatron-LM", megatrons, "iteration", "elapsed time per iteration (ms):", 1e-3,
@@ -473,9 +496,9 @@ static const step_format formats[] = {
 
 enum { FORMATS = sizeof formats / sizeof *formats };
 
-// ---- the log -------------------------------------------------------------------------------------
+// ---- the whole log -----------------------------------------------------------------------------
 
-/* Returns the number of values of the later half. */
+/* Computes the median of the later half of the values; returns the number of these values. */
 static int median_of_later_half(double *value, int count, double *median)
 {
     double *const later = value + count / 2;
@@ -486,7 +509,7 @@ static int median_of_later_half(double *value, int count, double *median)
     return kept;
 }
 
-/* Finds the largest peak of all ranks and steps. */
+/* Finds the largest memory peak of all ranks and steps. */
 static void find_peak(log_text log, const peak_format *peak, step_log *out)
 {
     log_text line;
@@ -498,7 +521,7 @@ static void find_peak(log_text log, const peak_format *peak, step_log *out)
         out->peak_bytes = fmax(out->peak_bytes, peak->unit_bytes * number_after(line, peak->mark));
 }
 
-/* Upper bound on the number of values: each has its own line or bar. */
+/* Returns an upper bound on the number of values: each value has its own line or bar. */
 static size_t max_values(log_text log)
 {
     size_t most = 1;
@@ -550,7 +573,7 @@ plait_status step_log_load(const char *path, plait_arena *arena, step_log *out, 
     static const size_t most_bytes = (size_t)256 << 20;
     const char *text;
     size_t length;
-    bool whole; // the first steps of a longer log are enough
+    bool whole; // ignored: the first 256 MiB of a longer log are enough
 
     PLAIT_TRY(file_read_start(path, most_bytes, arena, &text, &length, &whole, err));
     return step_log_parse(text, length, path, arena, out, err);

@@ -1,9 +1,10 @@
 /*
  * step_log.h - step times in the logs of training software
  *
- * Each format is a row of the table in step_log.c: lines with a time or a rate, or a progress bar. The first half
- * of the printed steps counts as warm-up (compilation, allocation, autotuning), and the median of the later half is
- * the step time. A progress bar gives it by its clock.
+ * Each format is a row of the table in step_log.c: lines with a time or a rate, or a progress bar.
+ * The first half of the printed steps counts as warm-up (compilation, allocation, autotuning); the
+ * step time is the median of the later half. The step time of a progress bar is computed from its
+ * clock.
  */
 #pragma once
 
@@ -14,27 +15,30 @@
 #include "plait/problem.h"
 #include "plait/runtime.h"
 
-/** The figures of a log. The speed is in one of three units; the other two are 0. */
+/** The measurements of a log. The speed has one of three units; the other two members are 0. */
 typedef struct step_log {
     const char *software;
-    unsigned rules;         /* bits of plait_rules whose runtimes print such lines; 0: any */
-    int steps;              /* printed steps of the later half */
+    unsigned rules;         /* bits of plait_rules whose runtimes print this format; 0: any */
+    int steps;              /* number of printed steps in the later half */
     double step_s;          /* seconds of a step */
-    double tokens_per_s;    /* rate of one GPU */
-    double sequences_per_s; /* rate of all GPUs */
+    double tokens_per_s;    /* tokens per second of one GPU */
+    double sequences_per_s; /* sequences per second of all GPUs */
     double peak_bytes;      /* largest memory peak in the log; 0: none */
     bool reserved;          /* the peak counts reserved memory, not allocated memory */
 } step_log;
 
-/** Fails (SCHEMA) if no line has a known format, with the file in `where`. */
+/** Reads a log. Fails (SCHEMA) if no line has a known format; the error's `where` is the file. */
 PLAIT_MUST_CHECK plait_status step_log_load(const char *path, plait_arena *arena, step_log *out,
                                             plait_error *err);
 
 PLAIT_MUST_CHECK plait_status step_log_parse(const char *text, size_t length, const char *name,
                                              plait_arena *arena, step_log *out, plait_error *err);
 
-/** Seconds of a step of the job. */
+/** Returns the seconds of a step of the job. */
 double step_log_seconds(const step_log *log, const plait_job *job);
 
-/** Whether the runtime prints such lines; true for profiles without rules of their own. */
+/**
+ * Returns whether the runtime prints lines of the log's format; true for profiles without rules of
+ * their own.
+ */
 bool step_log_matches_runtime(const step_log *log, const plait_runtime *runtime);

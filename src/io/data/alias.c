@@ -1,4 +1,7 @@
-/* alias.c - aliases of data: ids on the Hugging Face Hub, short names of hardware, names of earlier versions */
+/*
+ * alias.c - aliases of data files: Hugging Face Hub ids, short names of hardware, names of earlier
+ * versions
+ */
 #include "plait/data.h"
 
 #include <string.h>
@@ -9,8 +12,11 @@
 #include "io/data/data.h"
 #include "io/json/json.h"
 
-/* Names in small letters. A GPU's short name is an alias of its most common nodes; the A100 is the one of 80 GB.
- * NULL: the alias is only one of the other kind. */
+/*
+ * Short names in lower case. The name of a GPU is an alias of its most common node as a cluster and
+ * of the GPU as an accelerator; "a100" is the model with 80 GB. NULL: the name is no alias of that
+ * kind.
+ */
 static const struct {
     const char *name, *cluster, *accelerator;
 } short_names[] = {
@@ -55,7 +61,7 @@ static const char *short_name(plait_data_kind kind, const char *name)
 
 /* ---- the Hub ---- */
 
-/* Cuts the host off the address of a page. */
+/* Returns the id in the address of a Hub page, without its host. */
 static const char *hub_id(const char *name)
 {
     static const char *const hosts[] = {"https://huggingface.co/", "https://hf.co/",
@@ -82,7 +88,7 @@ bool data_is_hub_id(const char *address)
 }
 
 typedef struct hub_search {
-    const char *id; /* with or without its organisation */
+    const char *id; /* id to find, with or without its organisation */
     bool found;
 } hub_search;
 
@@ -104,7 +110,7 @@ static plait_status read_ids(const json_cursor *root, plait_arena *arena, void *
     return PLAIT_OK;
 }
 
-/* Finds the model that lists the id under "hub". */
+/* Finds the model file that lists the id under "hub". */
 static plait_status look_up_hub(const char *id, plait_arena *arena, const char **path,
                                 plait_error *err)
 {
@@ -144,7 +150,10 @@ plait_status data_look_up_alias(plait_data_kind kind, const char *name, plait_ar
 
 /* ---- unknown ids ---- */
 
-/* Length of the longest start of `name` anywhere in an id, which may have words before: Meta-Llama-3.1-8B. */
+/*
+ * Returns the length of the longest prefix of `name` that occurs anywhere in an id, since words may
+ * precede the name: Meta-Llama-3.1-8B.
+ */
 static size_t longest_start(const char *id, const char *name)
 {
     size_t longest = 0;

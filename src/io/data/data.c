@@ -1,4 +1,4 @@
-/* data.c - finding data files by name, and listing the names */
+/* data.c - finds data files by name, and lists the names */
 #define _GNU_SOURCE // dladdr
 
 #include "plait/data.h"
@@ -18,7 +18,10 @@
 #include "io/data/data.h"
 #include "io/file.h"
 
-/* Folders of data relative to an installation's programs and library, and the configured prefix. */
+/*
+ * Folders of the data, relative to the folder of the running program, to that of the library, and
+ * at the configured prefix.
+ */
 #ifndef PLAIT_DATA_FROM_PROGRAM
 #define PLAIT_DATA_FROM_PROGRAM "../share/plait"
 #endif
@@ -31,7 +34,7 @@
 
 static const struct data_kind {
     const char *folder;
-    const char *what;  /* description for messages, "expected ..." */
+    const char *what;  /* noun for messages, as in "expected ..." */
     const char *lists; /* command that lists the names; NULL: the message lists them */
 } kinds[PLAIT_DATA_KINDS] = {
     [PLAIT_DATA_MODELS] = {"models", "the name of a model or a path", "plait models"},
@@ -67,7 +70,7 @@ static bool program_folder(char path[PATH_MAX])
     return cut_to_folder(path);
 }
 
-/* Finds the folder of the library, or of the program that is linked with it statically. */
+/* Finds the folder of the library, or of the program into which it is statically linked. */
 static bool library_folder(char path[PATH_MAX])
 {
     Dl_info here;
@@ -89,9 +92,10 @@ static plait_status resolve_root(const char *folder, const char *relative, plait
 }
 
 /*
- * The folders that may have data, in the order of search; empty ones are skipped. A prefix may be moved, so its
- * programs search relative to themselves, and other programs relative to the library. Those of a build do so, too:
- * links to the source tree are beside them, and no path of that tree is in any program.
+ * Lists the folders that may contain data, in the order of search; empty ones are skipped. An
+ * installation may be moved, so its programs search relative to themselves, and other programs
+ * relative to the library. This also works in a build folder, which has links to the source tree
+ * beside its programs, so that no program contains a path of that tree.
  */
 static plait_status data_roots(plait_arena *arena, const char *roots[ROOTS], plait_error *err)
 {
@@ -149,8 +153,10 @@ static bool list_add(name_list *list, plait_arena *arena, const char *name)
     return true;
 }
 
-/* Whether plait_data_find() would find the entry: it is no folder and no link to nothing. An entry that a fault
- * hides counts as found. */
+/*
+ * Returns whether plait_data_find() would find the entry: it must not be a folder or a dangling
+ * link. An entry that cannot be examined because of a fault counts as found.
+ */
 static bool is_file(DIR *folder, const char *file)
 {
     struct stat info;
@@ -159,8 +165,10 @@ static bool is_file(DIR *folder, const char *file)
                                                        : file_is_fault(errno);
 }
 
-/* Adds "dgx-h100" for "dgx-h100.json". Hidden files, other files, and names that would be read as a path or as
- * ACCELERATOR:NODESxGPUS are skipped. */
+/*
+ * Adds the name "dgx-h100" for "dgx-h100.json". Skips hidden files, other file types, and names
+ * that would be read as a path or as ACCELERATOR:NODESxGPUS.
+ */
 static bool add_file(name_list *list, plait_arena *arena, const char *file)
 {
     char *name;
@@ -176,7 +184,7 @@ static bool add_file(name_list *list, plait_arena *arena, const char *file)
     return list_add(list, arena, name);
 }
 
-/* A folder that is missing or not readable has no names. */
+/* Adds the names of a folder; a missing or unreadable folder has none. */
 static plait_status add_folder(name_list *list, plait_arena *arena, const char *folder,
                                plait_error *err)
 {
@@ -232,7 +240,7 @@ plait_status plait_data_list(plait_data_kind kind, plait_arena *arena, const cha
     return PLAIT_OK;
 }
 
-/* ---- finding one ---- */
+/* ---- finding a file ---- */
 
 plait_status data_fail_empty(plait_data_kind kind, const char *name, plait_arena *arena,
                              plait_error *err)
@@ -270,7 +278,7 @@ static plait_status fail_unknown(plait_data_kind kind, const char *name, plait_a
                    : plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s (%s lists all)",
                                 kinds[kind].what, kinds[kind].lists);
 
-    if (nearest != NULL) // a message is too short for this and the list
+    if (nearest != NULL) // a message has no room for both this and the list
         return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected %s; did you mean %s?",
                           kinds[kind].what, nearest);
     text_builder_init(&all, arena);
