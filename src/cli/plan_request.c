@@ -81,8 +81,7 @@ static plait_status finish_request(plan_request *out, plait_degrees degrees, boo
         plait_degrees_fill(&out->problem, out->given | PLAIT_KEY_BIT(PLAIT_KEY_DP), &degrees);
         PLAIT_TRY(plans_plan(out->file, &degrees, open, arena, &plan, err));
         if (plan.stages > 0 && plait_plan_mixed(&out->problem, &plan))
-            plan.degrees.dp =
-                plan.stage[0].degrees.dp; // with different stages, dp does not follow from the GPUs
+            plan.degrees.dp = plan.stage[0].degrees.dp; // set per stage, not by the GPUs
         PLAIT_TRY(report_price(&out->problem, &plan, out->file->rank, arena, &out->plan, err));
         if (!open || out->plan.verdict == PLAIT_INVALID)
             return PLAIT_OK;

@@ -238,8 +238,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     if (!flags->quiet && out->model->max_seq > 0 && job->seq > out->model->max_seq)
         print_warning("--seq: %d tokens exceed %d, the published context length of %s", job->seq,
                       out->model->max_seq, out->model->name);
-    return is_mixed(out) ? PLAIT_OK
-                         : resolve_band(arena, out, err); // no measured run has different GPUs
+    return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err); // no mixed run was measured
 }
 
 plait_status problem_for_runtime(const plait_problem *problem, const char *runtime,

@@ -50,9 +50,8 @@ typedef struct scenario {
     plait_problem problem;
     plait_capacity_options ask;
     plait_capacity_row row;
-    const char *why; /* reason if no plan fits; otherwise NULL */
-    const struct scenario
-        *leader; /* scenario whose search this one uses: itself or an earlier one */
+    const char *why;               /* reason if no plan fits; otherwise NULL */
+    const struct scenario *leader; /* scenario that searches: itself or an earlier one */
     plait_error err;
     const char *line;
 } scenario;

@@ -48,8 +48,7 @@ void progress_show(void *of, double share)
     progress *const p = of;
     const int percent = (int)(100.0 * (p->done + share) / p->parts);
 
-    if (!p->visible || percent <= p->shown ||
-        percent > 100) // a part of several searches may exceed 100
+    if (!p->visible || percent <= p->shown || percent > 100) // a part may have several searches
         return;
     p->shown = percent;
     fprintf(stderr, "\r%s %3d %%", p->what, percent);

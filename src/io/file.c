@@ -230,8 +230,7 @@ char *file_beside(const char *file, const char *name, plait_arena *arena)
 {
     const int folder = (int)(file_base_name(file) - file);
     const char *const base = file_base_name(name);
-    const bool input =
-        folder == 0 && text_equal(base, "-"); // "./-" is a file, "-" would be standard input
+    const bool input = folder == 0 && text_equal(base, "-"); // "-" would be standard input
 
     return plait_arena_printf(arena, "%.*s%s%s", folder, file, input ? "./" : "", base);
 }

@@ -209,8 +209,7 @@ plait_status accelerator_read(const json_cursor *at, plait_arena *arena, plait_a
     accelerator_default_scalars(&family, out);
 
     double ratio = out->wgrad_ratio, spread = out->speed_spread;
-    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out,
-                                   err)); // overrides the default of idle_w
+    PLAIT_TRY(fields_read_optional(at, "power", power_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "sustained", sustained_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "host", host_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "p2p", p2p_fields, out, err));

@@ -47,8 +47,7 @@ static plait_status read_sides(const json_cursor *at, int below, plait_level *le
     }
 
     const int64_t gpus = units * below;
-    if (level->gpus == INT_MAX &&
-        gpus <= CLUSTER_MAX_GPUS) // gpus is not given, so it follows from the sides
+    if (level->gpus == INT_MAX && gpus <= CLUSTER_MAX_GPUS) // gpus follows from the sides
         level->gpus = (int)gpus;
     if (gpus == level->gpus)
         return PLAIT_OK;

@@ -1,4 +1,4 @@
-/* fields.c - reader and writer of JSON blocks by tables of their members */
+/* fields.c - reads and writes JSON blocks by tables of their members */
 #include "io/json/fields.h"
 
 #include <assert.h>
@@ -32,7 +32,7 @@ static const void *const_member(const void *block, const field *f)
 
 /* ---- reading ---- */
 
-/* Reads a number at the cursor: the field's own, or an element of its array. */
+/* Reads a number at the cursor, which is the value of the field or an element of its array. */
 static plait_status read_number(const json_cursor *at, const field *f, double *out,
                                 plait_error *err)
 {
@@ -128,7 +128,10 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
 
 /* ---- writing ---- */
 
-/* Twelve digits are enough for any fit: 2.47e-6 s in us is 2.4699999999999998 by division alone. */
+/*
+ * Converts a number to a unit and rounds it to twelve digits, which are enough for any fit: the
+ * division alone would turn 2.47e-6 s into 2.4699999999999998 us.
+ */
 static double in_unit(double number, double unit)
 {
     char digits[32];
@@ -205,7 +208,10 @@ void fields_blank(const field *fields, void *block)
     }
 }
 
-/* A file gives all numbers of an array, so the first one is enough. */
+/*
+ * Returns whether a field is blank. A file has either all numbers of an array or none, so the first
+ * one decides.
+ */
 static bool is_blank(const field *f, const void *block)
 {
     return isnan(*(const double *)const_member(block, f));

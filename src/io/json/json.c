@@ -1,4 +1,4 @@
-/* json.c - documents, cursors and their errors; the getters of values are in json_get.c */
+/* json.c - JSON documents, cursors and errors; json_get.c has the getters of values */
 #include "io/json/json_private.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 /* ---- documents ---- */
 
-/* Keys may be printed as names, so they are as plain as strings. */
+/* Checks that all keys are plain text, as strings are, since keys may be printed as names. */
 static bool keys_are_plain(const struct cJSON *value)
 {
     for (; value != NULL; value = value->next)
@@ -38,7 +38,7 @@ plait_status json_document_parse(const char *text, size_t length, const char *na
                           JSON_MAX_BYTES, length);
     PLAIT_TRY(json_scan(text, length, doc->name, err));
 
-    // After the scan the parser fails only on wrong grammar or without memory.
+    // After the scan, parsing fails only because of wrong grammar or lack of memory.
     const char *end = text;
     errno = 0;
     doc->tree = cJSON_ParseWithLengthOpts(text, length, &end, false);
@@ -117,7 +117,7 @@ plait_status json_parse(const char *text, size_t length, const char *name, json_
 
 /* ---- errors: "file:/a/0/b" ---- */
 
-/* A text of limited size, which is cut off where it does not fit. */
+/* A text of limited size; characters that do not fit are dropped. */
 typedef struct place_text {
     char *text;
     size_t size;
@@ -131,7 +131,7 @@ static void place_append(place_text *place, char c)
     place->text[place->length] = '\0';
 }
 
-/* Recursion is at most JSON_MAX_DEPTH deep. */
+/* Appends the place of a cursor: "file:/a/0/b". The recursion is at most JSON_MAX_DEPTH deep. */
 static void place_append_cursor(place_text *place, const json_cursor *at)
 {
     char index[24];
@@ -223,7 +223,7 @@ const char *json_found(const json_cursor *at, char out[JSON_FOUND_SIZE])
 
 /* ---- objects and arrays ---- */
 
-/* Joins words, "latency_us, source"; a list that does not fit ends with "...". */
+/* Joins words into "latency_us, source"; if not all fit, the text ends with "...". */
 static const char *word_list(const char *const *words, char *out, size_t size)
 {
     size_t length = 0;
@@ -265,8 +265,10 @@ plait_status json_keys_among(const json_cursor *at, const char *const *keys, pla
     return PLAIT_OK;
 }
 
-/* Finds a member; child->value is NULL if it is missing. A key may occur twice if the reader did not call
- * json_keys_among(). */
+/*
+ * Finds a member; child->value is NULL if it is missing. Fails if the key occurs twice, which only
+ * json_keys_among() would have detected before.
+ */
 static plait_status find_member(const json_cursor *at, const char *key, json_cursor *child,
                                 plait_error *err)
 {
@@ -288,7 +290,10 @@ static plait_status find_member(const json_cursor *at, const char *key, json_cur
     return PLAIT_OK;
 }
 
-/* A bit of cJSON's type word that cJSON does not use; cJSON_Is...() compare only the low byte. */
+/*
+ * A bit of cJSON's type word that cJSON itself does not use, since cJSON_Is...() compare only the
+ * low byte.
+ */
 enum { VALUE_WAS_READ = 1 << 16 };
 
 void json_mark_read(const json_cursor *at, const char *key)

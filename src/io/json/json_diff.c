@@ -1,4 +1,4 @@
-/* json_diff.c - differences between two documents: all of them, or the first */
+/* json_diff.c - compares two documents: finds all differences, or the first */
 #include "io/json/json_diff.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "io/json/json_private.h"
 
-/* Size of the largest array or object: matching elements by name takes quadratic time. */
+/* Largest size of an array or object, because matching elements by name takes quadratic time. */
 enum { MAX_ELEMENTS = 8000 };
 
 typedef struct differ {
@@ -23,7 +23,7 @@ typedef struct differ {
 
 /* ---- values as text ---- */
 
-/* Prints a scalar, or the size of an array or object. */
+/* Returns a scalar as text, or the size of an array or object. */
 static const char *text_of(const cJSON *value, plait_arena *arena)
 {
     char number[TEXT_NUMBER_SIZE];
@@ -59,7 +59,10 @@ static plait_status add_change(differ *d, const char *at, const cJSON *a, const 
 
 /* ---- names of elements ---- */
 
-/* The name of an element by its own keys, "dgx-h100 64"; "" if it has none, NULL if out of memory. */
+/*
+ * Returns the name of an element, made from the values of its own keys: "dgx-h100 64"; "" if it has
+ * none of the keys, NULL if out of memory.
+ */
 static const char *element_name(const differ *d, const cJSON *element)
 {
     text_builder out;
@@ -84,7 +87,7 @@ static const char *element_name(const differ *d, const cJSON *element)
 
 typedef struct named_list {
     int count;
-    bool named; /* every element has a name that no other has */
+    bool named; /* every element has a name, and all names differ */
     const cJSON **element;
     const char **name;
 } named_list;
@@ -156,7 +159,7 @@ static plait_status compare_arrays(differ *d, const char *at, const cJSON *a, co
     return PLAIT_OK;
 }
 
-/* Two runs of the same command differ in these. */
+/* Returns whether a key differs even between two runs of the same command. */
 static bool differs_between_runs(const char *key)
 {
     return strcmp(key, "elapsed_s") == 0 || strcmp(key, "threads") == 0;
@@ -206,7 +209,7 @@ plait_status json_diff(const json_cursor *a, const json_cursor *b, const char *c
 
 /* ---- json_same ---- */
 
-/* Number of keys of the largest object that json_same() compares. */
+/* Largest number of keys of an object that json_same() compares. */
 enum { MAX_KEYS = 64 };
 
 plait_status json_same(const json_cursor *found, const json_cursor *expected, plait_error *err)

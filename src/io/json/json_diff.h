@@ -1,8 +1,9 @@
-/* json_diff.h - differences between two documents, value by value
+/*
+ * json_diff.h - differences between two documents, value by value
  *
- * Members are matched by key. The elements of two arrays are matched by name if each element has one that
- * no other has ("id", or cluster and GPUs, or the keys of a plan), otherwise by position. Elapsed times and
- * numbers of threads are not compared.
+ * Members are matched by key. The elements of two arrays are matched by name if all of them have
+ * different names (an "id", a cluster and a number of GPUs, or the keys of a plan), otherwise by
+ * position. Elapsed times and numbers of threads are not compared.
  */
 #pragma once
 
@@ -17,14 +18,15 @@ typedef struct json_change {
 
 typedef struct json_changes {
     int count;
-    json_change *change; /* in the order of the second document; removed values follow the others */
+    json_change *change; /* changes in the order of the second document, then removed values */
 } json_changes;
 
 /**
  * Compares two documents. *out lives in `arena`.
  *
- * @param names  keys that name an element, NULL-terminated: "=id" names it alone, otherwise the values of
- *               all keys that it has are joined
+ * @param names  keys whose values name an element, ended by NULL. If an element has the key of
+ *               "=id", that value alone is its name; otherwise the values of all other keys that it
+ *               has are joined
  * @return       RANGE if an array or object has more than 8,000 elements
  */
 PLAIT_MUST_CHECK plait_status json_diff(const json_cursor *a, const json_cursor *b,

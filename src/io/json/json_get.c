@@ -1,5 +1,7 @@
-/* json_get.c - typed getters of the JSON reader: json_as_NAME reads the value at a cursor, and json_NAME and
- * json_NAME_optional find a member and call it */
+/*
+ * json_get.c - typed getters of the JSON reader: json_as_NAME reads the value at a cursor;
+ * json_NAME and json_NAME_optional find a member and call json_as_NAME
+ */
 #include <float.h>
 #include <math.h>
 
@@ -63,7 +65,7 @@ static plait_status fail_integer(const json_cursor *at, plait_status status, int
 
 plait_status json_as_int(const json_cursor *at, int min, int max, int *out, plait_error *err)
 {
-    static const double exact_max = 9007199254740991.0; // 2^53 may have been read from 2^53 + 1
+    static const double exact_max = 9007199254740991.0; // 2^53 may have been 2^53 + 1 in the text
 
     if (!json_is_number(at))
         return fail_integer(at, PLAIT_ERROR_SCHEMA, min, max, err);
@@ -117,7 +119,7 @@ plait_status json_as_word(const json_cursor *at, const char *const *words, int *
 
 /* ---- members of an object ---- */
 
-/* The bodies of json_NAME and json_NAME_optional: find the member, then read the value at it. */
+/* Bodies of json_NAME and json_NAME_optional, which find the member and then read its value. */
 #define GET(...)                                                                                   \
     json_cursor child;                                                                             \
                                                                                                    \

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-/* cJSON copies a number into 64 bytes and splits a longer one. */
+/* cJSON copies a number into a buffer of 64 bytes and would split a longer number. */
 enum { MAX_NUMBER_LENGTH = 63 };
 
 #define NO_INFINITY "a number or null, since JSON has neither NaN nor Infinity"
@@ -16,12 +16,12 @@ typedef struct json_text {
     const char *text;
     size_t length;
     size_t at;
-    size_t string; /* offset of the last string */
-    bool unclosed; /* the last string has no end */
-    int depth;     /* open arrays and objects */
+    size_t string; /* offset at which the last string begins */
+    bool unclosed; /* the last string has no closing quote */
+    int depth;     /* number of open arrays and objects */
 } json_text;
 
-/* The next byte, or '\0' at the end. */
+/* Returns the current byte, or '\0' at the end of the text. */
 static char current_byte(const json_text *scan)
 {
     return scan->at < scan->length ? scan->text[scan->at] : '\0';
@@ -57,7 +57,7 @@ static bool starts_word(const json_text *scan, const char *word)
     return scan->length - scan->at >= length && memcmp(scan->text + scan->at, word, length) == 0;
 }
 
-/* Moves past at least one digit. */
+/* Moves past a row of digits; returns false if there is none. */
 static bool skip_digits(json_text *scan)
 {
     const size_t start = scan->at;
@@ -67,10 +67,12 @@ static bool skip_digits(json_text *scan)
     return scan->at > start;
 }
 
-/* number = ["-"] ("0" | digit1-9 digits) ["." digits] [("e" | "E") ["+" | "-"] digits]
+/*
+ * Scans a number: ["-"] ("0" | digit1-9 digits) ["." digits] [("e" | "E") ["+" | "-"] digits]
  *
- * This function and the two below move past the token and return NULL, or return what they expected where
- * they stopped. */
+ * This function and the two below return NULL after they have moved past the token, or else a
+ * description of the text that they expected at the current position.
+ */
 static const char *scan_number(json_text *scan)
 {
     const size_t start = scan->at;
@@ -96,7 +98,7 @@ static const char *scan_number(json_text *scan)
     return scan->at - start <= MAX_NUMBER_LENGTH ? NULL : "a number of at most 63 characters";
 }
 
-/* Scans a string from quote to quote. The parser refuses an unclosed one. */
+/* Scans a string between quotes. An unclosed string is left for the parser to refuse. */
 static const char *scan_string(json_text *scan)
 {
     scan->string = scan->at;

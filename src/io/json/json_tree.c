@@ -1,4 +1,4 @@
-/* json_tree.c - changes to a document's tree, and printing it in the form of the data files */
+/* json_tree.c - changes a document's tree, and prints it in the format of the data files */
 #include "io/json/json_tree.h"
 
 #include <cjson/cJSON.h>
@@ -9,7 +9,10 @@ enum { LINE = 98, INDENT = 4 };
 
 // ---- reading -------------------------------------------------------------------------------
 
-/* Any other number or string could not be read back. */
+/*
+ * Checks that all numbers are finite and all strings are plain text, since others could not be read
+ * back.
+ */
 static plait_status check_values(const json_cursor *at, plait_arena *arena, plait_error *err)
 {
     const char *text;
@@ -59,7 +62,9 @@ json_tree *json_tree_enter(json_tree *object, const char *key)
     return cJSON_IsObject(member) ? member : json_tree_set_object(object, key);
 }
 
-/* Takes over `value`, which is NULL if there was no memory for it. */
+/*
+ * Sets a member and takes ownership of `value`. If `value` is NULL, memory ran out before; fails.
+ */
 static json_tree *set_member(json_tree *object, const char *key, cJSON *value)
 {
     const bool done =

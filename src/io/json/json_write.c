@@ -1,4 +1,4 @@
-/* json_write.c - writer of JSON, with the same bytes for the same values */
+/* json_write.c - writes JSON such that equal values give equal bytes */
 #include "io/json/json_write.h"
 
 #include <assert.h>
@@ -86,8 +86,10 @@ void json_begin_object_row(json_writer *json)
         json->row = json->depth;
 }
 
-/* Escapes a character that is not plain, so that a terminal which shows the document does not obey it. A
- * malformed byte becomes U+FFFD. Returns the number of bytes escaped. */
+/*
+ * Escapes a character that is not plain, so that it cannot control a terminal that shows the
+ * document. A malformed byte becomes U+FFFD. Returns the number of bytes read.
+ */
 static size_t append_escaped(text_builder *out, const char *text, size_t left)
 {
     const size_t length = text_utf8_length(text, left);

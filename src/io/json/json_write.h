@@ -1,4 +1,5 @@
-/* json_write.h - writer of JSON, with the same bytes for the same values
+/*
+ * json_write.h - writer of JSON such that equal values give equal bytes
  *
  *     json_writer json;
  *
@@ -9,8 +10,9 @@
  *     json_end_object(&json);
  *     PLAIT_TRY(json_writer_finish(&json, &text, &length, err));
  *
- * The text has two blanks of indentation a level, one member or element a line, and a final newline. The
- * only error is a lack of memory, which json_writer_finish returns. Unbalanced calls fail an assert.
+ * The text has two blanks of indentation per level, one member or element per line, and a final
+ * newline. The only error is a lack of memory, which json_writer_finish() returns. Unbalanced calls
+ * fail an assert.
  */
 #pragma once
 
@@ -24,9 +26,9 @@
 typedef struct json_writer {
     text_builder out;
     int depth;
-    int row;        /* depth inside the outermost row, which is on one line; 0: in no row */
-    bool empty;     /* the innermost array or object is empty so far */
-    bool after_key; /* a key has been written whose value is next */
+    int row;        /* depth inside the outermost array or object on one line; 0: none */
+    bool empty;     /* the innermost array or object has no element yet */
+    bool after_key; /* the last write was a key */
 } json_writer;
 
 void json_writer_init(json_writer *json, plait_arena *arena);
@@ -36,7 +38,7 @@ void json_end_object(json_writer *json);
 void json_begin_array(json_writer *json);
 void json_end_array(json_writer *json);
 
-/* An array, or an object, that is on one line with everything in it. */
+/* Begin an array or an object that is written on one line, with everything inside it. */
 void json_begin_row(json_writer *json);
 void json_begin_object_row(json_writer *json);
 
@@ -45,13 +47,13 @@ void json_write_key(json_writer *json, const char *key);
 /** Escapes quotes, backslashes and characters that are not plain text (text.h). NULL becomes null. */
 void json_write_string(json_writer *json, const char *text);
 
-/** Writes the shortest digits that read back as the same double; infinities and NaN become null. */
+/** Writes the fewest digits that read back as the same double; infinities and NaN become null. */
 void json_write_number(json_writer *json, double number);
 void json_write_int64(json_writer *json, int64_t number);
 void json_write_bool(json_writer *json, bool value);
 void json_write_null(json_writer *json);
 
-/* A key and its value, or the beginning of its value. */
+/* Write a key and its value, or the beginning of its value. */
 void json_member_object(json_writer *json, const char *key);
 void json_member_array(json_writer *json, const char *key);
 void json_member_row(json_writer *json, const char *key);
@@ -59,12 +61,12 @@ void json_member_string(json_writer *json, const char *key, const char *text);
 void json_member_number(json_writer *json, const char *key, double number);
 void json_member_int64(json_writer *json, const char *key, int64_t number);
 void json_member_bool(json_writer *json, const char *key, bool value);
-void json_member_version(json_writer *json); /* "plait": version of this library */
+void json_member_version(json_writer *json); /* member "plait": the version of this library */
 void json_member_null(json_writer *json, const char *key);
 
 /*
- * Several members, as in JSON_NUMBERS(&json, {"step_s", cost.step_s}, {"mfu", cost.mfu}). Whole
- * numbers below 2^53 are written without a fraction, so integers need no list of their own.
+ * Write several members, as in JSON_NUMBERS(&json, {"step_s", cost.step_s}, {"mfu", cost.mfu}).
+ * Integers below 2^53 are written without a fraction, so they can be passed as doubles.
  */
 typedef struct json_number_member {
     const char *key;
@@ -87,6 +89,6 @@ void json_write_string_members(json_writer *json, const json_string_member *memb
     (json_member_object(json, key), JSON_NUMBERS(json, __VA_ARGS__), json_end_object(json))
 #define JSON_STRINGS(json, ...) JSON_MEMBERS(json, string, __VA_ARGS__)
 
-/** Returns the document in the writer's arena; `length` may be NULL. */
+/** Ends the document and returns it in the writer's arena; `length` may be NULL. */
 plait_status json_writer_finish(json_writer *json, const char **text, size_t *length,
                                 plait_error *err) PLAIT_MUST_CHECK;

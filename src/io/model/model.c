@@ -1,4 +1,4 @@
-/* model.c - loading a model in either format, and the checks that both formats have */
+/* model.c - loads a model in either format, and has the checks that both formats share */
 #include "plait/model.h"
 
 #include "plait/data.h"
@@ -7,7 +7,7 @@
 
 typedef struct model_result {
     plait_model *model;
-    const char **warning; /* may be NULL */
+    const char **warning; /* receives a warning about unread keys; may be NULL */
 } model_result;
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
@@ -49,7 +49,7 @@ plait_status plait_model_find(const char *name, plait_arena *arena, plait_model 
     return plait_model_load(path, arena, out, warning, err);
 }
 
-/* ---- checks of two numbers ---- */
+/* ---- checks that compare two numbers ---- */
 
 plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
                                   plait_error *err)

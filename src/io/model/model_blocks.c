@@ -4,8 +4,8 @@
  *     "numerics": {"activation": "silu", "norm_eps": 1e-05, "rope": {"base": 500000}, "router": {...}}
  *     "training": {"source": "...", "lr": 0.0003, "decay": "cosine", "warmup_steps": 2000}
  *
- * Tables have the members, which are read and written in their order. A block is written with every key, or
- * left out if it has no values.
+ * The members are read and written in the order of tables. A block is written with every key, or
+ * not at all if it has no values.
  */
 #include <math.h>
 
@@ -57,7 +57,8 @@ plait_status model_read_numerics(const json_cursor *model, plait_numerics *out, 
     PLAIT_TRY(json_object_optional(model, "numerics", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;
-    // By default all of a head is rotated, and the weights of the chosen experts are not scaled.
+    // By default, rotary positions cover the whole head, and the weights of the chosen experts are
+    // not scaled.
     if (json_has(&at, "rope"))
         out->rope.fraction = 1.0;
     if (json_has(&at, "router"))

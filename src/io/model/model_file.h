@@ -7,7 +7,10 @@
 #include "io/json/json.h"
 #include "io/json/json_write.h"
 
-/* Upper bounds: the product of any two of them fits an int, and sums over layers stay exact. */
+/*
+ * Upper bounds, chosen such that the product of any two fits an int64_t and sums over layers stay
+ * exact.
+ */
 enum {
     MODEL_MAX_HIDDEN = 1 << 20,
     MODEL_MAX_VOCAB = 1 << 24,
@@ -24,7 +27,9 @@ enum {
     MODEL_MAX_MTP = 64
 };
 
-/** Reads a plait model, whose format is in docs/reference/files/model.md. *out lives in `arena`. */
+/**
+ * Reads a plait model; docs/reference/files/model.md describes the format. *out lives in `arena`.
+ */
 plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
                               plait_error *err) PLAIT_MUST_CHECK;
 
@@ -32,15 +37,17 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
 plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
                            const char **warning, plait_error *err) PLAIT_MUST_CHECK;
 
-/** Writes a model as a plait model with every key, so that reading it gives the same model. */
+/**
+ * Writes a model in plait's format with every key, so that reading it back gives the same model.
+ */
 void model_write(json_writer *json, const plait_model *model);
 
-// ---- model.c: checks of two numbers, whose errors are at the second one's key ------------------
+// ---- model.c: checks that compare two numbers; an error names the key of the second ------------
 
 plait_status model_check_kv_heads(const json_cursor *at, const char *key, int heads, int kv_heads,
                                   plait_error *err) PLAIT_MUST_CHECK;
 
-/** Replaces a *head_dim of 0 by hidden / heads. */
+/** If *head_dim is 0, sets it to hidden / heads. */
 plait_status model_check_head_dim(const json_cursor *at, const char *key, int hidden, int heads,
                                   int *head_dim, plait_error *err) PLAIT_MUST_CHECK;
 plait_status model_check_topk(const json_cursor *at, const char *key, int experts, int topk,
@@ -50,20 +57,20 @@ plait_status model_check_groups(const json_cursor *at, const char *groups_key, c
 
 // ---- model_parts.c: a kind of layer ------------------------------------------------------------
 
-/* Each leaves *out unchanged if the kind does not have the part. */
+/* Read one part of a kind of layer; *out stays unchanged if the kind does not have the part. */
 plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *out,
                               plait_error *err) PLAIT_MUST_CHECK;
 plait_status model_read_ffn(const json_cursor *kind, plait_layer *out,
                             plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads the costs of a kind that has no parts. */
+/** Reads the costs of an opaque kind, which has no parts. */
 plait_status model_read_opaque(const json_cursor *at, plait_opaque *out,
                                plait_error *err) PLAIT_MUST_CHECK;
 void model_write_kind(json_writer *json, const plait_layer *kind);
 
-// ---- model_blocks.c: blocks of a model that no price depends on --------------------------------
+// ---- model_blocks.c: blocks of a model that do not affect prices -------------------------------
 
-/* A block that is missing is read as all zero, and a block of zeros is not written. */
+/* A missing block is read as all zero; a block that is all zero is not written. */
 plait_status model_read_numerics(const json_cursor *model, plait_numerics *out,
                                  plait_error *err) PLAIT_MUST_CHECK;
 void model_write_numerics(json_writer *json, const plait_numerics *numerics);

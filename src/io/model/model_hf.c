@@ -1,7 +1,8 @@
-/* model_hf.c - a Hugging Face config.json as a model
+/*
+ * model_hf.c - reads a Hugging Face config.json as a model
  *
- * The reader finds the decoder's object and its class, reads the sizes, gives each layer its parts, and makes
- * one kind of all layers with the same parts.
+ * The reader finds the decoder's object and its class, reads the sizes, reads the parts of each
+ * layer, and makes one kind from all layers with the same parts.
  */
 #include "io/model/model_hf.h"
 
@@ -37,7 +38,9 @@ void hf_skip(const hf_config *hf, const char *const *keys)
         json_mark_read(hf->text, *keys);
 }
 
-/* A file may have one quantity under two names; a second name with the same number is marked as read. */
+/*
+ * A file may have one quantity under two names; marks a second name with the same number as read.
+ */
 static void skip_copies(const hf_config *hf, const char *const *names, int number)
 {
     json_cursor at;
@@ -114,7 +117,10 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
     return PLAIT_OK;
 }
 
-/* The class is the decoder's own model_type, or that of the whole file, or follows from "architectures". */
+/*
+ * Finds the class by the decoder's model_type, else by the model_type of the whole file, else by
+ * "architectures".
+ */
 static plait_status read_class(hf_config *hf, plait_error *err)
 {
     const json_cursor *const at = json_has(hf->text, "model_type") ? hf->text : hf->root;
@@ -135,7 +141,7 @@ static plait_status read_class(hf_config *hf, plait_error *err)
     if (type[0] == '\0') {
         json_cursor list, first;
 
-        // The first of "architectures"; "" if the file has none.
+        // Use the first entry of "architectures"; "" if the file has none.
         const json_cursor *const holder = json_has(hf->text, "architectures") ? hf->text : hf->root;
         architecture = "";
         PLAIT_TRY(json_value_optional(holder, "architectures", &list, err));
@@ -153,7 +159,10 @@ static plait_status read_class(hf_config *hf, plait_error *err)
 
 /* ---- sizes ---- */
 
-/* The table of OPT has two rows more than positions; MPT has a table unless it has ALiBi. */
+/*
+ * Reads the rows of the table of learned positions. OPT's table has two rows more than positions;
+ * MPT has a table unless it uses ALiBi.
+ */
 static plait_status read_learned_positions(const hf_config *hf, int *out, plait_error *err)
 {
     const bool is_opt = strcmp(hf->class.type, "opt") == 0;
@@ -179,7 +188,10 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
     return PLAIT_OK;
 }
 
-/* The format in transformers' quantization_config; NULL if the file has none that plait prices. */
+/*
+ * Reads the number format of quantization_config (transformers); NULL if the file has none that
+ * plait can price.
+ */
 static plait_status read_weights(const hf_config *hf, const char **out, plait_error *err)
 {
     static const struct {
@@ -240,7 +252,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
         model->dropout = model->dropout || rate > 0.0;
     }
 
-    // A plait_model has no projections between two widths, as OPT-350M has them.
+    // Refuse projections between two widths, as in OPT-350M, because a plait_model has none.
     int width = hf->model->hidden;
     PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
     if (width != hf->model->hidden)
@@ -252,10 +264,13 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     return read_learned_positions(hf, &model->learned_positions, err);
 }
 
-/* "models/Qwen3-8B/config.json" has the name Qwen3-8B, "qwen3-8b.json" the name qwen3-8b. */
+/*
+ * Returns the name of a model: Qwen3-8B for "models/Qwen3-8B/config.json", qwen3-8b for
+ * "qwen3-8b.json".
+ */
 static const char *name_of_file(plait_arena *arena, const char *path)
 {
-    char *name = text_plain(arena, path); // the name of a folder may have any characters
+    char *name = text_plain(arena, path); // a folder name may contain any characters
     char *slash;
 
     if (name == NULL)
@@ -270,7 +285,10 @@ static const char *name_of_file(plait_arena *arena, const char *path)
 
 /* ---- layers and kinds ---- */
 
-/* The name of a kind has only what differs between kinds: its mixer, its feed-forward part, or both. */
+/*
+ * Returns the name of a kind, made from the parts in which the kinds differ: the mixer, the
+ * feed-forward part, or both.
+ */
 static const char *kind_name(const hf_config *hf, hf_mixer mixer, bool moe, bool mixers_differ,
                              bool ffns_differ)
 {
@@ -294,7 +312,7 @@ static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_e
     PLAIT_TRY(json_bool_optional(hf->text, "parallel_attn", &out->parallel_residual, err));
     PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
     if (hf_has_trait(hf, HF_ONE_NORM)) {
-        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture. */
+        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture */
         parallel_norms = grouped ? 2 : 1;
         PLAIT_TRY(
             json_int_optional(hf->text, "num_ln_in_parallel_attn", 1, 2, &parallel_norms, err));
@@ -303,7 +321,7 @@ static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_e
     out->norms = 2;
     if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM))
         out->norms = parallel_norms;
-    if (hf_has_trait(hf, HF_FOUR_NORMS)) /* Gemma 4: also around the experts beside the MLP */
+    if (hf_has_trait(hf, HF_FOUR_NORMS)) /* more in MoE layers of Gemma 4 */
         out->norms = hf_has_trait(hf, HF_SHARED_MLP) && out->ffn == PLAIT_FFN_MOE ? 7 : 4;
     return PLAIT_OK;
 }
@@ -338,11 +356,11 @@ static plait_status read_layers(const hf_config *hf, plait_error *err)
     if (hf->known && memchr(moe, 0, layers) == NULL) // no layer has a dense MLP
         hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
 
-    // Kinds are in the order in which they first appear.
+    // Number the kinds in the order of their first layers.
     plait_model *const model = hf->model;
     const bool mixers_differ = !all_equal(mixer, model->layers);
     const bool ffns_differ = !all_equal(moe, model->layers);
-    int known[HF_MIXERS][2] = {{0}}; /* index + 1 of the kind; 0: not read */
+    int known[HF_MIXERS][2] = {{0}}; /* index of the kind + 1; 0: not yet read */
     for (int i = 0; i < model->layers; i++) {
         int *const seen = &known[mixer[i]][moe[i]];
 
@@ -371,7 +389,7 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
     json_cursor text;
 
     PLAIT_TRY(json_object_optional(at, json_has(at, "llm_config") ? "llm_config" : "text_config",
-                                   &text, err)); // InternVL calls it llm_config
+                                   &text, err)); // InternVL names the decoder's object llm_config
     if (!json_is_null(&text))
         hf.text = &text;
     PLAIT_TRY(read_class(&hf, err));
@@ -384,7 +402,7 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
         return plait_fail_nomem(err);
     PLAIT_TRY(read_layers(&hf, err));
 
-    // A module for multi-token prediction has the kind of the last layer.
+    // The modules for multi-token prediction have the kind of the last layer.
     plait_model *const model = hf.model;
     PLAIT_TRY(hf_int_optional(&hf, names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
     if (model->mtp_layers > 0)

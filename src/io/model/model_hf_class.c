@@ -1,7 +1,10 @@
-/* model_hf_class.c - the Hugging Face classes that plait has rules for, and the guess for others
+/*
+ * model_hf_class.c - the table of Hugging Face classes that plait supports, and the guess for other
+ * classes
  *
- * A row has what the class fixes in code, and what an absent key of config.json means. Source: the
- * configuration and modeling files of each class in huggingface/transformers.
+ * A row has the properties that the class fixes in code and the defaults of absent keys of
+ * config.json. Source: the configuration and modeling files of each class in
+ * huggingface/transformers.
  */
 #include <string.h>
 
@@ -22,8 +25,10 @@
     .window = 4096, .vocab = 262208, .heads = 8, .kv_heads = 4, .head_dim = 256,                   \
     .attention_bias = "attention_bias", .numeric_traits = HF_EMBEDDING_ROOT,                       \
     .activation = PLAIT_GELU_TANH, .rope_base = 1e6, .rope_local_base = 1e4, .query_scalar = 256
-/* Attention scores of Gemma 4 are not scaled. Its full layers have positions of another kind, which the file
- * names. */
+/*
+ * Attention scores of Gemma 4 are not scaled. The positions of its full layers are of another kind,
+ * which the file specifies.
+ */
 #define GEMMA4                                                                                     \
     .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM | HF_SHARED_MLP | HF_MOE_ON_REQUEST,            \
     .pattern = HF_PATTERN_LAST_FULL, .period = 6, .window = 512, .head_dim = 256,                  \
@@ -49,7 +54,7 @@
     .rope_fraction = 0.25
 
 static const hf_class classes[] = {
-    /* decoders of one kind of layer, the newer ones first */
+    /* decoders with one kind of layer, the newest first */
     {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "mistral", .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8},
     {.type = "mistral3", .pattern = HF_PATTERN_ALL_WINDOW},
@@ -64,7 +69,7 @@ static const hf_class classes[] = {
     {.type = "bitnet", .kv_heads = 5, .attention_bias = "attention_bias", .activation = PLAIT_RELU2,
      .norm_eps = 1e-5, .rope_base = 5e5},
     {.type = "minicpm", .traits = HF_TIED, .attention_bias = "attention_bias"},
-    /* The first Qwen; its modeling_qwen.py is beside the weights on the Hugging Face Hub. */
+    /* The first Qwen, whose modeling_qwen.py is with the weights on the Hugging Face Hub. */
     {.type = "qwen", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_HALF_WIDTH,
      .attention_bias = "qkv_bias"},
     {.type = "qwen2", QWEN2},
@@ -124,7 +129,7 @@ static const hf_class classes[] = {
     {.type = "mpt", .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_NO_ROTARY,
      .activation = PLAIT_GELU},
 
-    /* windowed and full layers */
+    /* decoders with windowed and full layers */
     {.type = "gemma2", .traits = HF_TIED | HF_FOUR_NORMS, .pattern = HF_PATTERN_EVEN_WINDOW,
      .window = 4096, .head_dim = 256, .attention_bias = "attention_bias",
      .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH, .query_scalar = 256,
@@ -137,7 +142,7 @@ static const hf_class classes[] = {
     {.type = "exaone4", .traits = HF_QK_NORM | HF_NO_ROTARY_FULL, .pattern = HF_PATTERN_LAST_FULL,
      .period = 4, .window = 4096, .norm_eps = 1e-5},
 
-    /* experts */
+    /* decoders with experts */
     {.type = "mixtral", .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8,
      .numeric_traits = HF_NORMALISED, .norm_eps = 1e-5, .rope_base = 1e6},
     {.type = "olmoe", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
@@ -173,12 +178,12 @@ static const hf_class classes[] = {
     {.type = "gemma4", GEMMA4},
     {.type = "gemma4_text", GEMMA4},
 
-    /* linear attention */
+    /* decoders with linear attention */
     {.type = "qwen3_next", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
     {.type = "qwen3_5_text", QWEN3_NEXT},
     {.type = "qwen3_5_moe_text", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
 
-    /* state spaces */
+    /* state-space models */
     {.type = "mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
     {.type = "falcon_mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
 };
@@ -189,8 +194,11 @@ static double or_default(double number, double usual)
     return number != 0.0 ? number : usual;
 }
 
-/* Fills in what most classes have: silu, an epsilon of 1e-6 (1e-5 with LayerNorm), rotary positions of base
- * 10000 over all of a head, and a softmax over all experts whose weights are not scaled. */
+/*
+ * Fills in the defaults of most classes: silu, an epsilon of 1e-6 (1e-5 with LayerNorm), rotary
+ * positions with base 10000 over the whole head, and a softmax over all experts whose weights are
+ * not scaled.
+ */
 static hf_class with_defaults(const hf_class *row)
 {
     hf_class out = *row;
@@ -207,7 +215,7 @@ static hf_class with_defaults(const hf_class *row)
     return out;
 }
 
-/* "Qwen3MoeForCausalLM" is an architecture of "qwen3_moe". */
+/* Returns whether an architecture belongs to a type, as "Qwen3MoeForCausalLM" to "qwen3_moe". */
 static bool names_type(const char *architecture, const char *type)
 {
     static const char *const ends[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration",
@@ -239,7 +247,10 @@ bool hf_class_of_architecture(const char *architecture, hf_class *out)
     return find_class(architecture, names_type, out);
 }
 
-/* Some of these have all keys of a decoder and would be read as one. */
+/*
+ * Some of the refused classes have all keys of a decoder, so without this list they would be read
+ * as one.
+ */
 const char *hf_class_refused(const char *type)
 {
     static const struct {
@@ -311,7 +322,10 @@ plait_status hf_check_guess(const json_cursor *text, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Most decoders since 2023 are like Llama, so an unknown class is, except where its keys differ. */
+/*
+ * An unknown class is treated as Llama, as most decoders since 2023 are, except where its keys
+ * differ.
+ */
 hf_class hf_class_guess(const char *type, const json_cursor *text)
 {
     static const char *const gates[] = {"silu", "swish", "swiglu", "geglu", NULL};

@@ -1,8 +1,9 @@
-/* model_hf_ignored.c - the keys of a Hugging Face config that the reader did not use
+/*
+ * model_hf_ignored.c - checks the keys of a Hugging Face config that the reader did not use
  *
- * The JSON reader marks each member that a getter found (json_was_read()). Members without the mark are in three
- * groups: keys without influence on cost are skipped, keys that give a size or a number of parts are an error,
- * since the price would lack that part, and a warning names all other keys.
+ * The JSON reader marks each member that a getter found (json_was_read()). Unmarked members are in
+ * three groups: keys that do not affect the cost are skipped; keys that give a size or a number of
+ * parts are an error, since the price would omit that part; all other keys are listed in a warning.
  */
 #include <math.h>
 #include <string.h>
@@ -12,10 +13,13 @@
 
 /* ---- kinds of keys ---- */
 
-/* Keys without influence on the cost of the decoder, although they have a size word or a value. */
+/*
+ * Keys that do not affect the cost of the decoder, although their names contain a size word or
+ * their values are set.
+ */
 // clang-format off
 static const char *const harmless_keys[] = {
-    /* how the file was made, and how transformers runs the model */
+    /* origin of the file, and how transformers runs the model */
     "add_cross_attention", "architectures", "attn_implementation", "auto_map", "cache_implementation",
     "compression_config", "dtype", "ep_size", "expert_dtype", "ignore_index", "is_decoder", "language_model_only",
     "mamba_ssm_dtype", "model_type", "num_logits_to_keep", "output_attentions", "output_hidden_states",
@@ -25,12 +29,12 @@ static const char *const harmless_keys[] = {
     "onnx_safe", "scale_attn_weights", "use_dynamic_ntk", "use_logn_attn",
     "use_mamba_kernels", "use_mtp", "vocab_size_per_layer_input",
     "num_image_tokens", "pad2square", "ps_version", "template",
-    /* generation */
+    /* generation of text */
     "chunk_size_feed_forward", "diversity_penalty", "do_sample", "early_stopping",
     "encoder_no_repeat_ngram_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size",
     "num_beam_groups", "num_beams", "num_return_sequences", "repetition_penalty", "temperature", "top_k",
     "top_p", "typical_p",
-    /* lengths of the context beside the one that was read */
+    /* context lengths other than the one that was read */
     "initial_context_length", "max_position_embeddings", "max_seq_len", "max_seq_length",
     "max_sequence_length", "model_max_length", "n_ctx", "n_positions",
     "original_max_position_embeddings", "seq_length",
@@ -45,19 +49,26 @@ static const char *const harmless_keys[] = {
 static const char *const harmless_ends[] = {
     "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
     "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
-/* Keys with these beginnings or ends are harmless unless they give a size, as rope_head_dim does. */
+/*
+ * Keys with these prefixes or suffixes are harmless unless they give a size, as rope_head_dim does.
+ */
 static const char *const mostly_harmless_starts[] = {
     "_", "rope_", "rotary_emb_", "task_", "id2", "label2", "initializer_", "init_", "router_", "summary_", NULL};
 static const char *const mostly_harmless_ends[] = {"_tokens", "_scaling_factor", NULL};
-/* Beside a nested decoder, keys with one of these words describe other towers and their connectors. */
+/*
+ * Next to a nested decoder, keys that contain one of these words describe other towers and their
+ * connectors.
+ */
 static const char *const tower_words[] = {
     "audio", "connector", "downsample", "image", "media", "mm", "multimodal", "patch", "perceiver", "pixel",
     "projection", "projector", "resampler", "select", "spatial", "speech", "thumbnail", "video", "vision", "visual",
     "vit", NULL};
 
-/* Parts that the model omits on purpose. The published weights of MiniMax-M2 have no modules for multi-token
- * prediction, although their configs count them. "intermediate_size" is unused if all layers have experts of
- * another width. */
+/*
+ * Keys of parts that plait omits on purpose. The published weights of MiniMax-M2 have no modules
+ * for multi-token prediction, although their configs count them. "intermediate_size" is unused if
+ * all layers have experts of another width.
+ */
 static const char *const left_out[] = {
     "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
 
@@ -67,14 +78,16 @@ static const char *const size_words[] = {
     "indexer", "inner", "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
     "mamba", "memory", "mlp", "moe", "mult", "multiple", "n", "num", "pattern", "period", "rank", "ratio", "ratios", "size",
     "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa", "topk", "types", "width", "window", NULL};
-/* A fraction gives a size if its key has a ratio word, or "multiplier" and a width word; a text, if its key has a
- * spelling word. */
+/*
+ * A key whose value is a fraction gives a size if the key contains a ratio word, or "multiplier"
+ * and a width word. A key whose value is a text gives a size if the key contains a spelling word.
+ */
 static const char *const ratio_words[] = {"expand", "expansion", "mult", "ratio", NULL};
 static const char *const width_words[] = {"dim", "ffn", "hidden", "intermediate", "mlp", "width", NULL};
 static const char *const spelling_words[] = {"pattern", "types", NULL};
 // clang-format on
 
-/* Whether the key begins, or ends, with one of the words. */
+/* Returns whether the key begins, or ends, with one of the words; `matches` selects which. */
 static bool has_affix(const char *key, const char *const *words,
                       bool matches(const char *, const char *))
 {
@@ -83,7 +96,10 @@ static bool has_affix(const char *key, const char *const *words,
     return *words != NULL;
 }
 
-/* Words end at "_" or "-", and before a capital letter after a small one. */
+/*
+ * Returns the length of the first word of a key. A word ends at "_" or "-", and before a capital
+ * letter that follows a small one.
+ */
 static size_t word_length(const char *key)
 {
     size_t length = strcspn(key, "_-");
@@ -102,7 +118,10 @@ static bool is_word(const char *text, size_t length, const char *word)
     return word[length] == '\0';
 }
 
-/* "num_experts" and "numExperts" have the same words. */
+/*
+ * Returns whether a key contains one of the words; "num_experts" and "numExperts" contain the same
+ * words.
+ */
 static bool has_word(const char *key, const char *const *words)
 {
     while (*key != '\0') {
@@ -116,7 +135,7 @@ static bool has_word(const char *key, const char *const *words)
     return false;
 }
 
-/* null, false, 0, "", {} and [] mean that the part is absent. */
+/* Returns whether a value means that the part is absent: null, false, 0, "", {} or []. */
 static bool is_absent(const json_cursor *at)
 {
     double number = 1.0;
@@ -129,7 +148,10 @@ static bool is_absent(const json_cursor *at)
     return json_is_null(at) || (json_as_bool(at, &flag, NULL) == PLAIT_OK && !flag);
 }
 
-/* Periods and factors of 1, and lists that give every layer the type that plait assumes. */
+/*
+ * Returns whether a value equals plait's assumption: a period or factor of 1, or a list that gives
+ * every layer the assumed type.
+ */
 static bool has_default_value(const json_cursor *at)
 {
     static const char *const full[] = {"full", NULL};
@@ -179,11 +201,14 @@ static bool is_harmless(const json_cursor *at)
 
 typedef struct unread_keys {
     text_names named;
-    json_cursor first;  /* first key that gives a size; its value is NULL if there is none */
-    text_builder sizes; /* the other keys that give a size */
+    json_cursor first;  /* first unread key that gives a size; its value is NULL if there is none */
+    text_builder sizes; /* further keys that give a size */
 } unread_keys;
 
-/* An unknown class does not define which layers have the window, unless it spans the whole context. */
+/*
+ * Returns whether the file has a window but nothing determines which layers use it: the class is
+ * unknown and the window is shorter than the context.
+ */
 static bool is_unplaced_window(const hf_config *hf, const char *key)
 {
     int window = 0;
@@ -197,7 +222,7 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
 {
     const bool window = is_unplaced_window(hf, at->key);
 
-    // The reader found the activation, but plait does not have it.
+    // The reader found an activation that plait does not have.
     if (hf->model->numerics.activation == PLAIT_ACTIVATION_UNKNOWN &&
         text_index(at->key, hf_activation_keys) >= 0) {
         text_names_add(&out->named, at->key);
@@ -242,8 +267,8 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
             "head_dim",          "sliding_window",      NULL};
         json_cursor at;
 
-        // Sorts the keys around a nested decoder. Other towers are named in the warning. The sizes
-        // of their connectors, and sizes that the decoder's own object repeats, do not matter.
+        // Sort the keys next to a nested decoder. The warning names other towers. Sizes of their
+        // connectors, and sizes that the decoder's own object repeats, are skipped.
         for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
             if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
                 text_names_add(&keys.named, at.key);

@@ -1,4 +1,7 @@
-/* model_hf_layers.c - the mixer of each layer of a Hugging Face config, and which layers have experts */
+/*
+ * model_hf_layers.c - reads the mixer of each layer of a Hugging Face config, and which layers have
+ * experts
+ */
 #include <string.h>
 
 #include "io/model/model_hf.h"
@@ -14,7 +17,7 @@ static plait_status check_length(const json_cursor *list, int layers, plait_erro
     return PLAIT_OK;
 }
 
-/* Reads a list of one word a layer. */
+/* Reads a list with one word per layer. */
 static plait_status read_words(const hf_config *hf, const char *key, const char *const *words,
                                unsigned char *out, plait_error *err)
 {
@@ -30,7 +33,10 @@ static plait_status read_words(const hf_config *hf, const char *key, const char 
     return PLAIT_OK;
 }
 
-/* "no_rope_layers" is 1 for a layer with rotary positions, which then sees only its chunk. */
+/*
+ * Sets the mixers by "no_rope_layers", which is 1 for a layer with rotary positions. Such a layer
+ * attends only to its chunk.
+ */
 static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, plait_error *err)
 {
     json_cursor list, at;
@@ -49,7 +55,7 @@ static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, pl
     return PLAIT_OK;
 }
 
-/* The last of every `period` layers is full, the others are `other`. */
+/* Makes the last of every `period` layers full and the others `other`. */
 static plait_status mixers_by_period(const hf_config *hf, const char *key, hf_mixer other,
                                      unsigned char *mixer, plait_error *err)
 {
@@ -119,7 +125,7 @@ plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plai
 
 /* ---- experts ---- */
 
-/* Keeps experts in the last of every `step` layers. */
+/* Keeps the experts only in the last of every `step` layers. */
 static plait_status keep_every(const hf_config *hf, const char *key, unsigned char *moe,
                                plait_error *err)
 {
@@ -132,7 +138,7 @@ static plait_status keep_every(const hf_config *hf, const char *key, unsigned ch
     return PLAIT_OK;
 }
 
-/* Reads a list of layers with experts, or of layers without. */
+/* Reads a list of layer numbers, and sets these layers to `value`: 1 with experts, 0 without. */
 static plait_status read_listed(const hf_config *hf, const char *key, unsigned char value,
                                 unsigned char *moe, plait_error *err)
 {
@@ -148,7 +154,10 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
     return PLAIT_OK;
 }
 
-/* No class has two of these rules; their order matters only for the lists. */
+/*
+ * Applies the rules that classes have for layers with experts. No class has two of these rules, so
+ * their order matters only for the lists.
+ */
 plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
     static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
@@ -172,7 +181,8 @@ plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait
         return read_listed(hf, "moe_layers", 1, moe, err);
     }
 
-    // DeepSeek has a period, counted from the first layer; other classes list a 0 or 1 a layer.
+    // Read moe_layer_freq: DeepSeek has a period, counted from the first layer; other classes have
+    // a list with 0 or 1 per layer.
     int number = 1;
     PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
     if (json_is_array(&value)) {
@@ -191,7 +201,8 @@ plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait
     PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
     PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
 
-    // ERNIE has the first and the last layer with experts; -1 is the model's last layer.
+    // Read the first and the last layer with experts, as ERNIE has them; -1 is the last layer of
+    // the model.
     int dense = hf->class.first_dense, last = -1;
     PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
     PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));

@@ -1,6 +1,8 @@
-/* model_hf_numerics.c - activation, epsilon, scales, positions and routing of a Hugging Face config
+/*
+ * model_hf_numerics.c - reads the activation, epsilon, scales, positions and routing of a Hugging
+ * Face config
  *
- * An unknown class has only the numbers that its file gives.
+ * For an unknown class, only numbers that the file contains are set.
  */
 #include "io/model/model_hf.h"
 
@@ -47,7 +49,10 @@ static const plait_attention *first_attention(const plait_model *model)
     return NULL;
 }
 
-/* Granite has the scale itself, MPT has it in its object for attention, Gemma has the number whose root divides. */
+/*
+ * Reads the scale of attention scores. Granite's key is the scale itself, MPT's too, but inside
+ * attn_config; the scale of Gemma is one over the square root of its key.
+ */
 static plait_status read_attention_scale(const hf_config *hf, double *out, plait_error *err)
 {
     static const char *const scalars[] = {"query_pre_attn_scalar", NULL};
@@ -73,7 +78,7 @@ static plait_status read_attention_scale(const hf_config *hf, double *out, plait
 
 /* ---- scales ---- */
 
-/* A factor of one has no effect and is left out. */
+/* Reads a factor; 1 has no effect and is stored as 0. */
 static plait_status read_factor(const hf_config *hf, const char *key, double *out, plait_error *err)
 {
     const char *const names[] = {key, NULL};
@@ -91,14 +96,16 @@ static plait_status read_factor(const hf_config *hf, const char *key, double *ou
  *     "rope_parameters": {"full_attention": {...}, "sliding_attention": {...}}
  */
 
-/* The default of a missing original length is the length of the model, and YaRN without a factor stretches the
- * original length to the length of the model. */
+/*
+ * Reads the scaling of rotary positions. The original length defaults to the model's length; YaRN's
+ * factor defaults to the ratio of the model's length to the original length.
+ */
 static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at, plait_rope *out,
                                       plait_error *err)
 {
     static const char length[] = "original_max_position_embeddings";
 
-    // "type" and "rope_type" are the same key; without them the kind is "default".
+    // "type" and "rope_type" mean the same; the default is "default".
     const char *word = "default";
     PLAIT_TRY(json_string_optional(at, "type", hf->arena, &word, err));
     PLAIT_TRY(json_string_optional(at, "rope_type", hf->arena, &word, err));
@@ -134,7 +141,10 @@ static plait_status read_rope_scaling(const hf_config *hf, const json_cursor *at
     return json_number_optional(at, "mscale_all_dim", JSON_NON_NEGATIVE, &out->mscale_all_dim, err);
 }
 
-/* Old files have these keys at the top, new files inside the object. */
+/*
+ * Reads the base and the rotated fraction. Old files have these keys at the top level, new files
+ * inside the object.
+ */
 static plait_status read_rope_base(const json_cursor *at, plait_rope *out, plait_error *err)
 {
     static const char *const base[] = {"rope_theta", "rotary_emb_base", NULL};
@@ -172,7 +182,7 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
                         .fraction = hf->class.rope_fraction};
     PLAIT_TRY(read_rope_base(hf->text, out, err));
 
-    // GPT-J counts the elements that are rotated; null is all of them.
+    // GPT-J gives the number of rotated elements; null means all.
     const plait_attention *const layer = first_attention(hf->model);
     int elements = hf_mentions(hf->text, "rotary_dim") ? 0 : hf->class.rotary_dim;
     if (layer != NULL) {
@@ -190,7 +200,7 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
     if (!json_is_null(&object)) {
         json_cursor full, sliding;
 
-        // The model has the positions of its full layers; windowed layers may have another base.
+        // Use the positions of full layers; windowed layers may have another base.
         PLAIT_TRY(json_object_optional(&object, "full_attention", &full, err));
         PLAIT_TRY(json_object_optional(&object, "sliding_attention", &sliding, err));
         if (json_is_null(&full) && json_is_null(&sliding)) {
@@ -238,13 +248,13 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
     }
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
     PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
-    if (method != NULL) // DeepSeek's noaux_tc balances loads by a bias instead of a loss
+    if (method != NULL) // DeepSeek's noaux_tc balances the experts with a bias instead of a loss
         out->correction_bias = strcmp(method, "noaux_tc") == 0;
     PLAIT_TRY(hf_number(hf->text, scale, JSON_POSITIVE, out->scale, &out->scale, err));
     return hf_number(hf->text, aux_loss, JSON_NON_NEGATIVE, 0.0, &out->aux_loss, err);
 }
 
-/* ---- the whole ---- */
+/* ---- all numerics ---- */
 
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
@@ -277,7 +287,7 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
         hf_number(hf->text, attention_cap, JSON_NON_NEGATIVE, 0.0, &out->attention_softcap, err));
     PLAIT_TRY(hf_number(hf->text, logit_cap, JSON_NON_NEGATIVE, 0.0, &out->logit_softcap, err));
 
-    // MPT has the key inside its object for attention.
+    // MPT has the key alibi inside attn_config.
     PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), &out->alibi, err));
     if (strcmp(hf->class.type, "mpt") == 0) {
         PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
@@ -294,7 +304,7 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
     PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
     PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
 
-    // Granite divides logits, Cohere multiplies them; MPT may have a word.
+    // Granite's key divides the logits, Cohere's multiplies them; MPT's value may be a word.
     double divisor = 0.0;
     out->logit_scale = hf->class.logit_scale;
     PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));

@@ -1,4 +1,4 @@
-/* model_hf_parts.c - the mixers and feed-forward parts of a Hugging Face config */
+/* model_hf_parts.c - reads the mixers and feed-forward parts of a Hugging Face config */
 #include "io/model/model_hf.h"
 
 static const char *const heads_names[] = {"num_attention_heads", "n_head", "n_heads", NULL};
@@ -28,7 +28,10 @@ static const char *const shared_names[] = {"n_shared_experts", "num_shared_exper
 
 /* ---- attention ---- */
 
-/* Reads whether linear layers have biases: from a key of the file (MPT has its opposite), else from the class. */
+/*
+ * Reads whether linear layers have biases from the class's key, or from MPT's opposite key
+ * "no_bias"; the default is the trait of the class.
+ */
 static plait_status read_bias(const hf_config *hf, const char *key, enum hf_trait absent, bool *out,
                               plait_error *err)
 {
@@ -44,14 +47,17 @@ static plait_status read_bias(const hf_config *hf, const char *key, enum hf_trai
     return PLAIT_OK;
 }
 
-/* An absent number is the class's, a null one is the number of heads. */
+/*
+ * Reads the number of key and value heads. If the key is absent, the class's number applies; if it
+ * is null, the number of heads.
+ */
 static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, plait_error *err)
 {
     bool multi_query;
 
     out->kv_heads = out->heads;
 
-    // With "multi_query", Falcon and StarCoder ignore the number of key and value heads.
+    // With multi_query, Falcon and StarCoder ignore the given number of key and value heads.
     bool grouped = false;
     multi_query = hf_has_trait(hf, HF_MULTI_QUERY);
     PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
@@ -93,8 +99,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL) {
-        // The full layers of Gemma 4 have their own size and number of heads, and keys that are
-        // also the values.
+        // Full layers of Gemma 4 have a head size and a number of heads of their own, and use the
+        // keys as values too.
         PLAIT_TRY(json_bool_optional(hf->text, "attention_k_eq_v", &out->shared_kv, err));
         if (out->shared_kv)
             PLAIT_TRY(json_int_optional(hf->text, "num_global_key_value_heads", 1, MODEL_MAX_HEADS,
@@ -110,8 +116,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->qkv_bias = bias;
     out->out_bias = bias && !hf_has_trait(hf, HF_NO_OUT_BIAS);
 
-    // The full layers of Llama 4 and Command R7B have no positions, and therefore no norm of q and
-    // k.
+    // Full layers of Llama 4 and Command R7B have no positions, and therefore no norms on q and k.
     bool alibi = false;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
@@ -189,7 +194,7 @@ plait_status hf_read_mixer(const hf_config *hf, hf_mixer which, plait_layer *out
     return read_attention(hf, which, &out->attention, err);
 }
 
-/* "time_step_rank": "auto" is hidden / 16, rounded up. */
+/* Reads a Mamba layer. "time_step_rank": "auto" means hidden / 16, rounded up. */
 plait_status hf_read_mamba(const hf_config *hf, plait_layer *out, plait_error *err)
 {
     const json_cursor *const at = hf->text;
@@ -213,7 +218,10 @@ plait_status hf_read_mamba(const hf_config *hf, plait_layer *out, plait_error *e
 
 /* ---- feed-forward parts ---- */
 
-/* Older classes leave out the width if it is the default multiple of the hidden width. */
+/*
+ * Reads the width of the MLP. Older classes omit it if it is the default multiple of the hidden
+ * width.
+ */
 static plait_status read_dense_width(const hf_config *hf, int *out, plait_error *err)
 {
     double ratio = 4.0;
@@ -276,7 +284,8 @@ plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err
     PLAIT_TRY(model_check_topk(hf->text, hf_name(hf, topk_names), moe->experts, moe->topk, err));
     PLAIT_TRY(hf_int(hf, expert_width_names, 1, MODEL_MAX_WIDTH, &moe->width, err));
 
-    // Shared experts are a number of experts, one expert with a width of its own, or a dense MLP.
+    // Read the shared experts, which are given as a number of experts, as the width of one expert,
+    // or as a dense MLP.
     int shared = hf->class.shared;
     PLAIT_TRY(hf_int_optional(hf, shared_names, 0, MODEL_MAX_EXPERTS, &shared, err));
     if (shared > MODEL_MAX_WIDTH / moe->width)
@@ -294,7 +303,7 @@ plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err
         moe->shared_gate = moe->shared_width > 0 && hf_has_trait(hf, HF_SHARED_GATE);
     }
 
-    // A single group limits nothing, so the model has none.
+    // A single group does not limit the routing, so it is stored as no groups.
     PLAIT_TRY(json_int_optional(hf->text, "n_group", 0, MODEL_MAX_EXPERTS, &moe->groups, err));
     PLAIT_TRY(
         json_int_optional(hf->text, "topk_group", 0, MODEL_MAX_EXPERTS, &moe->group_topk, err));

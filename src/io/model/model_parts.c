@@ -1,4 +1,4 @@
-/* model_parts.c - the parts of a kind of layer in a plait model file, read and written by tables */
+/* model_parts.c - reads and writes the parts of a kind of layer in a plait model file, by tables */
 #include "io/model/model_file.h"
 
 #include "io/json/fields.h"
@@ -62,7 +62,7 @@ static plait_status read_attention(const json_cursor *at, int hidden, plait_atte
     return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
 }
 
-/* The indexer has all of its keys or none. */
+/* Reads multi-head latent attention. The indexer must have all of its keys or none. */
 static plait_status read_mla(const json_cursor *at, plait_mla *out, plait_error *err)
 {
     static const char *const indexer[] = {"index_heads", "index_dim", "index_topk", NULL};
@@ -183,7 +183,10 @@ plait_status model_read_ffn(const json_cursor *kind, plait_layer *out, plait_err
 
 /* ---- kinds without parts ---- */
 
-/* Far above the cost of any layer, and far below what sums over layers and tokens could overflow. */
+/*
+ * Bound far above the cost of any layer, but small enough that sums over layers and tokens do not
+ * overflow.
+ */
 static const double opaque_max = 1e18;
 
 static plait_status read_cost(const json_cursor *at, const char *key, double *out, plait_error *err)

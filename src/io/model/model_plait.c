@@ -1,9 +1,10 @@
-/* model_plait.c - reader and writer of plait's model files: kinds of layers by name, and runs of layers
+/*
+ * model_plait.c - reads and writes plait's model files: kinds of layers by name, and runs of layers
  *
  *     "kinds":  {"dense": {"mla": {...}, "mlp": {...}}, "moe": {"like": "dense", "moe": {...}}},
  *     "layers": [{"kind": "dense", "count": 3}, {"kind": "moe", "count": 58}]
  *
- * Every key, its unit and its default are in docs/reference/files/model.md.
+ * docs/reference/files/model.md describes every key, its unit and its default.
  */
 #include <string.h>
 
@@ -20,18 +21,21 @@ static const field embedding_fields[] = {
     {.key = NULL},
 };
 
-/* The kinds and layers of a file while it is read. */
+/* The kinds and layers of a file that is being read. */
 typedef struct model_file {
     plait_arena *arena;
     plait_model *model;
     plait_layer kind[PLAIT_MAX_LAYER_KINDS];
-    const char *kind_name[PLAIT_MAX_LAYER_KINDS + 1]; /* ends with NULL, as a list of words */
+    const char *kind_name[PLAIT_MAX_LAYER_KINDS + 1]; /* names of the kinds, ended by NULL */
     unsigned char layer_kind[PLAIT_MAX_LAYERS];
 } model_file;
 
 /* ---- kinds of layers ---- */
 
-/* A kind with "like" starts as a copy of that kind, and its own parts replace those of the copy. */
+/*
+ * Reads a kind. A kind with "like" starts as a copy of the named kind, whose parts its own parts
+ * replace.
+ */
 static plait_status read_kind(const json_cursor *at, model_file *file, plait_layer *out,
                               plait_error *err)
 {
@@ -130,7 +134,7 @@ static plait_status append_pattern(const json_cursor *at, model_file *file, plai
 
 /* ---- the model ---- */
 
-/* Reads all keys but kinds and layers. */
+/* Reads all keys except "kinds", "layers" and "mtp". */
 static plait_status read_properties(const json_cursor *root, plait_arena *arena, plait_model *model,
                                     plait_error *err)
 {
@@ -161,7 +165,7 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     PLAIT_TRY(json_bool_optional(root, "dropout", &model->dropout, err));
     model->layer_norm = norm == 1;
 
-    // Published counts are for people and for tests; plait only checks their form.
+    // Published counts are for readers and tests; here they are only checked for valid values.
     PLAIT_TRY(json_number_optional(root, "published_params", JSON_POSITIVE, &params, err));
     PLAIT_TRY(json_number_optional(root, "published_active_params", JSON_POSITIVE, &params, err));
     PLAIT_TRY(json_array_optional(root, "published_as", &as, err));
@@ -174,8 +178,10 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
                              : fields_read_strictly(&at, embedding_fields, NULL, model, err);
 }
 
-/* Copies layers, and the kinds that a layer or a prediction module has, into the arena. Unused kinds would
- * only cost time in every plan. */
+/*
+ * Copies the layers into the arena, and the kinds that a layer or a prediction module uses. Unused
+ * kinds would only slow down the pricing of plans.
+ */
 static plait_status keep_layers(const model_file *file, plait_error *err)
 {
     plait_model *const model = file->model;
@@ -228,7 +234,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
     for (bool more = json_first(&runs, &run); more; more = json_next(&run)) {
         static const char *const run_keys[] = {"kind", "pattern", "count", NULL};
 
-        // {"kind": "moe", "count": 58} or {"pattern": ["sliding", "full"], "count": 13}
+        // A run is {"kind": "moe", "count": 58} or {"pattern": ["sliding", "full"], "count": 13}.
         int count = 1, kind = 0;
         PLAIT_TRY(json_keys_among(&run, run_keys, err));
         PLAIT_TRY(json_int_optional(&run, "count", 1, PLAIT_MAX_LAYERS, &count, err));
@@ -263,7 +269,10 @@ static const char *kind_of(const plait_model *model, int layer)
     return model->kind[model->layer_kind[layer]].name;
 }
 
-/* The shortest pattern of at most 64 layers whose repetition is the list of layers; 0 if there is none. */
+/*
+ * Returns the length of the shortest pattern, of at most 64 layers, whose repetition gives all
+ * layers; 0 if there is none.
+ */
 static int period_of(const plait_model *model)
 {
     for (int period = 1; period <= 64 && period < model->layers; period++) {
