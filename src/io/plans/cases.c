@@ -1,4 +1,4 @@
-/* cases.c - reader of published systems */
+/* cases.c - reads cases: published systems */
 #include "io/plans/cases.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static plait_status read_setting(const json_cursor *at, plait_arena *arena, case
     if (!json_is_null(&job)) {
         static const char *const keys[] = {"seq", "gbs", "precision", "attention", NULL};
 
-        // The attention kernel may be a key of the job or of the plan.
+        // The attention kernel may be in the job or in the plan.
         PLAIT_TRY(json_keys_among(&job, keys, err));
         PLAIT_TRY(json_int_optional(&job, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
         PLAIT_TRY(json_int_optional(&job, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
@@ -144,7 +144,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
                                  out->published[CASE_speedup_percent]);
     }
 
-    // A row is compared with one before it.
+    // A row may be compared only with an earlier one.
     const char *against = NULL;
     out->against = -1;
     PLAIT_TRY(json_string_optional(at, "against", arena, &against, err));
@@ -205,7 +205,8 @@ plait_status cases_find(const char *name, plait_arena *arena, case_study *out, p
     PLAIT_TRY(plait_data_find(PLAIT_DATA_CASES, name, arena, &path, err));
     PLAIT_TRY(json_load(path, read_case, arena, out, err));
 
-    // A case has the name of its file, since the one is printed and the other is given.
+    // The name of a case must be that of its file, since reports print the name and users give the
+    // file.
     const char *const file = file_base_name(path);
     const size_t length = strlen(out->name);
     if (strcmp(path, "-") == 0 ||

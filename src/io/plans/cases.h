@@ -1,8 +1,9 @@
-/* cases.h - published systems: plans, and the figures that their authors measured
+/*
+ * cases.h - published systems: plans, and the figures that their authors measured
  *
- * A case is models/cases/NAME.json, whose format is in models/cases/README.md. Its rows are plans
- * of one source. Keys at the top of the file are defaults of all rows. Unpublished keys are assumed
- * and listed as such.
+ * A case is a file models/cases/NAME.json in the format of models/cases/README.md. Its rows are
+ * plans from one source. Keys at the top of the file are defaults for all rows. Keys that the
+ * source does not publish are assumed and listed as assumptions.
  */
 #pragma once
 
@@ -40,27 +41,27 @@ extern const char *const case_figure_key[CASE_FIGURES + 1];
 extern const char *const case_figure_title[CASE_FIGURES + 1];
 extern const case_unit case_figure_unit[CASE_FIGURES];
 
-/** Remarks, each a sentence. */
+/** A list of remarks, each one sentence. */
 typedef struct case_remarks {
     int count;
     const char *const *text; /* [count] */
 } case_remarks;
 
-/** One plan with model, cluster and job, in the words of the command line. */
+/** One plan with its model, cluster and job, written as on the command line. */
 typedef struct case_row {
     const char *name;
     const char *model;
     const char *cluster;
     const char *runtime;
-    const char *precision; /* NULL: default */
+    const char *precision; /* number format; NULL: default */
     int seq;
     int gbs;
     int gpus;
-    const char *key[PLAIT_KEYS];    /* values of the plan; NULL: as `plait eval` fills it in */
-    double published[CASE_FIGURES]; /* NaN: not published */
-    bool search;                    /* the plan is the best one with these values */
-    int against;                    /* row that speedup_percent compares with; -1: none */
-    int sync_stages;                /* p in the share that the speed-up implies (C.136); 0: none */
+    const char *key[PLAIT_KEYS];    /* values of the plan; NULL: chosen by `plait eval` */
+    double published[CASE_FIGURES]; /* published figures; NaN: not published */
+    bool search;                    /* search for the best plan with the given values */
+    int against;     /* index of the row that speedup_percent compares with; -1: none */
+    int sync_stages; /* stages p in the share that the speed-up implies (C.136); 0: none */
     case_remarks notes;
 } case_row;
 
@@ -69,7 +70,7 @@ typedef struct case_study {
     const char *title;
     const char *source;
     case_remarks assumed;     /* values that the source does not publish */
-    case_remarks contradicts; /* contradictions in the source */
+    case_remarks contradicts; /* contradictions within the source */
     case_remarks notes;
     int rows;
     const case_row *row; /* [rows] */
@@ -79,6 +80,6 @@ typedef struct case_study {
 PLAIT_MUST_CHECK plait_status cases_find(const char *name, plait_arena *arena, case_study *out,
                                          plait_error *err);
 
-/** Parses a case; messages have `name` as its path. */
+/** Parses the text of a case; messages have `name` as its path. */
 PLAIT_MUST_CHECK plait_status cases_parse(const char *text, size_t length, const char *name,
                                           plait_arena *arena, case_study *out, plait_error *err);

@@ -1,4 +1,4 @@
-/* plans.c - reader of documents of plans */
+/* plans.c - reads documents of plans */
 #include "io/plans/plans.h"
 
 #include <limits.h>
@@ -13,7 +13,7 @@
 #include "io/model/model_file.h"
 #include "io/plans/plans_json.h"
 
-/* Members of a plan beside its keys; others are refused, since they may be misspelt keys. */
+/* Valid members of a plan besides its keys. Others are refused, since they may be misspelt keys. */
 static const char *const also[] = {
     "rank",
     "verdict",
@@ -90,7 +90,7 @@ static bool same_axes(const plait_axis *a, const int *b)
     return true;
 }
 
-/* ["tp", "cp", "dp", "pp"], innermost first */
+/* Reads the order of the axes, innermost first: ["tp", "cp", "dp", "pp"]. */
 static plait_status read_order(const json_cursor *plan, plans_entry *out, plait_error *err)
 {
     json_cursor axes, at;
@@ -127,7 +127,7 @@ static plait_status check_same(const json_cursor *plan, const char *key, int of_
     return PLAIT_OK;
 }
 
-/* Checks members that repeat the job, or follow from the job and the degrees. */
+/* Checks members that repeat values of the job or follow from the job and the degrees. */
 static plait_status check_job(const json_cursor *plan, plait_arena *arena, const plans_entry *out,
                               plait_error *err)
 {
@@ -153,7 +153,7 @@ static plait_status check_job(const json_cursor *plan, plait_arena *arena, const
     dp = d.dp;
     PLAIT_TRY(json_int_optional(plan, "dp", 0, PLAIT_MAX_GPUS, &dp, err));
     const bool known = (out->given & of_batch) == of_batch && out->gbs > 0 && d.dp > 0 &&
-                       dp == d.dp; // plait_plan_check() reports another dp
+                       dp == d.dp; // a wrong dp is reported by plait_plan_check()
 
     return check_same(plan, "microbatches", known ? plait_degrees_microbatches(&d, out->gbs) : 0,
                       err);
@@ -173,15 +173,14 @@ plait_status plans_read_plan(const json_cursor *plan, plait_arena *arena, plans_
     names[PLAIT_KEYS + ALSO] = NULL;
     PLAIT_TRY(json_keys_among(plan, names, err));
     for (int key = 0; key < PLAIT_KEYS; key++)
-        if (key != PLAIT_KEY_DP &&
-            key != PLAIT_KEY_ORDER) // dp follows from the others, order is a list
+        if (key != PLAIT_KEY_DP && key != PLAIT_KEY_ORDER) // dp is derived, order is a list
             PLAIT_TRY(
                 plans_read_key(plan, (plait_key_id)key, arena, &out->degrees, &out->given, err));
     PLAIT_TRY(read_order(plan, out, err));
     PLAIT_TRY(plans_read_stages(plan, arena, out, err));
     PLAIT_TRY(check_job(plan, arena, out, err));
 
-    // A file without a job may have the number of GPUs in its degrees.
+    // In a file without a job, the number of GPUs follows from the degrees.
     const plait_key_set all =
         PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_CP);
     int dp = 0;
@@ -249,7 +248,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
         }
     }
 
-    // Older documents have the attention kernel here; a plan's own kernel overrides it.
+    // Older documents have the attention kernel in the job; a kernel in the plan overrides it.
     int kernel = -1;
     PLAIT_TRY(json_word_optional(&at, "attention", plait_attention_kernel_name, &kernel, err));
     if (kernel < 0)
@@ -284,7 +283,7 @@ plait_status plans_read_question(const json_cursor *root, plait_arena *arena, pl
 
 /* ---- one plan ---- */
 
-/* The rank of a plan, by default its position in the list. */
+/* Reads the rank of a plan, whose default is its position in the list. */
 static plait_status rank_of(const json_cursor *plan, int *rank, plait_error *err)
 {
     *rank = plan->index < INT_MAX ? (int)plan->index + 1 : INT_MAX;
@@ -310,7 +309,7 @@ static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *p
 }
 
 typedef struct plan_choice {
-    int rank; /* 0: the first plan */
+    int rank; /* rank of the plan to find; 0: the first plan */
     plans_entry *entry;
 } plan_choice;
 
@@ -351,7 +350,7 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
     *out = (plans_entry){.degrees = plait_degrees_init()};
     PLAIT_TRY(plait_check_allocated(file, err));
 
-    // "plans.json:3" is plan 3 of plans.json, unless a file has that name.
+    // "plans.json:3" means plan 3 of plans.json, unless a file has that name.
     char *const colon = strrchr(file, ':');
     rank = 0;
     if (colon != NULL && access(file, F_OK) != 0) {
@@ -359,7 +358,8 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
         if (!text_parse_int(colon + 1, 1, INT_MAX, &rank)) {
             if (access(file, F_OK) == 0)
                 return plait_fail(err, PLAIT_ERROR_RANGE, file,
-                                  "expected a plan number of at least 1, found \"%.60s\"", colon + 1);
+                                  "expected a plan number of at least 1, found \"%.60s\"",
+                                  colon + 1);
             *colon = ':';
         }
     }
@@ -369,7 +369,7 @@ plait_status plans_load(const char *path, plait_arena *arena, plans_entry *out, 
 /* ---- all plans ---- */
 
 typedef struct plan_list {
-    const char *key; /* member that has the plans */
+    const char *key; /* member that contains the plans */
     plans_entry *entry;
     int count;
 } plan_list;

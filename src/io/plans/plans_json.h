@@ -1,7 +1,7 @@
-/* plans_json.h - the parts of a document of plans, read from JSON and written to it
+/*
+ * plans_json.h - reading and writing the parts of a document of plans
  *
- * A writer adds members to the object that its caller has begun, unless its comment says that it
- * writes a value.
+ * Unless its comment says "a value", a writer adds members to an object that the caller has begun.
  */
 #pragma once
 
@@ -12,21 +12,23 @@
 
 // ---- reading -----------------------------------------------------------------------------------
 
-/** Reads the members "model", "cluster" and "job" of a document; missing ones leave *out
- * unchanged. */
+/**
+ * Reads the members "model", "cluster" and "job" of a document. If a member is missing, its part of
+ * *out stays unchanged.
+ */
 PLAIT_MUST_CHECK plait_status plans_read_question(const json_cursor *root, plait_arena *arena,
                                                   plans_entry *out, plait_error *err);
 
-/** Reads the word at the cursor, or the digits of a whole number, as a value of a plan's key. */
+/** Reads the value of a plan's key at the cursor, a word or an integer, as text. */
 PLAIT_MUST_CHECK plait_status plans_read_value(const json_cursor *at, plait_arena *arena,
                                                const char **text, plait_error *err);
 
-/** Reads one key of a plan, if the object has it. */
+/** Reads one key of a plan if the object has it. */
 PLAIT_MUST_CHECK plait_status plans_read_key(const json_cursor *plan, plait_key_id key,
                                              plait_arena *arena, plait_degrees *degrees,
                                              plait_key_set *given, plait_error *err);
 
-/** Reads the member "stages" of a plan; without it *out stays unchanged. */
+/** Reads the member "stages" of a plan; if it is missing, *out stays unchanged. */
 PLAIT_MUST_CHECK plait_status plans_read_stages(const json_cursor *plan, plait_arena *arena,
                                                 plans_entry *out, plait_error *err);
 
@@ -36,36 +38,38 @@ PLAIT_MUST_CHECK plait_status plans_read_plan(const json_cursor *plan, plait_are
 
 // ---- writing -----------------------------------------------------------------------------------
 
-/** Writes a document with one plan, whose unknown keys become null. */
+/** Writes a document with one plan. Keys without a value become null. */
 plait_status plans_write(const plans_entry *entry, plait_arena *arena, const char **text,
                          size_t *length, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Writes "plait", "model", "cluster" and "job". */
 void plans_write_question(json_writer *json, const plait_problem *problem);
 
-/** Writes every key of a plan that is a choice, or follows from the choices without a price. */
+/** Writes the keys of a plan that are choices, or that follow from choices without a price. */
 void plans_write_degrees(json_writer *json, const plait_problem *problem,
                          const plait_degrees *degrees);
 
-/** Writes "settings": what follows from the runtime profile. */
+/** Writes "settings", the properties of the plan that follow from the runtime profile. */
 void plans_write_settings(json_writer *json, const plait_problem *problem,
                           const plait_degrees *degrees);
 
 /** Writes "layers", "embedding", "loss" and "mtp" of a chunk. */
 void plans_write_chunk(json_writer *json, const plait_chunk *chunk);
 
-/** Writes what a layer recomputes, a value. */
+/** Writes the recomputation of a layer, a value. */
 void plans_write_recompute(json_writer *json, plait_recompute recompute);
 
-/** Writes "recompute" of a stage, as a word or as runs of layers, and its choices that differ from
- * the plan's. */
+/**
+ * Writes "recompute" of a stage, as one word or as runs of layers, and the stage's other choices
+ * that differ from the plan's.
+ */
 void plans_write_choices(json_writer *json, const plait_plan *plan, const plait_stage *stage);
 
-/** Writes one kind of communication, a value. */
+/** Writes the volume of one kind of communication, a value. */
 void plans_write_volume(json_writer *json, const plait_volume *volume);
 
-/** Writes "memory": the terms, and the peak beside the capacity. */
+/** Writes "memory": the terms, the peak and the capacity. */
 void plans_write_memory(json_writer *json, const plait_memory *memory);
 
-/** Writes totals, "time", "memory" and "communication". */
+/** Writes the totals, "time", "memory" and "communication". */
 void plans_write_price(json_writer *json, const plait_cost *cost);

@@ -1,4 +1,4 @@
-/* plans_stages.c - the stages of a plan in a file, and the plan that they make */
+/* plans_stages.c - reads the stages of a plan, and makes a plan from them */
 #include <limits.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ const plait_key_id plans_own_keys[3] = {PLAIT_KEY_OFFLOAD_ACTS, PLAIT_KEY_OFFLOA
 
 /* ---- chunks and keys of a stage ---- */
 
-/* A rank of the pipeline, and the schedule that gives it its chunks. */
+/* A rank of the pipeline, and the schedule that determines its chunks. */
 typedef struct rank_place {
     plait_schedule schedule;
     int ranks;
@@ -97,14 +97,16 @@ static plait_status read_mesh(const json_cursor *stage, plans_stage *out, plait_
     return PLAIT_OK;
 }
 
-/* ---- values of layers: "recompute": [["full", 2], "none"], "tp": [[4, 10], [2, 6]] ---- */
+/* ---- values per layer: "recompute": [["full", 2], "none"], "tp": [[4, 10], [2, 6]] ---- */
 
-/* Reads one value and stores it for `count` layers from `first` on. */
+/* A function that reads one value and stores it for `count` layers from layer `first` on. */
 typedef plait_status value_reader(const json_cursor *at, plait_arena *arena, plait_key_id key,
                                   int first, int count, void *layers, plait_error *err);
 
-/* Reads a value for each layer: a list whose entries are values, or [value, layers] of several in a
- * row. */
+/*
+ * Reads one value per layer. An entry of the list is a value for one layer, or [value, layers] for
+ * several consecutive layers.
+ */
 static plait_status read_runs(const json_cursor *list, plait_arena *arena, plait_key_id key,
                               int layers, value_reader *read, void *out, plait_error *err)
 {
@@ -155,7 +157,7 @@ static plait_status read_choice(const json_cursor *at, plait_arena *arena, plait
     return PLAIT_OK;
 }
 
-/* Reads a word for all layers of the stage, or runs. */
+/* Reads one word for all layers of the stage, or a list of runs. */
 static plait_status read_recompute(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                                    plait_error *err)
 {
@@ -191,7 +193,10 @@ static plait_status read_cut(const json_cursor *at, plait_arena *arena, plait_ke
     return PLAIT_OK;
 }
 
-/* Reads "tp" and "zero" of the stage's layers: a number for all, or runs. */
+/*
+ * Reads "tp" and "zero" of the stage's layers, each as one number for all layers or as a list of
+ * runs.
+ */
 static plait_status read_cuts(const json_cursor *stage, plait_arena *arena, plans_stage *out,
                               plait_error *err)
 {
@@ -217,9 +222,9 @@ static plait_status read_cuts(const json_cursor *stage, plait_arena *arena, plan
 /* ---- stages ---- */
 
 /*
- * If the plan sets no recompute, that of the first stage which sets it counts; a list whose first chunk begins
- * with `full` and ends without is full:N. plait_plan_check() checks whether stages may differ (rule
- * P35).
+ * If the plan does not set recompute, derives it from the first stage that does. If the first chunk
+ * of that stage begins with layers of `full` and ends with others, the value is full:N. Whether
+ * stages may differ is checked by plait_plan_check() (rule P35).
  */
 static void derive_recompute(plans_entry *out)
 {
@@ -241,7 +246,10 @@ static void derive_recompute(plans_entry *out)
     out->given |= PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 }
 
-/* A plan without a split has the layout of its stages, if their number is that of its degrees. */
+/*
+ * If a plan does not set the split, derives it from the layout of the stages, provided that their
+ * number agrees with the degrees.
+ */
 static plait_status derive_layout(plans_entry *out, plait_arena *arena, plait_error *err)
 {
     const plait_degrees *const d = &out->degrees;
@@ -365,7 +373,7 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
                                  .layers = entry->stage[s].layers,
                                  .group = entry->stage[s].group};
         if (!changed && entry->stage[s].cut != NULL) {
-            // A layer without a tp or a stage of ZeRO of its own has the plan's.
+            // Layers without their own tp or stage of ZeRO have the plan's.
             plait_cut *const cut =
                 plait_arena_alloc(arena, (size_t)entry->stage[s].layers + 1, sizeof *cut);
             PLAIT_TRY(plait_check_allocated(cut, err));

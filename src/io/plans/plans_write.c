@@ -1,4 +1,4 @@
-/* plans_write.c - writer of the job and the degrees of a plan, whose unknown keys become null */
+/* plans_write.c - writes the job and the degrees of a plan; keys without a value become null */
 #include "io/plans/plans_json.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "io/file.h"
 #include "io/model/model_file.h"
 
-/* The entry of a plan of a problem, with all keys. */
+/* Makes an entry from a problem and degrees, in which all keys are given. */
 static plans_entry entry_of(const plait_problem *problem, const plait_degrees *degrees)
 {
     return (plans_entry){
@@ -73,7 +73,7 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
 
     if (!has_key(entry, key) ||
         (row->words == NULL && plait_key_value(&entry->degrees, key) < row->low))
-        json_member_null(json, row->name); // unknown, or invalid: no dp divides the GPUs
+        json_member_null(json, row->name); // not given, or invalid because no dp divides the GPUs
     else if (row->words == NULL)
         json_member_int64(json, row->name, plait_key_value(&entry->degrees, key));
     else
@@ -81,7 +81,10 @@ static void member_of_key(json_writer *json, const plans_entry *entry, plait_key
                            plait_degrees_get(&entry->degrees, key, text, sizeof text));
 }
 
-/* A profile given by path is written without its folder, since readers look beside the document. */
+/*
+ * Returns the name of the runtime. A path is written without its folder, since readers search for
+ * the file beside the document.
+ */
 static const char *runtime_name(const plans_entry *entry)
 {
     return entry->runtime != NULL && data_is_path(entry->runtime) ? file_base_name(entry->runtime)
@@ -154,11 +157,11 @@ void plans_write_degrees(json_writer *json, const plait_problem *problem,
 
 /* ---- choices of stages ---- */
 
-/* The choices of a stage's layers: what they recompute, and their tp and stage of ZeRO. */
+/* The choices of a stage's layers: recomputation, tp and stage of ZeRO. */
 typedef struct layer_choices {
-    const plait_degrees *plan; /* its tp and zero are those of layers without their own */
+    const plait_degrees *plan; /* has the tp and zero of layers without their own */
     const plait_recompute *recompute;
-    const plait_cut *cut; /* NULL: no layer has its own */
+    const plait_cut *cut; /* tp and zero of each layer; NULL: all as in the plan */
     int layers;
 } layer_choices;
 
@@ -187,7 +190,7 @@ static void write_choice(json_writer *json, const layer_choices *c, plait_key_id
         json_write_int64(json, cut_value(c, key, layer));
 }
 
-/* Number of layers from `first` on with the same choice. */
+/* Returns the number of layers, from `first` on, that have the same choice. */
 static int run_length(const layer_choices *c, plait_key_id key, int first)
 {
     int next = first + 1;
@@ -197,7 +200,10 @@ static int run_length(const layer_choices *c, plait_key_id key, int first)
     return next - first;
 }
 
-/* Writes one value if all layers agree, otherwise [value, layers] of each run. */
+/*
+ * Writes one value if all layers have the same, otherwise [value, layers] for each run of equal
+ * layers.
+ */
 static void write_runs(json_writer *json, const layer_choices *c, plait_key_id key)
 {
     json_write_key(json, plait_keys[key].name);
@@ -216,7 +222,7 @@ static void write_runs(json_writer *json, const layer_choices *c, plait_key_id k
     json_end_array(json);
 }
 
-/* Writes a tp or a stage of ZeRO only if a layer's differs from the plan's. */
+/* Writes the tp, or the stage of ZeRO, of the layers if at least one differs from the plan's. */
 static void write_cuts(json_writer *json, const layer_choices *c)
 {
     static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_ZERO};
@@ -321,8 +327,10 @@ plait_status plans_write(const plans_entry *entry, plait_arena *arena, const cha
 
 /* ---- settings of the runtime ---- */
 
-/* 12 bytes a parameter are an fp32 master weight and two fp32 moments; other sizes are
- * ambiguous. */
+/*
+ * Writes the number formats of the optimizer's state: 12 bytes per parameter are an fp32 master
+ * weight and two fp32 moments; other sizes are ambiguous and written as null.
+ */
 static void write_optimizer_dtypes(json_writer *json, double bytes_each)
 {
     if (bytes_each != 12.0) {
@@ -368,7 +376,7 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
     json_member_bool(json, "tp_overlap", degrees->tp > 1 && runtime->overlap.tp_comm);
     json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
 
-    // Microbatches that a rank runs through a chunk before it switches to the next chunk.
+    // The number of microbatches that a rank runs through one chunk before it switches to the next.
     const plait_pipeline_shape shape = {
         .schedule = (plait_schedule)degrees->schedule,
         .ranks = degrees->pp,

@@ -1,4 +1,4 @@
-/* plans_write_price.c - the price of a plan as JSON */
+/* plans_write_price.c - writes the price of a plan as JSON */
 #include "io/plans/plans_json.h"
 
 #include "plait/lowlevel/fuse.h"
@@ -65,7 +65,7 @@ void plans_write_price(json_writer *json, const plait_cost *cost)
     json_end_array(json);
     json_member_number(json, "network_s", cost->network_s);
 
-    // Only plans with fusion have this list.
+    // Only plans that fuse communication have this list.
     if (cost->fuses) {
         json_member_array(json, "fused");
         for (int r = 0; r < PLAIT_FUSION_RULES; r++) {

@@ -1,4 +1,4 @@
-/* serve_answer.c - reader of a deployment in a document of `plait serve --json` */
+/* serve_answer.c - reads a deployment from a document of `plait serve --json` */
 #include "io/plans/serve_answer.h"
 
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 enum { MAX_DEGREE = 1 << 16, MAX_RANK = 1 << 10 };
 
-/* "FILE:2" is the second plan of FILE; any other text is the name of a file. */
+/* Splits "FILE:2", the second plan of FILE; any other text is the name of a file. */
 static const char *split_rank(const char *file, int *rank, plait_arena *arena)
 {
     const char *const colon = strrchr(file, ':');
@@ -77,7 +77,7 @@ static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_s
     return read_worker(&workers, "decode", 1, plan, err);
 }
 
-/* Reads a name, or a path as the file of that name beside the document. */
+/* Reads a name, or a path, which becomes the file of that base name beside the document. */
 static plait_status read_name(const json_cursor *root, const char *key, plait_arena *arena,
                               const char **out, plait_error *err)
 {

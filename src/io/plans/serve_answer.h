@@ -13,16 +13,16 @@ typedef struct serve_answer {
 } serve_answer;
 
 /**
- * Whether "FILE" or "FILE:RANK" is such a document. A file that cannot be read is none; only a lack
- * of memory or a fault of the disk is an error.
+ * Finds whether "FILE" or "FILE:RANK" is a document of `plait serve --json`. A file that cannot be
+ * read is not; only a lack of memory or a fault of the disk is an error.
  */
 plait_status serve_answer_is(const char *file, plait_arena *arena, bool *is,
                              plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Loads a plan, with the model and cluster that it names. *out lives in `arena`.
+ * Loads a deployment with its model and cluster. *out lives in `arena`.
  *
- * @param file  "FILE" or "FILE:RANK"; without a rank the first plan
+ * @param file  "FILE" or "FILE:RANK"; without a rank, the first deployment is loaded
  */
 plait_status serve_answer_load(const char *file, plait_arena *arena, serve_answer *out,
                                plait_error *err) PLAIT_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* engine.c - profiles of serving engines, clusters/engines/NAME.json */
+/* engine.c - reads profiles of serving engines, clusters/engines/NAME.json */
 #include <string.h>
 
 #include "io/json/fields.h"
@@ -81,7 +81,7 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
                 "expected the lower factor before the upper one, found %g before %g",
                 out->band[f][0], out->band[f][1]);
 
-    // Reads the keys of the numbers that runs determine.
+    // Read which numbers are determined by measured runs.
     PLAIT_TRY(json_array_optional(at, "determined", &list, err));
     for (bool more = json_first(&list, &item); more; more = json_next(&item)) {
         int number = 0;
@@ -114,7 +114,7 @@ plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size
     return PLAIT_OK;
 }
 
-/* Whether a month, or else a version, is within the profile's last one. */
+/* Returns whether a profile covers a month, or a version if the month is 0. */
 static bool profile_covers(const plait_engine *p, int month, int version)
 {
     if (p->until == 0)
@@ -129,7 +129,7 @@ const plait_engine *plait_engine_of(const plait_engine *profiles, size_t count,
                                     int version)
 {
     const plait_engine *found = NULL;
-    bool own = false; // `found` is a profile of this vendor, which precedes those of any vendor
+    bool own = false; // `found` is of this vendor; such profiles precede those of any vendor
 
     for (size_t i = 0; i < count; i++) {
         const plait_engine *p = &profiles[i];

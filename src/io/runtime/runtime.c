@@ -1,4 +1,4 @@
-/* runtime.c - a runtime profile as JSON: what software supports, overlaps and keeps in memory */
+/* runtime.c - reads a runtime profile: what software supports, overlaps and keeps in memory */
 #include "plait/runtime.h"
 
 #include <string.h>
@@ -68,9 +68,9 @@ static const field resident_fields[] = {
 };
 
 /*
- * Values of missing keys: neutral factors, nothing fused or hidden, mixed-precision Adam with fp32 gradients
- * (18 bytes a parameter), and activations in bf16 with fused kernels. Numbers that are not neutral are those of
- * the shipped profiles, which have their sources.
+ * Defaults of missing keys: neutral factors, no fused or hidden communication, mixed-precision Adam
+ * with fp32 gradients (18 bytes per parameter), and bf16 activations with fused kernels. The
+ * shipped profiles have the sources of numbers that are not neutral.
  */
 enum { as_norm_out = -1 };
 static const plait_runtime defaults_of_keys = {
@@ -124,7 +124,10 @@ static const plait_runtime defaults_of_keys = {
 
 /* ---- defaults of a plan ---- */
 
-/* The plain value if the software supports it, otherwise the first one that it supports. */
+/*
+ * Returns the neutral value of a key if the software supports it, otherwise the first value that it
+ * supports.
+ */
 int runtime_default(const plait_key *row, unsigned mask)
 {
     int bit = 0;
@@ -136,7 +139,7 @@ int runtime_default(const plait_key *row, unsigned mask)
     return bit;
 }
 
-/* A key without a plain value is required. */
+/* Reads the default of a key, which is required if the key has no neutral value. */
 static plait_status read_default(const json_cursor *at, const plait_capabilities *can,
                                  plait_key_id key, int *out, plait_error *err)
 {
@@ -161,7 +164,7 @@ static plait_status read_default(const json_cursor *at, const plait_capabilities
 
 const char *const plait_number_source_name[PLAIT_NUMBER_SOURCES + 1] = {"runs", "family", NULL};
 
-/* "determined_by" has the sources of fitted numbers, for people only. */
+/* Checks "determined_by", which has the sources of fitted numbers for human readers. */
 static plait_status check_sources(const json_cursor *at, plait_error *err)
 {
     static const char *const keys[] = {"gemm",       "memory",     "attention", "host_us",
@@ -221,8 +224,8 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
             read_default(&defaults, &out->can, (plait_key_id)key, &out->defaults.key[key], err));
     PLAIT_TRY(fields_read_optional(at, "kernels", kernel_fields, out, err));
 
-    // Software without measured runs may have the numbers of other software with the same kernels
-    // and collectives.
+    // Software without measured runs may use the numbers of other software that has the same
+    // kernels and collectives.
     if (json_has(at, "numbers_of")) {
         other = plait_arena_alloc(arena, 1, sizeof *other);
         PLAIT_TRY(plait_check_allocated(other, err));
@@ -235,7 +238,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     PLAIT_TRY(fields_read_optional(at, "state_bytes", state_fields, out, err));
     PLAIT_TRY(fields_read_optional(at, "keeps", keep_fields, out, err));
 
-    // Outputs of norms that a profile does not distinguish are kept like norm_out.
+    // Norm outputs that a profile does not list separately are kept like norm_out.
     for (size_t i = 0; i < sizeof also / sizeof *also; i++)
         if (out->keep.keeps[also[i]] == as_norm_out)
             out->keep.keeps[also[i]] = out->keep.keeps[PLAIT_TENSOR_norm_out];
@@ -243,7 +246,7 @@ static plait_status read_whole(const json_cursor *at, plait_arena *arena, plait_
     return fields_read_optional(at, "residents", resident_fields, out, err);
 }
 
-/* Keys that a variant does not have are those of the software's own profile. */
+/* Reads a variant. Its missing keys have the values of the software's own profile. */
 static plait_status read_variant(const json_cursor *at, plait_arena *arena, plait_runtime *out,
                                  plait_error *err)
 {

@@ -1,12 +1,15 @@
-/* runtime_capabilities.c - the plan space that a piece of software supports */
+/* runtime_capabilities.c - reads the plan space that a piece of software supports */
 #include <string.h>
 
 #include "base/text.h"
 #include "io/runtime/runtime_file.h"
 
-/* ---- lists of words, as bits ---- */
+/* ---- lists of words as sets of bits ---- */
 
-/* A plan has a value for each key, so a list has at least one. */
+/*
+ * Reads a list of words as bits. It must have at least one word, because every plan has a value for
+ * each key.
+ */
 static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
                               int most, unsigned *mask, plait_error *err)
 {
@@ -49,7 +52,10 @@ static plait_status read_module_set(const json_cursor *at, unsigned char *set, p
 
 /* ---- all keys ---- */
 
-/* A missing number is not supported. A missing list has only the plain value; a key without one is required. */
+/*
+ * Reads the supported values of a key. A key with numbers supports only 1 if its limit is missing.
+ * A list that is missing supports only the neutral value, and is required if the key has none.
+ */
 static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capabilities *out,
                              plait_error *err)
 {
@@ -73,7 +79,7 @@ static plait_status read_key(const json_cursor *at, plait_key_id key, plait_capa
     return read_mask(at, row->limit_name, row->words, row->high, &out->takes[key], err);
 }
 
-/* tp and zero are one for the plan, or chosen for each layer. */
+/* Reads whether tp, or zero, is chosen for the whole plan or for each layer. */
 static plait_status read_plan_or_layer(const json_cursor *at, const char *key, unsigned char *out,
                                        plait_error *err)
 {
@@ -87,7 +93,10 @@ static plait_status read_plan_or_layer(const json_cursor *at, const char *key, u
     return PLAIT_OK;
 }
 
-/* Whether plan, stages or layers have choices of their own; by default only the plan does. */
+/*
+ * Reads whether choices are made for the whole plan (the default), for each stage, or for each
+ * layer.
+ */
 static plait_status read_granularities(const json_cursor *at, plait_capabilities *out,
                                        plait_error *err)
 {
@@ -107,7 +116,7 @@ static plait_status read_granularities(const json_cursor *at, plait_capabilities
     out->offload_by = (unsigned char)offload;
     PLAIT_TRY(read_plan_or_layer(at, "tp_by", &out->tp_by, err));
     PLAIT_TRY(read_plan_or_layer(at, "zero_by", &out->zero_by, err));
-    out->recompute_alike = 0; // kinds that all layers must share
+    out->recompute_alike = 0; // set of recompute kinds that all layers must share
     PLAIT_TRY(json_array_optional(at, "recompute_alike", &list, err));
     return json_is_null(&list) ? PLAIT_OK
                                : read_mask(at, "recompute_alike", row->words, row->high,

@@ -1,4 +1,4 @@
-/* runtime_since.c - the release that brought each feature, and the software as of a release */
+/* runtime_since.c - reads the release that introduced each feature, and removes later features */
 #include <string.h>
 
 #include "base/text.h"
@@ -6,11 +6,11 @@
 
 // ---- reading -------------------------------------------------------------------------------
 
-/* A member of "since" that is not a key of a plan. */
+/* A member of "since". */
 typedef struct since_member {
     const char *name;
     int key;
-    const char *const *words; /* its values; NULL: the member itself names a release */
+    const char *const *words; /* words for its values; NULL: the member itself names a release */
 } since_member;
 
 static const since_member features[] = {
@@ -25,7 +25,7 @@ static const since_member features[] = {
     {"current_scaling", PLAIT_FEATURE_CURRENT_SCALING, NULL},
 };
 
-/* A key without words has numbers. */
+/* Words for the values of a key that has numbers. */
 static const char *const digits[] = {"0", "1", "2", "3", NULL};
 
 static bool find_member(const char *name, since_member *out)
@@ -129,7 +129,7 @@ static void drop_feature(plait_runtime *runtime, const plait_feature *feature)
     case PLAIT_FEATURE_MODEL:
     case PLAIT_FEATURE_MTP_CP:
     case PLAIT_FEATURE_FP8_RECOMPUTE:
-    case PLAIT_FEATURE_UNEVEN_CHUNKS: // no capability; runtime_brought checks it
+    case PLAIT_FEATURE_UNEVEN_CHUNKS: // not a capability; checked by runtime_brought
         break;
     case PLAIT_FEATURE_HSDP:
         can->hsdp = false;

@@ -1,4 +1,4 @@
-/* runtime_variant.c - software as it was in a month or a release */
+/* runtime_variant.c - finds the profile of software in a month or a release */
 #include "io/runtime/runtime_file.h"
 
 #include <errno.h>
@@ -77,7 +77,9 @@ int runtime_variant_at(const int *dates, size_t count, int date)
 
 /* ---- releases ---- */
 
-/* "core-v0.14.0" is the version v0.14.0 of the product core. */
+/*
+ * Returns the version in the name of a release: v0.14.0 for "core-v0.14.0", whose product is core.
+ */
 static const char *version_of(const char *release)
 {
     const char *const dash = strchr(release, '-');
@@ -85,10 +87,13 @@ static const char *version_of(const char *release)
     return dash != NULL ? dash + 1 : release;
 }
 
-/* Size of the name of a release; a longer text is none. */
+/* Size of a normalised release name; a longer text names no release. */
 enum { RELEASE_SIZE = 64 };
 
-/* "v0.14" begins v0.14.0 and v0.14.0rc1, but not v0.140.0. A number without a point would begin too many. */
+/*
+ * Returns whether `when` is a prefix of a version: "v0.14" matches v0.14.0 and v0.14.0rc1, but not
+ * v0.140.0. A number without a point is refused, because it would match too many versions.
+ */
 static bool is_version_prefix(const char *when, const char *name)
 {
     const size_t length = strlen(when);
@@ -97,7 +102,10 @@ static bool is_version_prefix(const char *when, const char *name)
            (name[length] == '\0' || name[length] == '.' || name[length] == 'r');
 }
 
-/* Spells a tag "core_v0.14.0", its branch "core_r0.14.0", "0.14" and "V0.14" as the list of releases does. */
+/*
+ * Converts a tag "core_v0.14.0", a branch "core_r0.14.0", "0.14" or "V0.14" to the spelling of the
+ * list of releases.
+ */
 static const char *normalise_tag(const char *when, char out[RELEASE_SIZE])
 {
     const size_t product = strcspn(when, "-_");
@@ -113,7 +121,9 @@ static const char *normalise_tag(const char *when, char out[RELEASE_SIZE])
     return out;
 }
 
-/* The latest release with this number, which two products may have. */
+/*
+ * Returns the latest release with a version, which two products may share; NULL if there is none.
+ */
 static const plait_release *release_named(const plait_runtime *newest, const char *text)
 {
     char spelling[RELEASE_SIZE];
@@ -126,7 +136,7 @@ static const plait_release *release_named(const plait_runtime *newest, const cha
     return NULL;
 }
 
-/* The newest release at the end of a month. */
+/* Returns the newest release at the end of a month; NULL if there is none. */
 static const plait_release *release_at(const plait_runtime *newest, int date)
 {
     for (size_t i = newest->releases; i-- > 0;)
@@ -143,7 +153,10 @@ static bool same_product(const plait_release *a, const plait_release *b)
            strncmp(a->name, b->name, length) == 0;
 }
 
-/* "core-v0.4.0 to core-v0.19.0, bridge-v0.1.0rc3 to bridge-v0.6.0" */
+/*
+ * Lists the first and last release of each product: "core-v0.4.0 to core-v0.19.0, bridge-v0.1.0rc3
+ * to bridge-v0.6.0".
+ */
 static const char *held_releases(const plait_runtime *newest, plait_arena *arena)
 {
     const plait_release *const list = newest->release;
@@ -194,7 +207,7 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
     PLAIT_TRY(plait_data_find(PLAIT_DATA_RUNTIMES, software, arena, &path, err));
     PLAIT_TRY(plait_runtime_load(path, arena, out, err));
 
-    // `at` is NULL if the profile has no release that old.
+    // Find the release; `at` is NULL if the profile has no release that old.
     date = runtime_date(when);
     at = date > 0 ? release_at(out, date) : release_named(out, when);
     if (date == 0 && at != NULL)
@@ -208,7 +221,7 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
     if (until > 0) {
         char month[RUNTIME_MONTH_SIZE];
 
-        // A file must have the name of the variant.
+        // Load the variant; the name in the file must be that of the variant.
         const char *variant_name =
             plait_arena_printf(arena, "%s@%s", software, runtime_month(until, month));
         PLAIT_TRY(plait_check_allocated(variant_name, err));
@@ -227,7 +240,7 @@ plait_status runtime_find_dated(const char *software, const char *when, bool hel
         runtime_bound(out, &out->release[index]);
     if (!held)
         return PLAIT_OK;
-    // Software before the first release is known only through a variant of those months.
+    // Releases before the first listed one are covered only by a variant of those months.
     if (out->releases == 0 && count == 0)
         return plait_fail(
             err, PLAIT_ERROR_RANGE, out->name,
@@ -274,7 +287,10 @@ plait_status runtime_read_releases(const json_cursor *at, plait_arena *arena, pl
     return PLAIT_OK;
 }
 
-/* A profile that others refer to may not refer to a third one, so files cannot form a circle. */
+/*
+ * Reads a profile that another one refers to. It may not refer to a third one, so that files cannot
+ * form a circle.
+ */
 static plait_status read_whole(const json_cursor *root, plait_arena *arena, void *out,
                                plait_error *err)
 {
@@ -327,7 +343,10 @@ plait_status runtime_read_base(const json_cursor *at, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* An absolute path finds the same file when a plan is read in another folder. */
+/*
+ * Converts a path to an absolute one, which finds the same file when a plan is read in another
+ * folder.
+ */
 static plait_status absolute_path(const char *path, plait_arena *arena, const char **out,
                                   plait_error *err)
 {
