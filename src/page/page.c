@@ -1,4 +1,4 @@
-/* page.c - fills a page block by block and cell by cell */
+/* page.c - adds blocks and cells to a page */
 #include "page/page_private.h"
 
 #include <math.h>
@@ -22,7 +22,9 @@ page_form page_form_of(const char *path)
     return (page_form)form;
 }
 
-/* Returns the formatted text in the page's arena; without memory the page has failed. */
+/*
+ * Returns the formatted text in the page's arena. If memory runs out, the page is marked as failed.
+ */
 static const char *format_text(page *of, const char *fmt, va_list args)
 {
     char text[TEXT_SIZE];
@@ -73,7 +75,9 @@ void page_figure(page *of, const char *title, const char *value, const char *fmt
     of->failed = of->failed || of->figure[of->figures - 1].value == NULL;
 }
 
-/* Returns the list with room for one more item, in the page's arena; NULL: the page has failed. */
+/*
+ * Returns the list, in the page's arena, with space for one more item; NULL: the page has failed.
+ */
 static void *grow_list(page *of, void *list, int count, int *capacity, size_t size)
 {
     void *const larger = of->failed ? NULL : grow_by_one(of->arena, list, count, capacity, size);
@@ -139,13 +143,16 @@ FILE *page_begin_printed(page *of)
     return of == NULL ? NULL : open_memstream(&of->printed, &of->printed_length);
 }
 
-/* Returns the printed text without its last line ends, to be freed; NULL: it is empty, or memory ran out. */
+/*
+ * Returns the printed text without its trailing line ends; the caller frees it. NULL: the text is
+ * empty, or memory ran out.
+ */
 static char *take_printed(page *of, FILE *stream)
 {
     char *text;
     bool ended;
 
-    /* If memory ran out, fclose of glibc succeeds but leaves the buffer NULL. */
+    /* If memory runs out, glibc's fclose succeeds but leaves the buffer NULL. */
     ended = stream != NULL && fclose(stream) == 0 && of->printed != NULL;
     while (ended && of->printed_length > 0 && of->printed[of->printed_length - 1] == '\n')
         of->printed[--of->printed_length] = '\0';
@@ -210,7 +217,7 @@ page_table *page_table_add(page *of, const char *id, const char *caption, const 
     if (of->failed)
         return NULL;
     *table = (page_table){.of = of, .id = id, .caption = caption, .chart = chart};
-    // "key>title|key=title"; a title that is empty becomes NULL.
+    // Split the columns "key>title|key=title"; an empty title becomes NULL.
     char *text = plait_arena_text(table->of->arena, columns), *next;
     size_t count = 1;
     for (const char *c = columns; *c != '\0'; c++)

@@ -1,4 +1,5 @@
-/* page.h - a document of texts and tables, written as a web page, Markdown, CSV or JSON
+/*
+ * page.h - a document of texts and tables, written as a web page, Markdown, CSV or JSON
  *
  *     page *about = page_new(arena, "llama-3.1-70b on 64 GPUs of dgx-h100");
  *     page_table *plans;
@@ -12,9 +13,9 @@
  *     ...
  *     PLAIT_TRY(page_write(about, PAGE_HTML, &text, &length, err));
  *
- * Cells are filled from left to right and from row to row; each has a number for sorting and charts, and
- * a text for readers. Only page_write reports errors. A table may name a chart of src/page/web/charts.js,
- * which is drawn above it from its columns.
+ * Cells are filled from left to right and row by row. A cell has a number for sorting and charts,
+ * and a text for readers. Only page_write() reports errors. A table may name a chart of
+ * src/page/web/charts.js, which is drawn above the table from its columns.
  */
 #pragma once
 
@@ -31,55 +32,69 @@ typedef struct page_table page_table;
 
 typedef enum page_form { PAGE_HTML, PAGE_MARKDOWN, PAGE_CSV, PAGE_JSON, PAGE_FORMS } page_form;
 
-/** Returns the form of a file by its extension: .html, .md, .csv, .json; PAGE_FORMS: none of them. */
+/**
+ * Returns the form that the extension of a file selects: .html, .md, .csv or .json; PAGE_FORMS for
+ * other extensions.
+ */
 page_form page_form_of(const char *path);
 
 /** Returns an empty page in `arena`; NULL: out of memory, which the other functions accept. */
 page *page_new(plait_arena *arena, const char *title, ...) PLAIT_PRINTF(2, 3);
 
-/** Sets the answer, one sentence at the top of the page and in the first row of CSV. */
+/** Sets the answer, a sentence at the top of the page and in the first row of CSV. */
 void page_answer(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/** Adds one of the three numbers below the answer: its title, its value, and a note with its reference. */
+/**
+ * Adds one of at most three numbers below the answer: its title, its value, and a note that puts it
+ * in context.
+ */
 enum { PAGE_FIGURES = 3 };
 void page_figure(page *of, const char *title, const char *value, const char *fmt, ...)
     PLAIT_PRINTF(4, 5);
 
 /**
- * Adds an assumption of the numbers: "precision", "bf16". The section "What this rests on" lists all of
- * them, and CSV has them in a column.
+ * Adds an assumption on which the numbers depend, such as "precision", "bf16". The section "What
+ * this rests on" lists all assumptions; CSV has them in a column.
  */
 void page_assume(page *of, const char *what, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 
-/** Begins the section "What this rests on", which is the last one. */
+/** Begins the last section, "What this rests on". */
 void page_grounds(page *of);
 
-/** Begins a section; `id` is its anchor. */
+/** Begins a section; `id` is the anchor of its links. */
 void page_section(page *of, const char *id, const char *heading);
 
 /** Adds a paragraph; its line breaks are kept. */
 void page_text(page *of, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
-/** Adds the text printed between the two calls as a paragraph. NULL: out of memory, print nothing. */
+/**
+ * Returns a stream; page_end_printed() adds the text printed to it as a paragraph. NULL: out of
+ * memory, print nothing.
+ */
 FILE *page_begin_printed(page *of);
 void page_end_printed(page *of, FILE *stream);
 
-/** Makes each printed line an assumption; a leading "note: " is removed. */
+/**
+ * Ends the printed text and adds each of its lines as an assumption, without a leading "note: ".
+ */
 void page_end_assumed(page *of, const char *what, FILE *stream);
 
-/** Adds a command line; NULL: none. */
+/** Adds a command line; NULL adds nothing. */
 void page_command(page *of, const char *command);
 
-/** Adds an SVG document to the web page only; it must live as long as the page and is not escaped. */
+/**
+ * Adds an SVG document, which only the web page shows. It is not escaped and must live as long as
+ * the page.
+ */
 void page_drawing(page *of, const char *caption, const char *svg);
 
 /**
- * Adds a table; CSV contains only the first one of a page.
+ * Adds a table; CSV contains only the first table of a page.
  *
- * @param columns  "key>title" of columns of numbers, aligned to the right, and "key=title" of others, separated
- *                 by "|". The key is the name in CSV and JSON; a column without a title is hidden, for charts
- *                 and data only.
- * @param chart    name in charts.js; NULL: none
+ * @param columns  columns separated by "|": "key>title" for numbers, aligned to the right, and
+ *                 "key=title" for others. The key is the name in CSV and JSON. A column without a
+ *                 title is hidden; only charts and data use it
+ * @param chart    name in charts.js; NULL: no chart
  */
 page_table *page_table_add(page *of, const char *id, const char *caption, const char *columns,
                            const char *chart);
@@ -91,10 +106,10 @@ void page_chart_add(page *of, const page_table *rows, const char *chart, const c
 void page_row(page_table *rows, const table_value *cells, size_t count);
 #define PAGE_ROW(rows, ...) page_row(rows, CELLS(__VA_ARGS__))
 
-/* Fill the next cell of a table. NaN is "-" in texts and null in data. */
+/* Fill the next cell of a table. NaN is written as "-" in texts and as null in data. */
 void page_word(page_table *rows, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 void page_number(page_table *rows, double value, const char *fmt, ...) PLAIT_PRINTF(3, 4);
 
-/** Writes the document. *text lives in the page's arena. */
+/** Writes the document in one of its forms. *text lives in the page's arena. */
 PLAIT_MUST_CHECK plait_status page_write(page *of, page_form form, const char **text,
                                          size_t *length, plait_error *err);

@@ -19,7 +19,7 @@ static void add_days(page_table *rows, double seconds)
 
 /* ---- the rows ---- */
 
-/* Returns the value of a row; NaN: no plan fits on its number of GPUs. */
+/* Returns `value`; NaN if no plan fits on the row's number of GPUs. */
 static double value_if_fits(const plait_capacity_row *r, double value)
 {
     return r->fits ? value : (double)NAN;
@@ -76,7 +76,7 @@ static void add_change(page_table *rows, double value, double from)
         PAGE_ROW(rows, as_signed_percent(value / from - 1.0));
 }
 
-/* Adds a part of the text report that has no table. */
+/* Adds a part of the text report that is not a table. */
 static void add_printed(page *out, const report_capacity *report,
                         void (*print)(const report_capacity *report, FILE *stream))
 {
@@ -89,7 +89,7 @@ static void add_printed(page *out, const report_capacity *report,
 
 /* ---- the answer ---- */
 
-/* Writes "19.1 days"; a run of a few hours is written in hours. */
+/* Writes a time such as "19.1 days"; a run of a few hours is written in hours. */
 static const char *time_text(double seconds, char text[UNITS_SIZE])
 {
     if (seconds < 0.1 * PLAIT_DAY)

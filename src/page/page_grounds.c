@@ -1,4 +1,4 @@
-/* page_grounds.c - adds the assumptions of a training plan's numbers to a page */
+/* page_grounds.c - adds the assumptions behind a training plan's numbers to a page */
 #include "page/pages.h"
 
 #include "report/report_private.h"

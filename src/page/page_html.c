@@ -1,7 +1,8 @@
-/* page_html.c - writes a page as one self-contained HTML document
+/*
+ * page_html.c - writes a page as one self-contained HTML document
  *
- * src/page/web/page.html has a {{slot}} for each part. Text is escaped in HTML, and "<" in the JSON,
- * where it could end the enclosing script element.
+ * The template src/page/web/page.html has a {{slot}} for each part. Texts are escaped for HTML. In
+ * JSON, "<" is escaped, because it could end the enclosing script element.
  */
 #include <string.h>
 
@@ -32,7 +33,7 @@ static void add_escaped(text_builder *out, const char *text)
 
 /* ---- tables ---- */
 
-enum { WIDE_CELL = 60 }; /* length from which a cell's text may wrap */
+enum { WIDE_CELL = 60 }; /* length from which the text of a cell may wrap */
 
 static void add_table(text_builder *out, const page_table *table)
 {
@@ -93,7 +94,7 @@ static void add_element(text_builder *out, const char *before, const char *text,
     text_append(out, after);
 }
 
-/* Adds all blocks; the start of a section closes the one before. */
+/* Adds all blocks; each section that begins closes the previous one. */
 static void add_body(text_builder *out, const page *of)
 {
     const char *end = "";
@@ -205,7 +206,7 @@ static void add_answer(text_builder *out, const page *of)
     text_append(out, "</dl>\n");
 }
 
-/* Slots of the template: each is a bundled file or a part of the page. */
+/* Slots of the template, each of which is filled with a bundled file or a part of the page. */
 static const struct {
     const char *name;
     const page_part *part;

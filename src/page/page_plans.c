@@ -61,14 +61,17 @@ static bool key_differs(const page_plans *of, plait_key_id key)
     return false;
 }
 
-/* Returns whether a key is a column: if it differs among several plans, or distinguishes a single plan. */
+/*
+ * Returns whether a key is a column: several plans differ in it, or it distinguishes a single plan
+ * from others.
+ */
 static bool is_shown(const page_plans *of, plait_key_id key)
 {
     return of->plans > 1 ? key_differs(of, key)
                          : key == PLAIT_KEY_DP || (plait_distinct_keys() & PLAIT_KEY_BIT(key)) != 0;
 }
 
-/* Adds the values that all plans share, without keys that do not apply. */
+/* Adds the values of keys that all plans share and that apply. */
 static void add_shared_keys(page *out, const page_plans *of)
 {
     const plait_degrees *const first = &of->plan[0].degrees;
@@ -88,7 +91,7 @@ static void add_shared_keys(page *out, const page_plans *of)
     page_end_printed(out, stream);
 }
 
-/* Returns the value; NaN: the plan cannot run. */
+/* Returns `value`; NaN if the plan is invalid. */
 static double value_if_runs(const report_plan *plan, double value)
 {
     return plan->verdict == PLAIT_INVALID ? (double)NAN : value;
@@ -158,7 +161,10 @@ static void add_terms(page *out, const page_plans *of)
 
 /* ---- the price of the first plan ---- */
 
-/* Returns the bytes that plans may use on a GPU of the stage's nodes, at the problem's risk. */
+/*
+ * Returns the bytes that a plan may use on a GPU of the stage's nodes, at the accepted risk of the
+ * problem.
+ */
 static double stage_capacity_bytes(const plait_problem *problem, const plait_stage *stage)
 {
     plait_problem alone = *problem;

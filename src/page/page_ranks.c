@@ -1,8 +1,10 @@
-/* page_ranks.c - builds tables of the placement of ranks and of the traffic between them in a step
+/*
+ * page_ranks.c - builds tables of the placement of ranks and of the traffic between them in a step
  *
- * Traffic is counted as rings carry it: in a collective of n ranks each sends the share (n-1)/n of
- * its buffer (an all-reduce twice that) to the next one, in an all-to-all 1/n to each other one. The
- * software's own algorithms distribute the traffic differently within the same groups.
+ * Traffic is counted as if all collectives of n ranks ran on rings: each rank sends the share
+ * (n-1)/n of its buffer to the next rank, or twice that in an all-reduce. In an all-to-all each
+ * rank sends 1/n of its buffer to each other rank. The software's own algorithms distribute the
+ * traffic differently within the same groups.
  */
 #include <stdio.h>
 
@@ -14,8 +16,9 @@ enum { MOST_CELLS = 64, MOST_PLACED = 512 };
 /* ---- groups ---- */
 
 /*
- * Returns whether a collective joins equal members of different inner groups: replicas that reduce the
- * gradients of a shard, rings of a2a+p2p, or the second step of a quantised exchange, between nodes.
+ * Returns whether a collective joins corresponding members of different inner groups: replicas that
+ * reduce the gradients of a shard, rings of a2a+p2p, or the second step of a quantised exchange,
+ * which is between nodes.
  */
 static bool is_outer(const plait_volume *volume)
 {
@@ -24,7 +27,7 @@ static bool is_outer(const plait_volume *volume)
     return volume->op == PLAIT_ALL_REDUCE || (volume->op == PLAIT_ALL_TO_ALL && volume->between);
 }
 
-/* Returns the group of a collective: its axis, or the inner or outer part of it. */
+/* Returns the ranks of a collective: its whole axis, or the inner or outer part of the axis. */
 static plait_group_shape shape_of(const plait_degrees *d, const plait_volume *volume)
 {
     const plait_group_shape whole =
@@ -46,7 +49,7 @@ static int member_of(const plait_group_shape *group, int rank)
     return member;
 }
 
-/* Returns the rank that is `further` members after `rank`, modulo the size of the group. */
+/* Returns the rank that is `further` members after `rank` in its group, cyclically. */
 static int rank_after(const plait_group_shape *group, int rank, int further)
 {
     int member = (member_of(group, rank) + further) % group->ranks;
@@ -62,11 +65,11 @@ static int rank_after(const plait_group_shape *group, int rank, int further)
 
 /* ---- traffic ---- */
 
-/* Bytes between cells; a cell is a rank, a node, or adjacent nodes. */
+/* Bytes that are sent between cells. A cell is one rank, one node, or several adjacent nodes. */
 typedef struct traffic {
     int cells, ranks_each;
-    double *bytes;       /* [cells][cells] */
-    unsigned char *axes; /* [cells][cells], one bit per axis */
+    double *bytes;       /* [cells][cells] bytes from one cell to another */
+    unsigned char *axes; /* [cells][cells] axes that send them, one bit per axis */
 } traffic;
 
 static void add_bytes(traffic *t, int from, int to, plait_axis axis, double bytes)
@@ -120,7 +123,10 @@ static void add_volume(traffic *t, const plait_problem *problem, const plait_deg
     }
 }
 
-/* Returns the ranks of a cell: 1 if the chart can show single ranks, else those of a node or of several nodes. */
+/*
+ * Returns the number of ranks of a cell: 1 if the chart can show single ranks, otherwise those of
+ * one or several nodes.
+ */
 static int ranks_of_cell(int gpus, int gpus_per_node)
 {
     int nodes = 1;

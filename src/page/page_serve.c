@@ -1,7 +1,8 @@
-/* page_serve.c - builds the page of plait serve: deployments, the front of TPOT, a rising load
+/*
+ * page_serve.c - builds the page of plait serve: deployments, the front of TPOT, a rising load
  *
- * Numbers and words are read from the document where the page shows them; the first fault is kept
- * until the page is complete.
+ * Numbers and words are read from the document while the page is built. The first error is kept,
+ * and reported when the page is complete.
  */
 #include "page/pages.h"
 
@@ -14,14 +15,14 @@
 
 typedef struct document {
     const json_cursor *root;
-    json_cursor job, plans, front, best; /* `best`: the first deployment */
+    json_cursor job, plans, front, best; /* parts of the document; `best` is the first deployment */
     page *page;
     plait_arena *arena;
     plait_status status;
     plait_error *err;
 } document;
 
-/* Returns a number in the unit of the document; NaN: null or missing. */
+/* Returns a number in the unit of the document; NaN if it is null or missing. */
 static double number(document *d, const json_cursor *at, const char *key)
 {
     double found = (double)NAN;
@@ -36,7 +37,10 @@ static double seconds(document *d, const json_cursor *at, const char *key_ms)
     return number(d, at, key_ms) * 1e-3;
 }
 
-/* Returns a word; `missing`: null or missing; NULL: it is required. */
+/*
+ * Returns a word. If it is null or missing, returns `missing`; if `missing` is NULL, the word is
+ * required.
+ */
 static const char *word(document *d, const json_cursor *at, const char *key, const char *missing)
 {
     const char *found = missing;
@@ -47,7 +51,7 @@ static const char *word(document *d, const json_cursor *at, const char *key, con
     return found != NULL ? found : "";
 }
 
-/* Writes the workers of all roles: "tp 8", "3 x tp 2 : tp 8 ep 8". */
+/* Writes the degrees and numbers of the workers of all roles: "tp 8", "3 x tp 2 : tp 8 ep 8". */
 static plait_status read_workers(const json_cursor *plan, char text[160], plait_error *err)
 {
     static const char *const keys[] = {"tp", "pp", "dp_attention", "ep"};
@@ -88,7 +92,10 @@ static const char *workers_text(document *d, const json_cursor *plan, char text[
 
 /* ---- tables ---- */
 
-/* BOUND is a latency of the job, which is equal in all rows and hidden: charts draw it as a line. */
+/*
+ * Kinds of cells. BOUND is a latency bound of the job: its column is hidden, equal in all rows, and
+ * drawn by charts as a line.
+ */
 typedef enum serve_cell {
     COUNT,
     AMOUNT,
@@ -103,8 +110,8 @@ typedef enum serve_cell {
 } serve_cell;
 
 typedef struct column {
-    const char *heading; /* as in page_table_add */
-    const char *key;     /* in the document */
+    const char *heading; /* column as page_table_add() expects it */
+    const char *key;     /* key in the document */
     serve_cell kind;
 } column;
 
@@ -193,7 +200,7 @@ static page_table *add_rows(document *d, const json_cursor *list, const char *id
     return rows;
 }
 
-/* Adds the parts of the decoding step of the first deployments. */
+/* Adds a table of the parts of a decoding step, for the first deployments. */
 static plait_status add_steps(document *d, plait_error *err)
 {
     enum { PLANS_DRAWN = 10 };
@@ -237,8 +244,8 @@ static void add_latency(document *d, const char *title, const char *const keys[3
 }
 
 /*
- * Adds the answer and its assumptions; the price of a GPU hour follows from the dollars per token, since the
- * document has none.
+ * Adds the answer and its assumptions. The document has no price of a GPU hour, so it is computed
+ * from the dollars per token.
  */
 static void add_answer(document *d, double rate, double concurrency, double requests)
 {
@@ -390,7 +397,10 @@ plait_status page_of_serve(const char *path, plait_arena *arena, page_serve *out
     return json_load(path, read_root, arena, out, err);
 }
 
-/* Stores whether the job has tokens in and out, as only documents of plait serve have. */
+/*
+ * Stores whether the job has numbers of input and output tokens, which only documents of plait
+ * serve have.
+ */
 static plait_status read_kind(const json_cursor *root, plait_arena *arena, void *to,
                               plait_error *err)
 {

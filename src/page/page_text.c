@@ -1,4 +1,4 @@
-/* page_text.c - writes a page as Markdown, its first table as CSV, all tables as JSON */
+/* page_text.c - writes a page as Markdown, its first table as CSV, and all tables as JSON */
 #include <math.h>
 #include <string.h>
 

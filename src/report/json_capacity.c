@@ -65,7 +65,10 @@ static void write_row(json_writer *json, const report_capacity *report,
     json_end_object(json);
 }
 
-/* Writes the numbers of GPUs that were searched between the rows; null: only the rows were searched. */
+/*
+ * Writes the range and the counts of the search between the rows; null if only the rows were
+ * searched.
+ */
 static void write_searched(json_writer *json, const report_capacity_cluster *cluster)
 {
     const plait_capacity_range_result *const b = cluster->between;

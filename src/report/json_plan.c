@@ -8,8 +8,9 @@
 #include "plan/model_queries.h"
 
 /*
- * Returns the number of nodes that hold ranks of a stage. Its ranks form runs: one run of all ranks if pp is
- * the outermost axis, else one run of tp cp ranks for each replica, one pipeline apart.
+ * Returns the number of nodes that contain ranks of a stage. If pp is the outermost axis, the
+ * stage's ranks are one contiguous run. Otherwise each replica has a run of tp cp ranks, and the
+ * runs are one pipeline apart.
  */
 static int nodes_of_stage(const plait_plan *plan, int stage, int gpus_per_node)
 {
@@ -203,7 +204,10 @@ static void write_search(json_writer *json, const plait_search_result *result)
     json_end_object(json);
 }
 
-/* Returns the rank of a point of the front among the plans; 0: it is not among them. */
+/*
+ * Returns the rank that a point of the Pareto front has in the list of plans; 0: it is not in the
+ * list.
+ */
 static int rank_of(const plait_search_result *result, const plait_ranked *point)
 {
     for (int i = 0; i < result->plans; i++)
@@ -231,7 +235,7 @@ static void write_relaxations(json_writer *json, const plait_problem *problem,
     json_end_array(json);
 }
 
-/* Writes the routing of experts that the first plan's price assumes. */
+/* Writes which routing of experts the price of the first plan assumes. */
 static void write_routing(json_writer *json, const plait_problem *problem, const report_plan *plan)
 {
     const bool natural = plan->natural_high_s > 0.0;

@@ -77,7 +77,7 @@ static void write_seen(json_writer *json, const char *key, const plait_latency_s
                        {"p95", seen->p95_s * 1e3}, {"p99", seen->p99_s * 1e3});
 }
 
-/* Returns whether the deployment, or every deployment that was searched, is overloaded. */
+/* Returns whether the deployment, or each deployment that was searched, is overloaded. */
 static bool is_saturated(const report_serve *report, const plait_serve_plan *best)
 {
     if (best == NULL)

@@ -47,7 +47,7 @@ static void write_confusion(json_writer *json, const plait_confusion *c)
     json_member_number(json, "balanced_accuracy", c->balanced_accuracy);
 }
 
-/* ---- the whole ---- */
+/* ---- the document ---- */
 
 static void write_summary(json_writer *json, const plait_validation *v)
 {

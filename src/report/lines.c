@@ -1,4 +1,4 @@
-/* lines.c - breaks lines of text between words at the width of the terminal */
+/* lines.c - breaks lines between words at the width of the terminal */
 #include "report/lines.h"
 
 #include <stdlib.h>
@@ -10,15 +10,15 @@
 
 enum {
     MOST_COLUMNS = 100000, /* largest value of COLUMNS; no screen is wider */
-    HANG = 2, /* blanks that the second and later pieces of a line add to its indentation */
+    HANG = 2,              /* further indentation of the second and later pieces of a line */
     COMMAND_HANG = 4,
 };
 
 static bool keep_whole;
 
-/* Text that lines_flush prints. */
+/* Text that is collected for lines_flush(). */
 static struct {
-    FILE *stream; /* NULL: none */
+    FILE *stream; /* stream of the text; NULL: not open */
     char *text;
     size_t length;
 } held;
@@ -51,7 +51,10 @@ FILE *lines_out(void)
 
 /* ---- where a line ends ---- */
 
-/* Combining marks and joiners take no column; wide characters (Unicode Annex 11) and emoji take two. */
+/*
+ * Returns the columns of a character: none for combining marks and joiners, two for wide characters
+ * (Unicode Annex 11) and emoji, one for others.
+ */
 static size_t columns_of(unsigned character)
 {
     static const struct {
@@ -85,7 +88,10 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Quality of a break at a blank: worst after a number, "80 %", better before one, "tp 4", best elsewhere. */
+/*
+ * Quality of a line break at a blank: worst after a number ("80 %"), better before a number ("tp
+ * 4"), best elsewhere.
+ */
 enum { AT_ANY, AT_NUMBER, AT_PHRASE, BREAKS };
 
 static int break_at(const char *text, size_t blank, bool shell)
@@ -93,13 +99,16 @@ static int break_at(const char *text, size_t blank, bool shell)
     const char before = text[blank - 1], after = text[blank + 1];
 
     if (shell)
-        return after == '-' ? AT_PHRASE : AT_ANY; // an option and its value stay together
+        return after == '-' ? AT_PHRASE : AT_ANY; // keeps an option and its value together
     if (strchr(",;:", before) != NULL || after == '(')
         return AT_PHRASE;
     return is_digit(before) ? AT_ANY : is_digit(after) ? AT_NUMBER : AT_PHRASE;
 }
 
-/* Returns the end of the word at or after `at`; in a command, quoted blanks separate no words. */
+/*
+ * Returns the end of the word that starts at or after `at`. In a command, a quoted blank does not
+ * end a word.
+ */
 static size_t word_end(const char *text, size_t at, bool shell)
 {
     char quote = '\0';
@@ -114,7 +123,10 @@ static size_t word_end(const char *text, size_t at, bool shell)
     return at;
 }
 
-/* Returns the end of the last word that fits, or a better break that still fills two thirds of the line. */
+/*
+ * Returns the end of the last word that fits into the line, or an earlier and better break if the
+ * text before it fills two thirds of the line.
+ */
 static size_t line_end(const char *text, size_t width, bool shell)
 {
     size_t last = word_end(text, 0, shell), columns = lines_columns(text, last);
@@ -143,7 +155,9 @@ size_t lines_cut(const char *text, size_t width)
 
 /* ---- lines ---- */
 
-/* Returns the plait command in a line, "next: plait ..."; NULL: there is none. */
+/*
+ * Returns the start of the plait command in a line such as "next: plait ..."; NULL: there is none.
+ */
 static const char *command_in(const char *line)
 {
     static const char lead[] = "next: plait ";
@@ -154,7 +168,10 @@ static const char *command_in(const char *line)
                                                        : NULL;
 }
 
-/* Returns the indentation of later pieces: the second column of a line such as "  time    matmul 50 %", else two blanks more than the line. */
+/*
+ * Returns the indentation of the second and later pieces of a line: the second column in a line
+ * such as "  time    matmul 50 %", otherwise two blanks more than the line has.
+ */
 static size_t hang_of(const char *line, size_t width)
 {
     const size_t indent = strspn(line, " ");
@@ -164,11 +181,14 @@ static size_t hang_of(const char *line, size_t width)
     return column > 0 && 2 * column <= width ? column : indent + HANG;
 }
 
-/* `first` is the number of columns that the caller printed on this line. */
+/*
+ * Prints a line in pieces. `first` is the number of columns that the caller has already printed on
+ * it.
+ */
 static void print_pieces(const char *text, size_t first, size_t hang, size_t width, bool shell,
                          FILE *out)
 {
-    const size_t mark = shell ? 2 : 0; // " \"
+    const size_t mark = shell ? 2 : 0; // length of " \"
     size_t taken = first;
 
     while (taken + lines_columns(text, strlen(text)) > width) {

@@ -1,4 +1,7 @@
-/* report.c - prints parts of several reports: prices, the question, degrees, terms, notes on the constants */
+/*
+ * report.c - prints the parts that several reports share: prices, the question, degrees, terms,
+ * notes on constants
+ */
 #include "report/report.h"
 
 #include <math.h>
@@ -50,7 +53,9 @@ plait_status report_price_degrees(const plait_problem *problem, const plait_degr
 
 /* ---- routing of experts ---- */
 
-/* Range of the fullest rank's tokens over the mean with natural routing, from few sources (C.62). */
+/*
+ * Range of the fullest rank's tokens over the mean with natural routing (C.62), from few sources.
+ */
 static const double natural_least = 1.0, natural_most = 5.0;
 
 static plait_status price_uneven(const plait_problem *problem, const plait_plan *plan,
@@ -77,7 +82,7 @@ plait_status report_natural(const plait_problem *problem, plait_arena *arena, re
         return PLAIT_OK;
     PLAIT_TRY(price_uneven(problem, &plan->plan, natural_least, arena, &even, err));
     PLAIT_TRY(price_uneven(problem, &plan->plan, natural_most, arena, &uneven, err));
-    if (uneven.step_s <= even.step_s) // expert capacities spread tokens evenly
+    if (uneven.step_s <= even.step_s) // capacity limits spread tokens evenly
         return PLAIT_OK;
     plan->natural_low_s = isfinite(even.step_low_s) ? even.step_low_s : even.step_s;
     plan->natural_high_s = isfinite(uneven.step_high_s) ? uneven.step_high_s : uneven.step_s;
@@ -130,7 +135,7 @@ void report_routing(const plait_problem *problem, const report_plan *plan, FILE 
 
 /* ---- the question ---- */
 
-/* Returns the length of the product's name with its dash: 5 for "core-v0.14.0". */
+/* Returns the length of the product's name with its dash in a release: 5 for "core-v0.14.0". */
 static size_t product_length(const plait_release *release)
 {
     const char *const dash = strchr(release->name, '-');
@@ -181,7 +186,7 @@ void report_question(const plait_problem *problem, FILE *out)
 
                 if (other != runtime->at &&
                     strcmp(other->name + product_length(other), number) == 0)
-                    fprintf(out, ", not %s", other->name); // another product has the same number
+                    fprintf(out, ", not %s", other->name); // another product has the same version
             }
         }
         if (runtime->until > 0)
@@ -194,7 +199,10 @@ void report_question(const plait_problem *problem, FILE *out)
     fputc('\n', out);
 }
 
-/* Prints numbers on one line and words on the next, without keys that follow from the others. */
+/*
+ * Prints the keys with numbers on one line and the keys with words on the next, without keys that
+ * follow from others.
+ */
 void report_degrees(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     const int microbatches = plait_degrees_microbatches(degrees, problem->job.gbs);
@@ -261,7 +269,7 @@ report_term report_largest_overhead(const plait_step_time *step)
     return largest;
 }
 
-/* ---- what the numbers rest on ---- */
+/* ---- notes on the constants ---- */
 
 /* Appends ", name" unless the constants were measured. */
 static void note_default(bool measured, const char *name, char *list, size_t size)

@@ -1,4 +1,6 @@
-/* report_capacity.c - prints numbers of GPUs for a run: the table, the answer, the front, the sensitivities */
+/*
+ * report_capacity.c - prints the numbers of GPUs for a run: table, answer, front and sensitivities
+ */
 #include "report/report_capacity.h"
 
 #include <math.h>
@@ -14,7 +16,10 @@ static bool are_days(double seconds)
     return seconds >= 0.1 * PLAIT_DAY && seconds < 1e6 * PLAIT_DAY;
 }
 
-/* Writes days, with a decimal below 1000; shorter and longer times get the unit of a step. */
+/*
+ * Writes a time in days, with one decimal below 1000 days. Times that are too short or too long for
+ * days get the unit of a step time.
+ */
 static const char *format_days(double seconds, char text[UNITS_SIZE])
 {
     if (isnan(seconds) || isinf(seconds))
@@ -38,12 +43,12 @@ static const char *format_usd(double usd, char text[UNITS_SIZE])
     return text;
 }
 
-/* Writes the change from one number to another: "+9.3 %". */
+/* Writes the relative change from one number to another: "+9.3 %". */
 static const char *format_change(double value, double from, char text[UNITS_SIZE])
 {
     if (!isfinite(value / from))
         snprintf(text, UNITS_SIZE, "-");
-    else if (fabs(value / from - 1.0) < 5e-4) // neither +0.0 nor -0.0
+    else if (fabs(value / from - 1.0) < 5e-4) // avoids +0.0 and -0.0
         snprintf(text, UNITS_SIZE, "0.0 %%");
     else
         snprintf(text, UNITS_SIZE, "%+.1f %%", 100.0 * (value / from - 1.0));
@@ -109,7 +114,7 @@ void report_capacity_question(const report_capacity *report, FILE *out)
 
 // ---- the table -----------------------------------------------------------------------------
 
-/* Returns whether measured runs cannot distinguish a row from row `with` by the value. */
+/* Returns whether measured runs cannot distinguish the values of row r and row `with`. */
 static bool is_tie(const report_capacity *report, const plait_capacity_row *r, int with,
                    double (*value)(const plait_capacity_row *r))
 {
@@ -169,7 +174,10 @@ static void print_choice(const report_capacity *report, const char *what, const 
             format_usd(r->usd, usd));
 }
 
-/* Returns words for the numbers of GPUs among which answers were chosen; empty if the search covers the whole range. */
+/*
+ * Returns a text about the numbers of GPUs that were searched; empty if the search covers the whole
+ * range.
+ */
 static const char *searched_gpus_text(const report_capacity *report)
 {
     const char *words = "";
@@ -232,9 +240,9 @@ static void print_answers(const report_capacity *report, FILE *out)
                 in_usd ? "the USD of the cheapest row" : "");
 }
 
-// ---- what would change it ------------------------------------------------------------------
+// ---- changes of the answer -----------------------------------------------------------------
 
-/* Prints what the fastest row would need, if no row answers. */
+/* Prints, if no row is an answer, the limits under which the fastest row would be one. */
 static void print_missing_answer(const report_capacity *report, FILE *out)
 {
     const int f = report->verdict.fastest;
@@ -258,8 +266,9 @@ static void print_missing_answer(const report_capacity *report, FILE *out)
 }
 
 /*
- * Prints the smallest change with another answer: with a deadline, slower steps or the deadline of the
- * fastest row with fewer GPUs that misses only the deadline; else the price of the second cheapest row.
+ * Prints the smallest change with a different answer. With a deadline: how much slower the steps
+ * may be, and the deadline that the fastest row with fewer GPUs would meet. Without: the shift in
+ * price with which the second cheapest row becomes the cheapest.
  */
 static void print_change(const report_capacity *report, FILE *out)
 {
@@ -334,8 +343,8 @@ void report_capacity_answer(const report_capacity *report, FILE *out)
     if (before[0] == ';')
         fputc('\n', out);
     if (report->answer >= 0) {
-        // Interruptions and checkpoints of the answer's run by the closed forms, and
-        // times of sampled runs.
+        // Print the interruptions and checkpoints of the answer's run from the closed forms, and
+        // the times of simulated runs.
         const plait_capacity_row *const r = &report->row[report->answer];
         const plait_goodput *const g = &r->goodput;
         char line[REPORT_LINE_SIZE], a[UNITS_SIZE], b[UNITS_SIZE], c[UNITS_SIZE], d[UNITS_SIZE],

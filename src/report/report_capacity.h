@@ -1,4 +1,4 @@
-/* report_capacity.h - prints the number of GPUs for a run, as text and as JSON */
+/* report_capacity.h - prints the number of GPUs for a training run, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
@@ -6,19 +6,19 @@
 #include "io/json/json_write.h"
 #include "plait/capacity.h"
 
-/** One cluster: its price and the numbers of GPUs that were searched. */
+/** One cluster with its price and the numbers of GPUs that were searched. */
 typedef struct report_capacity_cluster {
-    const plait_problem *problem; /* problem of one of its rows */
-    bool price_asked;             /* price from --price, not from the accelerator's file */
-    double usd_per_gpu_hour;      /* NaN: unknown */
+    const plait_problem *problem; /* problem of one of the cluster's rows */
+    bool price_asked;             /* the price is from --price, not from the accelerator's file */
+    double usd_per_gpu_hour;      /* price; NaN: unknown */
     int from, to;                 /* range of GPUs */
     int batches;
-    const int *gbs;                             /* [batches] searched batch sizes */
-    const plait_capacity_range_result *between; /* NULL: only the rows were searched */
-    const char *why;                            /* reason for that, if a range was requested */
+    const int *gbs;                             /* [batches] batch sizes that were searched */
+    const plait_capacity_range_result *between; /* result between the rows; NULL: only rows */
+    const char *why; /* reason why only rows were searched, although a range was requested */
 } report_capacity_cluster;
 
-/** Options and result. */
+/** Options and result of plait capacity. */
 typedef struct report_capacity {
     const plait_capacity_options *ask;
     int clusters;
@@ -26,12 +26,15 @@ typedef struct report_capacity {
     int rows;
     const plait_capacity_row *row;
     plait_capacity_verdict verdict;
-    int answer; /* row of the answer; -1: none */
+    int answer; /* index of the row that is the answer; -1: none */
     const plait_capacity_swing
         *swing; /* [PLAIT_CAPACITY_SWINGS] sensitivities of the answer; NULL: no answer */
 } report_capacity;
 
-/** Return whether measured runs cannot distinguish the row's days from the answer's, or its dollars from the cheapest in time. */
+/**
+ * Return whether measured runs cannot distinguish the row's days from the answer's, or its dollars
+ * from those of the cheapest row that meets the deadline.
+ */
 bool report_capacity_ties_days(const report_capacity *report, const plait_capacity_row *r);
 bool report_capacity_ties_usd(const report_capacity *report, const plait_capacity_row *r);
 

@@ -1,4 +1,4 @@
-/* report_case.c - prints published systems beside the prices that plait computes for them, as text and as JSON */
+/* report_case.c - prints published systems next to plait's prices for them, as text and as JSON */
 #include "report/report_answers.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static double peak_flops_per_s(const plait_problem *problem)
     return gpu->peak_flops_per_s[problem->job.precision];
 }
 
-/* Returns the share of a plan's layers that are on group 0. */
+/* Returns the share of a plan's layers that run on group 0. */
 static double first_layers(const plait_plan *plan)
 {
     double first = 0.0, all = 0.0;
@@ -31,7 +31,10 @@ static double first_layers(const plait_plan *plan)
     return first / all;
 }
 
-/* Returns a figure of one plan; FLOPs count whole squares of attention, as the sources of the cases do. */
+/*
+ * Returns a figure of one plan. FLOPs of attention are not halved for causality, as in the sources
+ * of the cases.
+ */
 static double figure_of(case_figure figure, const case_priced *row)
 {
     const plait_cost *const cost = &row->plan->cost;
@@ -73,7 +76,7 @@ static bool row_is_priced(const case_priced *row)
     return row->plan->verdict != PLAIT_INVALID;
 }
 
-/* Returns the gain in tokens/s/GPU over the row that this one is compared with. */
+/* Returns the gain in tokens/s/GPU over the row `before`, with which the row is compared. */
 static double gain_of(const case_priced *row, const case_priced *before)
 {
     if (!row_is_priced(row) || !row_is_priced(before))
@@ -124,14 +127,14 @@ plait_status report_cases(const case_study *study, size_t count, FILE *out, plai
     return table_print(rows, 0, out, err);
 }
 
-/* Keys that report_line prints. */
+/* Keys that report_line() prints. */
 static const plait_key_set said = PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_VPP) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_EP) | PLAIT_KEY_BIT(PLAIT_KEY_DP) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_MBS) | PLAIT_KEY_BIT(PLAIT_KEY_ZERO) |
                                   PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 
-/* Writes the line of a plan and the other keys that the row sets to something other than the neutral value. */
+/* Writes report_line() and the other keys that the row sets and that apply. */
 static const char *plan_text(const case_row *row, const case_priced *priced, char text[TEXT_SIZE])
 {
     const plait_degrees *const d = &priced->plan->degrees;
@@ -170,7 +173,7 @@ static char *figure_text(case_figure figure, double value, char text[UNITS_SIZE]
     return text;
 }
 
-/* Returns whether errors of a figure are differences in percentage points. */
+/* Returns whether the errors of a figure are differences in percentage points. */
 static bool is_in_points(int figure)
 {
     return figure == CASE_speedup_percent || figure == CASE_sync_share_percent;
@@ -202,7 +205,7 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
                            is_in_points(f) ? "points" : "%");
                 first = false;
             }
-        if (first) { // print at least the step of a row without published figures
+        if (first) { // a row without published figures shows its step time
             const double step_s = row->plan->cost.step_s;
 
             TABLE_ROW(rows, as_text(study->row[r].name), as_text(case_figure_title[CASE_step_s]),
@@ -216,7 +219,10 @@ static plait_status print_figures(const case_study *study, const case_priced *pr
 
 enum { WIDTH = 100 };
 
-/* Prints a paragraph indented by `indent` blanks, four more from its second line on, without splitting words. */
+/*
+ * Prints a paragraph, broken between words. Its first line is indented by `indent` blanks, further
+ * lines by four more.
+ */
 static void print_wrapped(const char *text, int indent, FILE *out)
 {
     int column = fprintf(out, "%*s", indent, "");
@@ -243,7 +249,7 @@ static void print_remarks(const char *heading, const case_remarks *remarks, FILE
         print_wrapped(remarks->text[i], 2, out);
 }
 
-/* Prints the heading before the first remark only. */
+/* Prints a remark; the heading precedes only the first one. */
 static void print_row_remark(const char **heading, const char *text, FILE *out)
 {
     fputs(*heading, out);

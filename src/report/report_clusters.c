@@ -1,4 +1,7 @@
-/* report_clusters.c - prints lists of clusters and accelerators, and one cluster with its links and collectives */
+/*
+ * report_clusters.c - prints lists of clusters and accelerators, and one cluster with its links and
+ * collectives
+ */
 #include "report/report.h"
 
 #include <limits.h>
@@ -89,7 +92,7 @@ static plait_status print_accelerator(const plait_node_group *group, FILE *out, 
 static void graph_row(const char *name, const plait_graph *graph, bool whole, table *rows)
 {
     table_cell(rows, "%s", name);
-    if (graph->nodes < 2.0) { // the cluster has no fixed size
+    if (graph->nodes < 2.0) { // the cluster's size is not fixed
         table_cell(rows, "any");
         for (int i = 0; i < 4; i++)
             table_cell(rows, "-");
@@ -100,7 +103,7 @@ static void graph_row(const char *name, const plait_graph *graph, bool whole, ta
               as_format("%.0f", graph->diameter), as_format("%.3g", graph->mean_hops));
 }
 
-/* ---- what collectives take ---- */
+/* ---- times of collectives ---- */
 
 static void collective_row(const plait_cluster *cluster, plait_collective_op op, int ranks,
                            table *rows)
@@ -126,7 +129,8 @@ static plait_status print_collectives(const plait_cluster *cluster, FILE *out, p
     plait_cluster sized = *cluster;
     char why[256] = "";
     int size[3];
-    // A node, a scale-up domain if it is larger, and twice the larger of the two.
+    // Print collectives of a node, of a scale-up domain if it is larger, and of twice the larger of
+    // the two.
     const int node = cluster->group[0].gpus_per_node;
     const int domain = cluster->level[0].gpus;
     int sizes = 0, largest = node;
@@ -163,8 +167,8 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
         const plait_level *const level = &cluster->level[l];
 
         table_cell(levels, "%s", level->name);
-        // "torus 4x8": with the sides of more than one unit; in "4x8-" the second side has
-        // no wrap-around link.
+        // Print the sides of a grid, as in "torus 4x8"; in "4x8-" the second axis has no
+        // wrap-around link.
         const bool sides = level->kind == PLAIT_LEVEL_MESH || level->kind == PLAIT_LEVEL_TORUS;
         char kind[96];
         size_t length =
@@ -185,7 +189,7 @@ plait_status report_cluster(const plait_cluster *cluster, FILE *out, plait_error
     fputs("\nlevels as graphs, whose nodes are units of the previous level; bisection in both "
           "directions:\n",
           out);
-    // Levels of links as graphs, and all of them together (C.110, C.119).
+    // Print the graph of each level of links, and of all levels together (C.110, C.119).
     table *graphs = table_new("level|>units|>links|>bisection|>diameter|>mean hops");
     const plait_graph all = plait_cluster_graph(cluster);
     for (int l = 0; l < cluster->levels; l++) {

@@ -1,4 +1,4 @@
-/* report_diff.c - prints what changed between two documents, the most important values first */
+/* report_diff.c - prints the differences between two documents, the most important values first */
 #include "report/report_answers.h"
 
 #include <math.h>
@@ -11,13 +11,16 @@
 
 enum { MOST_SHOWN = 40, CELL = 40 };
 
-/* ---- which values come first ---- */
+/* ---- order of values ---- */
 
-/* Paths of the values that are printed first and of those that are not printed, by kind of document. */
+/*
+ * Beginnings of the paths that are printed first, and of those that are not printed, for each kind
+ * of document.
+ */
 static const struct {
     const char *kind;
     const char *first[6];
-    const char *never[4]; /* printed in a table of their own, or only by --json */
+    const char *never[4]; /* printed in a separate table, or only by --json */
 } views[] = {
     {"plans", {"/job/", "/plans/0/", "/search/", NULL}, {"/plans/", "/front/", "/command", NULL}},
     {"capacity", {"/asked/", "/rows/", NULL}, {NULL}},
@@ -35,7 +38,7 @@ static bool begins_with_any(const char *at, const char *const *starts)
     return false;
 }
 
-/* Returns 0: printed first; 1: printed after those; 2: not printed. */
+/* Returns the order of a value: 0 if printed first, 1 if printed later, 2 if not printed. */
 static int place_of(const char *kind, const char *at)
 {
     static const char *const lists[] = {"/plans/0/stages", "/plans/0/communication",
@@ -57,7 +60,7 @@ static int place_of(const char *kind, const char *at)
 
 /* ---- values ---- */
 
-/* Returns whether a value is a share of one; the width of a model's layer is not. */
+/* Returns whether a value is a fraction of one; "width" in a model's layer kinds is not. */
 static bool is_share(const char *at)
 {
     static const char *const shares[] = {
@@ -69,7 +72,7 @@ static bool is_share(const char *at)
     return name != NULL && text_index(name + 1, shares) >= 0 && !text_starts_with(at, "/kinds/");
 }
 
-/* Writes a number in the unit that its key ends with. */
+/* Writes a number in the unit that the end of its key gives. */
 static const char *value_text(const char *at, const char *text, double number, char out[CELL])
 {
     char unit[UNITS_SIZE];
@@ -105,7 +108,7 @@ static void add_change(table *rows, const json_change *change)
                    100.0 * (change->to / change->from - 1.0));
 }
 
-/* Prints the runs whose prediction changed most. */
+/* Prints the measured runs whose predictions changed most. */
 static plait_status print_moved_runs(const report_diff *diff, FILE *out, plait_error *err)
 {
     enum { MOST_RUNS = 10 };

@@ -1,4 +1,4 @@
-/* report_doctor.c - prints the current plan and the fewest changes that make it faster */
+/* report_doctor.c - prints the current plan, and the fewest changes that make it faster */
 #include "report/report_answers.h"
 
 #include <math.h>
@@ -15,7 +15,10 @@ static double gain_of(const doctor_answer *answer, double step_s)
     return 1.0 - step_s / answer->now->cost.step_s;
 }
 
-/* Writes "3.0 % less", or "0.6 % more" if today's plan is faster but does not fit. */
+/*
+ * Writes the gain of a change: "3.0 % less", or "0.6 % more" if the current plan is faster but does
+ * not fit.
+ */
 static const char *gain_text(const doctor_answer *answer, double step_s, char text[UNITS_SIZE])
 {
     const double gain = gain_of(answer, step_s);

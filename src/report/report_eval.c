@@ -15,17 +15,19 @@ void report_verdict(const report_plan *plan, FILE *out)
             plan->why);
 }
 
-/* Names of the two conventions for FLOPs of attention, with the software that uses each. */
+/* Names of both conventions for counting FLOPs of attention, with the software that uses each. */
 typedef struct flops_words {
     const char *halved, *whole;
 } flops_words;
 
 /*
- * Sources (C.5): NVIDIA/Megatron-LM, num_floating_point_operations() of megatron/training/training.py,
- * halves causal attention since core_v0.12.0; NVIDIA-NeMo/Megatron-Bridge,
- * src/megatron/bridge/training/utils/flop_utils.py, since v0.2.0, and counts windows by their width
- * since v0.5.0. Both count the chunks of Llama 4 as the whole context; Megatron-Bridge up to v0.6.0 also
- * counts all keys of an indexer.
+ * Returns the names that apply to a model.
+ *
+ * Sources (C.5): NVIDIA/Megatron-LM, num_floating_point_operations() of
+ * megatron/training/training.py, halves causal attention since core_v0.12.0;
+ * NVIDIA-NeMo/Megatron-Bridge, src/megatron/bridge/training/utils/flop_utils.py, does so since
+ * v0.2.0, and counts windows by their width since v0.5.0. Both count the chunks of Llama 4 as the
+ * whole context; Megatron-Bridge up to v0.6.0 also counts all keys of an indexer.
  */
 static flops_words words_of(const plait_model *model, int seq)
 {
@@ -93,7 +95,7 @@ void report_totals(const plait_problem *problem, const plait_cost *cost, FILE *o
     }
 }
 
-/* Sorts terms by size and prints those of at least half a percent: "matmul 61.2 %, bubble 8.1 %". */
+/* Prints the terms of at least half a percent, largest first: "matmul 61.2 %, bubble 8.1 %". */
 static void print_shares(report_term *term, int count, double total, FILE *out)
 {
     char share[UNITS_SIZE];

@@ -1,4 +1,6 @@
-/* report_explain.c - prints every term of one plan, what limits it, and how it compares with another plan */
+/*
+ * report_explain.c - prints every term of one plan, its limits, and a comparison with another plan
+ */
 #include "report/report.h"
 
 #include <math.h>
@@ -16,7 +18,7 @@ static void print_heading(const char *text, FILE *out)
     fprintf(out, "\n%s\n", text);
 }
 
-/* Returns to - from; 0 if they differ only by rounding. */
+/* Returns to - from; 0 if the two numbers differ only by rounding. */
 static double difference_of(double from, double to)
 {
     const double difference = to - from;
@@ -100,7 +102,10 @@ static bool is_counted(const plait_fused *fused)
     return fused->fate == PLAIT_FUSED || fused->fate == PLAIT_DECLINED;
 }
 
-/* Prints the rules with one fate on a line, "  already part of sp 1: TP+SP, SP+EP+SP"; nothing if there are none. */
+/*
+ * Prints the fusion rules that have one fate on a line, "  already part of sp 1: TP+SP, SP+EP+SP";
+ * prints nothing if there are none.
+ */
 static void print_fate(const plait_cost *cost, plait_fusion_fate fate, const char *lead, FILE *out)
 {
     const char *between = lead;
@@ -115,7 +120,10 @@ static void print_fate(const plait_cost *cost, plait_fusion_fate fate, const cha
         fputc('\n', out);
 }
 
-/* Prints which transitions `auto` fused, and why it left the others (C.142, C.143). */
+/*
+ * Prints which transitions between layouts `auto` fused, and why it did not fuse the others (C.142,
+ * C.143).
+ */
 static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *err)
 {
     bool any = false;
@@ -150,7 +158,7 @@ static plait_status print_fused(const plait_cost *cost, FILE *out, plait_error *
     return PLAIT_OK;
 }
 
-enum { ALL_STAGES = 16 }; /* largest number of stages that are all listed */
+enum { ALL_STAGES = 16 }; /* largest number of stages for which each stage is listed */
 
 /* ---- stages ---- */
 
@@ -238,9 +246,9 @@ static plait_status print_syncs(const plait_runtime *runtime, const report_plan 
     return table_print(rows, 2, out, err);
 }
 
-/* ---- what binds ---- */
+/* ---- limits and sensitivities ---- */
 
-/* Orders by gain, largest first, then by name. */
+/* Compares two sensitivities: larger gains come first, then names in alphabetical order. */
 static int most_first(const void *left, const void *right)
 {
     const plait_sensitivity *const a = left, *const b = right;
@@ -270,7 +278,7 @@ static plait_status print_sensitivities(const report_explained *explained, FILE 
     return table_print(rows, 2, out, err);
 }
 
-/* Writes counts below 100, such as layers, with three digits, and others without decimals. */
+/* Writes a count: with three digits below 100 (numbers of layers), otherwise without decimals. */
 static char *format_amount(double count, char text[UNITS_SIZE])
 {
     snprintf(text, UNITS_SIZE, count < 100.0 ? "%.3g" : "%.0f", count);
@@ -305,7 +313,7 @@ static plait_status print_limits(const report_explained *explained, FILE *out, p
     return table_print(rows, 2, out, err);
 }
 
-/* ---- against another plan ---- */
+/* ---- comparison with another plan ---- */
 
 static void compare_terms(const report_term *a, const report_term *b, int count,
                           char *(*written)(double, char *), table *rows)

@@ -1,4 +1,6 @@
-/* report_fleet.c - prints a fleet: nodes to buy, hours of a day, other fleets; as text and as JSON */
+/*
+ * report_fleet.c - prints a fleet: nodes to buy, hours of a day, other fleets; as text and as JSON
+ */
 #include "report/report_fleet.h"
 
 #include <math.h>
@@ -9,7 +11,7 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* Writes numbers below 10 with two decimals and numbers from 10,000 with a prefix. */
+/* Writes a number: with two decimals below 10, with a prefix from 10,000 on. */
 static const char *format_number(double value, char text[UNITS_SIZE])
 {
     if (!isfinite(value))
@@ -26,7 +28,7 @@ static const char *plural_suffix(int count)
     return count == 1 ? "" : "s";
 }
 
-// ---- words of a fleet ----------------------------------------------------------------------
+// ---- texts about a fleet -------------------------------------------------------------------
 
 void report_fleet_workers(const plait_fleet *fleet, char text[160])
 {
@@ -133,7 +135,7 @@ void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPO
     }
 }
 
-/* Prints what the search or the spare nodes would need, if there is no fleet. */
+/* Prints, if there is no fleet, what the search or the spare nodes would need. */
 static void print_nothing(const report_fleet *report, FILE *out)
 {
     const plait_fleet_answer *const answer = report->answer;

@@ -12,11 +12,11 @@ typedef struct report_fleet {
     const plait_fleet_answer *answer;
 } report_fleet;
 
-/** Print the question, and the fleet or the reason why there is none. */
+/** Print the question, and the fleet or the reason why none is found. */
 void report_fleet_question(const report_fleet *report, FILE *out);
 void report_fleet_answer(const report_fleet *report, FILE *out);
 
-/** A figure of both payment modes, with its title and its key. */
+/** One figure of the fleet in both payment modes, with its title and its JSON key. */
 typedef struct report_fleet_total {
     const char *what, *key;
     double value[PLAIT_FLEET_MODES];
@@ -26,13 +26,13 @@ enum { REPORT_FLEET_TOTALS = 5 };
 
 void report_fleet_totals(const report_fleet *report, report_fleet_total out[REPORT_FLEET_TOTALS]);
 
-/** Writes workers without their number: "tp 8", "tp 4 : dp 8 ep 8". */
+/** Writes the degrees of the workers, without their number: "tp 8", "tp 4 : dp 8 ep 8". */
 void report_fleet_workers(const plait_fleet *fleet, char text[160]);
 
 /** Writes the number of workers of each role: "9", "3 : 12". */
 void report_fleet_counts(const plait_fleet *fleet, const plait_fleet_hour *hour, char text[48]);
 
-/** Writes how a fleet differs from the first: "+5.0 %, +1 node; decode binds". */
+/** Writes how a fleet differs from the first one: "+5.0 %, +1 node; decode binds". */
 void report_fleet_lacks(const report_fleet *report, int rank, char text[160]);
 
 /** Prints the question, the fleet, its hours and other fleets. */

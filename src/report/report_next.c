@@ -1,4 +1,4 @@
-/* report_next.c - prints plans by posterior step time after measurements, and which plan to try next */
+/* report_next.c - prints plans in the order of posterior step times, and the plan to try next */
 #include "report/report_answers.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 #include "report/report_table.h"
 #include "report/units.h"
 
-/* Smallest expected gain for which another plan is tried. */
+/* Smallest expected gain for which another try is recommended. */
 static const double least_gain = 0.01;
 
 static double predicted_peak(const next_plan *plan)

@@ -27,7 +27,7 @@ static plait_status print_operators(const plait_operators_plan *plan, FILE *out,
     return table_print(rows, 2, out, err);
 }
 
-/* ---- the verdict ---- */
+/* ---- the report ---- */
 
 plait_status report_operators_print(const report_operators *report, FILE *out, plait_error *err)
 {

@@ -12,7 +12,7 @@
 
 enum { CELL_SIZE = 96, LINE_SIZE = REPORT_LINE_SIZE, FRONT_LINES = 8 };
 
-/* Figures of a plan that are columns of the ranking, beside the keys of the plan. */
+/* Figures of a plan that are columns of the ranking, in addition to the keys of the plan. */
 typedef enum rank_figure {
     RANK,
     MICROBATCHES,
@@ -27,7 +27,10 @@ typedef enum rank_figure {
     RANK_FIGURES
 } rank_figure;
 
-/* Columns of the figures (report_table.h); a narrow table leaves out figures that follow from others. */
+/*
+ * Column titles of the figures (report_table.h). A narrow table omits figures that follow from
+ * others.
+ */
 static const char *const figure_column[RANK_FIGURES] = {
     [MICROBATCHES] = ">microb.@1", [STEP] = ">step@stays",
     [TOKENS] = ">tok/s/GPU@1",     [MFU] = ">MFU@stays",
@@ -36,7 +39,7 @@ static const char *const figure_column[RANK_FIGURES] = {
     [VARIANTS] = "variants@2",
 };
 
-/* Writes the value of a key; "-" if it does not apply, except for a degree of 1. */
+/* Writes the value of a key; "-" if the key does not apply, but a degree of 1 is written as 1. */
 static void key_cell(const plait_problem *problem, const report_plan *plan, plait_key_id key,
                      char text[CELL_SIZE])
 {
@@ -52,7 +55,10 @@ static void key_cell(const plait_problem *problem, const report_plan *plan, plai
         snprintf(text, CELL_SIZE, "-");
 }
 
-/* Fills a figure; a tilde at the rank marks plans that measured runs cannot distinguish from the first. */
+/*
+ * Fills the cell of a figure. A tilde at the rank marks plans that measured runs cannot distinguish
+ * from the first one.
+ */
 static void figure_cell(const plait_problem *problem, const report_plan *plan, int figure,
                         table *rows)
 {
@@ -74,14 +80,14 @@ static void figure_cell(const plait_problem *problem, const report_plan *plan, i
     else if (figure == OVERHEAD)
         table_cell(rows, "%s %s", overhead.name,
                    units_percent(overhead.value / cost->step_s, text));
-    else if (figure == VARIANTS) // plans that differ only in small keys, and the slowest one's loss
+    else if (figure == VARIANTS) // number of similar plans, and the loss of the slowest
         table_cell(rows, plan->variants > 0 ? "%lld within %.1f %%" : "-",
                    (long long)plan->variants, 100.0 * plan->variants_within);
     else
         table_row(rows, &value[figure], 1);
 }
 
-/* Returns whether a figure is printed: money and energy only if the search minimises them. */
+/* Returns whether a figure is a column: money and energy only if the search minimises them. */
 static bool is_printed(int figure, const report_found *found)
 {
     bool any_variants = false;
@@ -117,12 +123,15 @@ static bool applies_to_any(const plait_problem *problem, const report_found *fou
     return false;
 }
 
-/* Columns are numbers, microbatches after mbs, then words, as in eval, and then the other figures. */
+/*
+ * Prints the ranking. Its columns are the keys of the plan with numbers, with the microbatches
+ * after mbs, then the keys with words, and then the other figures.
+ */
 static plait_status print_ranking(const plait_problem *problem, const report_found *found,
                                   FILE *out, plait_error *err)
 {
     char columns[4096] = ">rank";
-    int shown[PLAIT_KEYS + RANK_FIGURES] = {PLAIT_KEYS + RANK}; /* a key, or PLAIT_KEYS + figure */
+    int shown[PLAIT_KEYS + RANK_FIGURES] = {PLAIT_KEYS + RANK}; /* keys, or PLAIT_KEYS + a figure */
     size_t count = 1;
     const char *lead = "all plans: ";
     char text[CELL_SIZE];
@@ -187,9 +196,9 @@ static plait_status print_tries(const plait_problem *problem, const report_found
     return table_print(rows, 0, out, err);
 }
 
-/* ---- beside the ranking ---- */
+/* ---- notes on the ranking ---- */
 
-/* Returns the plan with the least memory among those tied with the first. */
+/* Returns the plan with the least memory among the first plan and those tied with it. */
 static const report_plan *least_memory_tied(const report_found *found)
 {
     const report_plan *smallest = &found->plan[0];
@@ -242,7 +251,7 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
         report_append(line, LINE_SIZE, ", cp %d", d->cp);
     if (d->ep > 1)
         report_append(line, LINE_SIZE, ", ep %d", d->ep);
-    if (d->dp > 0) // a plan that cannot run may have no replica and no microbatch
+    if (d->dp > 0) // an invalid plan may have no replica and no microbatch
         report_append(line, LINE_SIZE, ", dp %d", d->dp);
     report_append(line, LINE_SIZE, ", mbs %d", d->mbs);
     if (microbatches > 0)
@@ -251,14 +260,14 @@ const char *report_line(const plait_problem *problem, const plait_degrees *d,
                   plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, word, sizeof word));
     if (d->offload_acts > 0)
         report_append(line, LINE_SIZE, ", offload %s", plait_offload_acts_name[d->offload_acts]);
-    for (int k = 0; k < PLAIT_KEYS; k++) // formats that differ from the software's recipe
+    for (int k = 0; k < PLAIT_KEYS; k++) // number formats other than the runtime's default
         if (plait_keys[k].numerics && !plait_key_is_usual(problem, d, (plait_key_id)k))
             report_append(line, LINE_SIZE, ", %s %s", plait_keys[k].title,
                           plait_degrees_get(d, (plait_key_id)k, word, sizeof word));
     return line;
 }
 
-/* Prints a few evenly spaced points of the front, including both ends. */
+/* Prints a few evenly spaced plans of the front, including the first and the last. */
 static plait_status print_front(const plait_problem *problem, const plait_search_result *result,
                                 FILE *out, plait_error *err)
 {
@@ -281,16 +290,16 @@ static plait_status print_front(const plait_problem *problem, const plait_search
     return table_print(rows, 2, out, err);
 }
 
-/* ---- how it knows ---- */
+/* ---- proof of the optimum ---- */
 
-/* Writes a gap; a gap that is open is never written as 0.0 %. */
+/* Writes a gap to the optimum; a gap above 0 is never written as 0.0 %. */
 static const char *gap_text(double share, char *text)
 {
     snprintf(text, UNITS_SIZE, share < 0.001 ? "less than 0.1 %%" : "%.1f %%", 100.0 * share);
     return text;
 }
 
-/* Prints the gain of a search beyond uniform plans, and its remaining gap to the optimum. */
+/* Prints the gain of a search beyond uniform plans, and the remaining gap to the optimum. */
 static void print_refinement(const plait_refinement *of, FILE *out)
 {
     char step[UNITS_SIZE], floor[UNITS_SIZE], elapsed[UNITS_SIZE], gap[UNITS_SIZE];
@@ -318,7 +327,7 @@ static void print_refinement(const plait_refinement *of, FILE *out)
             of->name);
 }
 
-/* Compares the best plan that may run out of memory with the best that fits. */
+/* Compares the best plan that risks running out of memory with the best plan that fits. */
 static void print_tight(const plait_problem *problem, const plait_search_result *result, FILE *out)
 {
     const plait_ranked *const best = &result->tight_best;
@@ -337,7 +346,10 @@ static void print_tight(const plait_problem *problem, const plait_search_result 
             ceil(100.0 * plait_memory_risk(problem, best->price.peak_bytes)) / 100.0);
 }
 
-/* Prints the best smaller number of GPUs, and the gain that the idle ones would bring (S.81, S.82). */
+/*
+ * Prints the best smaller number of GPUs, and the gain that the idle GPUs would bring at the same
+ * efficiency (S.81, S.82).
+ */
 static void print_fewer(const plait_problem *problem, const report_found *found, FILE *out)
 {
     const plait_fewer_gpus *const fewer = found->fewer;
@@ -363,7 +375,7 @@ static void print_fewer(const plait_problem *problem, const report_found *found,
         fprintf(out, "of the smaller numbers of GPUs, only %d were searched\n", fewer->searched);
 }
 
-/* Prints the closest infeasible plan, and the memory that it lacks. */
+/* Prints the closest infeasible plan, and how much memory it lacks. */
 static plait_status print_closest(const plait_problem *problem, const report_found *found,
                                   FILE *out, plait_error *err)
 {

@@ -82,7 +82,7 @@ void report_serve_needs(const plait_serve_options *q, const plait_serve_plan *pl
     }
 }
 
-/* Returns whether no load was given: each plan is then one replica at its best concurrency. */
+/* Returns whether no load is given; each plan is then one replica at its best concurrency. */
 static bool is_open(const plait_serve_options *q)
 {
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
@@ -263,7 +263,7 @@ static void print_drawn(const plait_serve_options *q, const plait_service *formu
         fprintf(out, "  %-24s %9.1f%%   rate of completions over rate of arrivals\n", "carried",
                 100.0 * d->carried);
     if (!d->stopped) {
-        static const double usual = 1.4; // up to half of what a deployment sustains, S.108
+        static const double usual = 1.4; // chosen: holds up to half of the sustainable rate, S.108
         const double longer = d->ttft.mean_s / formula->ttft_s;
 
         if (longer > usual)
@@ -372,7 +372,10 @@ static bool has_bounds(const plait_serve_options *q)
     return false;
 }
 
-/* Prints the smallest change: the bounds under which the nearest deployment would be accepted. */
+/*
+ * Prints the smallest change with an answer: the bounds, or the rate, that the nearest deployment
+ * meets.
+ */
 static void print_nearest(const report_serve *report, FILE *out)
 {
     const plait_serve_options *q = report->question;
@@ -398,7 +401,7 @@ static void print_nearest(const report_serve *report, FILE *out)
                 has_bounds(q) ? " within the bounds" : " at all");
         } else {
             for (double three = reach->rate; three < 100.0 && decimals < 11; three *= 10.0)
-                decimals++; // three digits
+                decimals++; // print three digits
             report_serve_pools(&reach->plan, workers);
             fprintf(out, "  %d GPU%s about %.*f requests/s%s: %s, %s, %d x %s.\n", q->gpus,
                     q->gpus == 1 ? " sustains" : "s sustain", decimals, reach->rate,

@@ -8,16 +8,16 @@
 
 typedef struct report_serve {
     const plait_serve_options *question;
-    const plait_serve_answer *answer; /* result of a search; NULL: only `plan` is printed */
+    const plait_serve_answer *answer; /* result of the search; NULL: only `plan` is printed */
     const plait_serve_plan *plan;
     const char *why;                /* reason why `plan` does not run; NULL: it runs */
     bool explain;                   /* print every term of the first plan */
     const plait_serve_plan *versus; /* deployment to compare with; NULL: none */
     const char *versus_name;
-    const char *model_file; /* as given on the command line */
+    const char *model_file; /* name or path on the command line */
     const char *cluster_file;
-    const char *missed;             /* load or bounds that the simulation misses; NULL: none */
-    const plait_serve_reach *reach; /* sustainable rate if no plan is found; NULL: not searched */
+    const char *missed; /* load or bounds that the simulated deployment misses; NULL: none */
+    const plait_serve_reach *reach; /* sustainable rate if no plan is found; NULL: not computed */
     const plait_serve_curve *curve; /* load curve of the first plan; NULL: none */
 } report_serve;
 
@@ -36,34 +36,49 @@ PLAIT_MUST_CHECK plait_status report_serve_volume(const report_serve *report,
                                                   const plait_serve_plan *plan, FILE *out,
                                                   plait_error *err);
 
-/** Compares two deployments figure by figure. @param name  origin of the other one */
+/**
+ * Compares two deployments figure by figure.
+ *
+ * @param name  name of the other deployment's file
+ */
 PLAIT_MUST_CHECK plait_status report_serve_versus(const report_serve *report,
                                                   const plait_serve_plan *best, const char *name,
                                                   const plait_serve_plan *other, FILE *out,
                                                   plait_error *err);
 
-/** Compares the best deployment with some restriction, `what`, with the best of all. */
+/**
+ * Compares the best deployment that satisfies the restriction `what` with the best deployment of
+ * all.
+ */
 PLAIT_MUST_CHECK plait_status report_serve_why_not(const report_serve *best, const char *what,
                                                    const plait_serve_answer *other, FILE *out,
                                                    plait_error *err);
 
-/** Returns "aggregated", "prefill" or "decode". */
+/** Returns the role of workers: "aggregated", "prefill" or "decode". */
 const char *report_serve_role(const plait_serve_plan *plan, int role);
 
 /** Prints a latency with its band: "time to first token  37.0 ms   80 % of runs between ...". */
 void report_serve_band(int indent, const char *what, double value, const double band[2], FILE *out);
 
-/** Prints "  first token within 500 ms, each further one within 50 ms". Returns false if there is no bound. */
+/**
+ * Prints the bounds: "  first token within 500 ms, each further one within 50 ms". Returns false if
+ * there are none.
+ */
 bool report_serve_bounds(const plait_serve_options *question, FILE *out);
 
-/** Prints bounds that a plan would meet in place of those that it misses: "--ttft 512ms and --tpot 51.2ms". */
+/**
+ * Prints bounds that a plan meets, in place of those that it misses: "--ttft 512ms and --tpot
+ * 51.2ms".
+ */
 void report_serve_needs(const plait_serve_options *question, const plait_serve_plan *plan,
                         FILE *out);
 
 /** Writes the document of `plait serve --json`. */
 void json_serve(json_writer *json, const report_serve *report);
 
-/** Prints errors of each figure by mode, choices, and the reasons why rows have no price. */
+/**
+ * Prints the errors of each figure by mode, the choices, and the reasons why rows have no price.
+ */
 PLAIT_MUST_CHECK plait_status report_serve_validation(const plait_serve_validation *validation,
                                                       FILE *out, plait_error *err);
 

@@ -1,4 +1,7 @@
-/* report_serve_explain.c - prints what the ranks of a deployment send, and two deployments side by side */
+/*
+ * report_serve_explain.c - prints the communication of a deployment, and a comparison of two
+ * deployments
+ */
 #include <math.h>
 
 #include "plait/serve.h"

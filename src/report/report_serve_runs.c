@@ -1,4 +1,4 @@
-/* report_serve_runs.c - prints measured serving runs beside predictions, as text and as JSON */
+/* report_serve_runs.c - prints measured serving runs next to predictions, as text and as JSON */
 #include "report/report_serve.h"
 
 #include <math.h>

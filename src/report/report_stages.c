@@ -1,4 +1,7 @@
-/* report_stages.c - prints the stages of a plan by group of nodes, and where their choices differ from the plan */
+/*
+ * report_stages.c - prints the stages of a plan by group of nodes, and the choices of stages that
+ * differ from the plan
+ */
 #include "report/report_private.h"
 
 #include <stdio.h>
@@ -44,8 +47,8 @@ void report_choices(const plait_plan *plan, FILE *out)
                 fprintf(out, "stage %d recomputes", first);
             else
                 fprintf(out, "stages %d to %d recompute", first, last);
-            // Choices of recomputation in the order of their first layers: " full in 4 layers,
-            // none in 6".
+            // Print the choices of recomputation in the order of their first layers: " full in 4
+            // layers, none in 6".
             plait_degrees one = stage->degrees;
             for (int i = 0, printed = 0; i < stage->layers; i++) {
                 int before = 0, count = 0;
@@ -71,7 +74,8 @@ void report_choices(const plait_plan *plan, FILE *out)
                     fprintf(
                         out, "; %s %s", plait_keys[key].name,
                         plait_degrees_get(&stage->degrees, (plait_key_id)key, text, sizeof text));
-            // Runs of layers in their order: "; tp 8, ZeRO 3 in 4 layers, tp 2, ZeRO 2 in 6".
+            // Print runs of layers with the same tp and stage of ZeRO: "; tp 8, ZeRO 3 in 4 layers,
+            // tp 2, ZeRO 2 in 6".
             for (int layer = 0, end; stage_cuts(stage) && layer < stage->layers; layer = end) {
                 const plait_cut cut = plait_cut_of(stage, layer);
 
@@ -91,7 +95,7 @@ void report_choices(const plait_plan *plan, FILE *out)
 
 enum { CELL_SIZE = 64 };
 
-/* Writes "11", or "11..15" if the stages of a group differ. */
+/* Writes a range: "11", or "11..15" if the stages of a group differ. */
 static const char *range_text(int low, int high, char text[CELL_SIZE])
 {
     if (low == high)
@@ -114,7 +118,7 @@ static int end_of_run(const plait_plan *plan, int first)
     return end;
 }
 
-/* Returns the recomputation that all stages of a run share, else "by stage". */
+/* Returns the recomputation of a run of stages if all stages share it, otherwise "by stage". */
 static const char *recompute_text(const plait_plan *plan, int first, int end, char text[CELL_SIZE])
 {
     const plait_degrees *const d = &plan->stage[first].degrees;
@@ -148,8 +152,8 @@ plait_status report_groups(const plait_problem *problem, const report_plan *plan
         for (int first = 0; first < plan->plan.stages; first = end) {
             end = end_of_run(&plan->plan, first);
             if (plan->plan.stage[first].group == g) {
-                // Stages, layers and degrees of one run, its fullest GPU, and the share
-                // of the step that it computes.
+                // Print the stages, layers and degrees of one run, the memory of its fullest GPU,
+                // and the share of the step in which it computes.
                 const plait_degrees *const d = &plan->plan.stage[first].degrees;
                 const int m = plait_degrees_microbatches(d, problem->job.gbs),
                           group = plan->plan.stage[first].group;

@@ -1,4 +1,4 @@
-/* report_table.c - prints tables in plain ASCII, as wide as their cells */
+/* report_table.c - prints tables in plain ASCII, fitted to the width of the lines */
 #include "report/report_table.h"
 
 #include <stdarg.h>
@@ -10,28 +10,31 @@
 
 enum {
     GAP = 2,      /* blanks between columns */
-    HANG = 2,     /* blanks before further lines of a cell */
-    WRAPPED = 24, /* least width of a wrapped column */
+    HANG = 2,     /* blanks before the second and later lines of a cell */
+    WRAPPED = 24, /* smallest width of a wrapped column */
     BELOW_INDENT = 4,
 };
 
-/* Values of `leaves` below 0; 0 and above: columns that are left out. */
+/*
+ * Values of `leaves` below 0. A column with a value of 0 or more is omitted from a table that is
+ * too wide.
+ */
 enum { GOES_BELOW = -1, STAYS = -2 };
 
 typedef enum table_place { IN_ROW, BELOW, LEFT_OUT } table_place;
 
 typedef struct table_room {
-    bool right;   /* alignment */
+    bool right;   /* the column is aligned to the right */
     size_t width; /* width of the widest cell, or less if cells are wrapped */
     size_t word;  /* length of the longest word */
-    int leaves;   /* order in which columns leave the row, largest first */
+    int leaves;   /* order in which columns are omitted, largest first; or a value below 0 */
     table_place place;
 } table_room;
 
 struct table {
     table_room *column;
     size_t columns;
-    char **cell; /* row by row, the titles first */
+    char **cell; /* cells row by row; the first row has the titles */
     size_t cells, capacity;
     bool failed; /* out of memory */
 };
@@ -62,7 +65,10 @@ static bool make_room(table *rows)
     return true;
 }
 
-/* Escapes bytes that are not printable ASCII as \xNN, so that names cannot control the terminal and cells line up. */
+/*
+ * Replaces bytes that are not printable ASCII by \xNN, so that names cannot control the terminal
+ * and cells line up.
+ */
 static char *printable_text(const char *text)
 {
     char *const copy = malloc(4 * strlen(text) + 1), *end = copy;
@@ -121,7 +127,7 @@ void table_row(table *rows, const table_value *cells, size_t count)
         table_cell(rows, "%s", cell_text(&cells[c], text));
 }
 
-/* Reads the place of a column after its title: "@below", "@stays", "@2". */
+/* Reads the text after a title that controls its column: "@below", "@stays", "@2". */
 static int leaves_of(const char *place)
 {
     return place[1] == 'b' ? GOES_BELOW : place[1] == 's' ? STAYS : place[1] - '0';
@@ -151,7 +157,7 @@ table *table_new(const char *columns)
     return rows;
 }
 
-/* ---- what there is room for ---- */
+/* ---- fitting the width ---- */
 
 static size_t least_width(const table_room *column)
 {
@@ -170,15 +176,18 @@ static size_t table_width(const table *rows, bool wrapped)
     return width - GAP;
 }
 
-/* Returns whether `a` leaves the row before `b`, a column further left. Among equals the last column is
- * left out first, and the widest one goes below first. */
+/*
+ * Returns whether column `a` is removed from the row before column `b`, which is further left.
+ * Among columns with equal `leaves`, the last one is omitted first; among those to be printed
+ * below, the widest is first.
+ */
 static bool leaves_first(const table_room *a, const table_room *b)
 {
     return a->leaves > b->leaves ||
            (a->leaves == b->leaves && (a->leaves >= 0 || a->width > b->width));
 }
 
-/* Returns the next column to leave the row; 0: none, since the first one stays. */
+/* Returns the next column to remove from the row; 0: none, since the first column always stays. */
 static size_t next_to_leave(const table *rows)
 {
     size_t next = 0;
@@ -222,7 +231,7 @@ static void print_line(table *rows, const char **cell, bool first, int indent, F
         length = strlen(cell[c]) + hang > column->width ? lines_cut(cell[c], column->width - hang)
                                                         : strlen(cell[c]);
         blanks += hang;
-        // Blanks are delayed until text follows, so that no line ends with blanks.
+        // Blanks are printed only before text, so that no line ends with blanks.
         const size_t rest = column->width > length ? column->width - length : 0;
         const size_t before = column->right ? rest : 0;
 
@@ -255,8 +264,8 @@ plait_status table_print(table *rows, int indent, FILE *out, plait_error *err)
     const char **cell = failed ? NULL : calloc(rows->columns, sizeof *cell);
 
     if (cell != NULL && rows->cells > rows->columns) {
-        // Spare columns are left out before any text is wrapped, other columns only if wrapping
-        // is not enough.
+        // Columns with "@1" to "@9" are omitted before any text is wrapped, other columns only if
+        // wrapping is not enough.
         size_t leaving;
 
         while (room > 0 && (leaving = next_to_leave(rows)) != 0 &&

@@ -1,4 +1,4 @@
-/* report_validate.c - prints measured runs beside predictions */
+/* report_validate.c - prints measured runs next to predictions */
 #include "report/report_validate.h"
 
 #include "report/report_private.h"
@@ -45,7 +45,7 @@ static plait_status print_times(const plait_validation *v, plait_run_key by, FIL
     return table_print(rows, 2, out, err);
 }
 
-/* ---- without the source ---- */
+/* ---- predictions without the run's own source ---- */
 
 static void left_out_cells(table *rows, const plait_left_out *left_out)
 {
@@ -177,7 +177,9 @@ static plait_status print_memory(const plait_validation *v, FILE *out, plait_err
     return table_print(rows, 2, out, err);
 }
 
-/* Fills a count and its share, "12   10.5 %"; dashes if there is no such run. */
+/*
+ * Fills two cells with a count and its share, "12   10.5 %"; with dashes if there is no such run.
+ */
 static void share_cells(table *rows, size_t some, size_t all)
 {
     if (all == 0) {

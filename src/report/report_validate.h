@@ -1,4 +1,4 @@
-/* report_validate.h - prints measured runs beside predictions, as text and as JSON */
+/* report_validate.h - prints measured runs next to predictions, as text and as JSON */
 #pragma once
 
 #include <stdio.h>
@@ -7,20 +7,23 @@
 #include "plait/validate.h"
 
 /**
- * Prints errors of the step time by one key, ranking of sweeps, memory, out-of-memory prediction, the worst
- * rows, and the reasons why rows have no price.
+ * Prints the errors of the step time grouped by one key, the ranking of sweeps, memory, the
+ * prediction of running out of memory, the worst rows, and the reasons why rows have no price.
  */
 PLAIT_MUST_CHECK plait_status report_validation(const plait_validation *validation,
                                                 plait_run_key by, FILE *out, plait_error *err);
 
-/** Writes keys that distinguish plans: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns `text`. */
+/**
+ * Writes the keys that distinguish plans: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns
+ * `text`.
+ */
 enum { REPORT_TERMS_SIZE = 200 };
 const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE]);
 
 /** Writes the largest terms of a step: "matmul 61 %, bubble 8 %". Returns `text`. */
 const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE]);
 
-/** Prints errors of each source, predicted by constants fitted without it. */
+/** Prints the errors of each source when the constants are fitted without that source. */
 PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FILE *out,
                                               plait_arena *arena, plait_error *err);
 

@@ -19,7 +19,7 @@ static const char *const tail_name[PLAIT_TAIL_KINDS] = {
 
 /* ---- a trace ---- */
 
-/* Begins a complete event; the format counts microseconds. */
+/* Begins an event with a start and a duration ("complete" event), in microseconds. */
 static void begin_event(json_writer *json, const char *name, const char *category, int rank,
                         double begin_s, double end_s)
 {
@@ -46,7 +46,7 @@ static void write_name(json_writer *json, const char *what, int rank, int thread
 plait_status timeline_trace(const plait_timeline *line, plait_arena *arena, const char **text,
                             size_t *length, plait_error *err)
 {
-    enum { MOST_TRACED = 1000000 }; // 250 MB
+    enum { MOST_TRACED = 1000000 }; // events, about 250 MB
     json_writer json;
 
     if (line->pipeline.events > MOST_TRACED)
@@ -112,7 +112,7 @@ enum {
     ROW = 22,
     TOP = 34,
     LEGEND = 30,
-    LANE = 5, /* height of a rank's communication, at the bottom of its row */
+    LANE = 5, /* height of a rank's communication at the bottom of its row */
     NARROWEST_LABEL = 14,
     MOST_DRAWN = 50000
 };
@@ -130,7 +130,7 @@ typedef struct drawing {
     double scale; /* pixels per second */
 } drawing;
 
-/* Draws a box from `top` of the rank's row downwards. */
+/* Draws a box that starts `top` pixels below the top of the rank's row. */
 static void draw_box(drawing *draw, int rank, double begin_s, double end_s, int top, int height,
                      const char *colour)
 {

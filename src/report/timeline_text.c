@@ -3,8 +3,9 @@
  *
  *     rank 0  FFFF....BBFBBF ... BBFBB.BBRRO
  *
- * The letter of a column is the activity that takes most of it. Of a step that is too long, only the
- * beginning and the end are drawn, with columns fine enough for warm-up and cool-down.
+ * The letter of a column is that of the activity that takes most of its time. If a step is too
+ * long, only its beginning and its end are drawn, with columns that are narrow enough to show
+ * warm-up and cool-down.
  */
 #include <math.h>
 #include <string.h>
@@ -14,9 +15,9 @@
 #include "report/units.h"
 
 enum {
-    MOST_COLUMNS = 80, /* columns drawn; fewer if lines are narrower (lines.h) */
+    MOST_COLUMNS = 80, /* number of columns; fewer if lines are narrower (lines.h) */
     LEAST_COLUMNS = 12,
-    BESIDE = 25, /* width of "  rank 0   " and "  busy 99.9 %" */
+    BESIDE = 25, /* width of the texts "  rank 0   " and "  busy 99.9 %" */
     DOTS = 4,    /* width of " .. " between the two ends of a step */
     MOST_RANKS = 8,
     SHOWN_AT_AN_END = 4 /* ranks drawn at each end if there are more than MOST_RANKS */
@@ -36,7 +37,7 @@ static const char *const letter_means[LETTERS] = {
     [GATHER] = "parameter gather",
 };
 
-/* Part of a step that the columns show: all of it, or `half` columns from each end. */
+/* The part of a step that the columns show: the whole step, or `half` columns from each end. */
 typedef struct window {
     double column_s;
     double end_s; /* end of the last event */
@@ -49,7 +50,7 @@ typedef struct line_shares {
     double s[MOST_COLUMNS][LETTERS];
 } line_shares;
 
-// ---- what is shown -------------------------------------------------------------------------
+// ---- choice of the columns -----------------------------------------------------------------
 
 static double shortest_forward_s(const plait_sim_result *pipeline)
 {
@@ -63,7 +64,10 @@ static double shortest_forward_s(const plait_sim_result *pipeline)
     return shortest_s;
 }
 
-/* Returns the longer of warm-up, until all ranks have begun, and cool-down, since the first one ended. */
+/*
+ * Returns the longer of warm-up, which ends when all ranks have begun, and cool-down, which begins
+ * when the first rank ends.
+ */
 static double longer_end_s(const plait_timeline *line)
 {
     double begun_s = 0.0, done_s = line->end_s;
@@ -146,7 +150,10 @@ static int letter_of(const plait_action *action)
     return action->paired ? PAIR : of_kind[action->kind];
 }
 
-/* Returns the letter of a column; gradients count where the rank computes nothing else or waits for them. */
+/*
+ * Returns the letter of a column. Gradient reduction is shown only where the rank computes for at
+ * most half of the column or waits for the gradients.
+ */
 static char letter_at(const plait_timeline *line, const double s[LETTERS], double column_s)
 {
     const bool waits = line->sync == PLAIT_SYNC_BULK && s[REDUCE] > 0.5 * column_s;
@@ -198,7 +205,7 @@ static void print_rank(const plait_timeline *line, int rank, const window *shown
     fprintf(out, "  busy %s\n", units_percent(of->busy_s / line->step_s, text));
 }
 
-// ---- all of it -----------------------------------------------------------------------------
+// ---- the drawing ---------------------------------------------------------------------------
 
 void timeline_text(const plait_timeline *line, FILE *out)
 {
@@ -240,7 +247,7 @@ void timeline_text(const plait_timeline *line, FILE *out)
     fprintf(out, "one column is %s\n", units_seconds(shown.column_s, text));
 }
 
-// ---- beside the price ----------------------------------------------------------------------
+// ---- comparison with the price -------------------------------------------------------------
 
 static void print_difference(const char *what, double s, double step_s, const char *why, FILE *out)
 {
@@ -251,7 +258,10 @@ static void print_difference(const char *what, double s, double step_s, const ch
     fprintf(out, "\n    %s %s%s: %s", what, s > 0.0 ? "+" : "-", units_seconds(fabs(s), text), why);
 }
 
-/* The price adds the largest time of any rank for each term; the simulation uses each rank's own times. */
+/*
+ * Prints the differences between simulation and price: the price adds, for each term, the largest
+ * time of any rank; the simulation uses each rank's own times.
+ */
 void timeline_against(const plait_timeline *line, const plait_cost *cost, FILE *out)
 {
     const double priced_s = cost->step_s - cost->step.dp_comm_s - cost->step.optimizer_s;

@@ -1,4 +1,4 @@
-/* units.c - writes quantities with units that keep numbers short */
+/* units.c - writes quantities in units that keep numbers short */
 #include "report/units.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 
 #include "plait/units.h"
 
-/* One unit of a scale of units: its name and its size in base units. */
+/* One unit of an ascending scale: its name and its size in base units. */
 typedef struct units_step {
     const char *name;
     double size;
@@ -18,7 +18,9 @@ static char *not_a_number(char text[UNITS_SIZE])
     return text;
 }
 
-/* Returns the decimals that leave three digits after rounding: 9.996 is written 10.0. */
+/*
+ * Returns the number of decimals that leaves three digits after rounding: 9.996 is written as 10.0.
+ */
 static int decimals_of(double value)
 {
     const double size = fabs(value);
@@ -30,7 +32,10 @@ static int decimals_of(double value)
     return size < 99.95 ? 1 : 0;
 }
 
-/* Returns the largest unit that is at most the value; 999.6 of a smaller unit count as one. */
+/*
+ * Returns the largest unit that is at most the value; a value that rounds to 1000 of a unit gets
+ * the next unit.
+ */
 static const units_step *step_of(const units_step *ladder, int steps, double value)
 {
     const units_step *step = ladder;
@@ -48,7 +53,7 @@ static char *on_ladder(const units_step *ladder, int steps, double value, const 
     const double scaled = value / step->size;
     const char *blank = step->name[0] != '\0' || unit[0] != '\0' ? " " : "";
 
-    if (fabs(scaled) >= 999999.5) // there is no larger unit
+    if (fabs(scaled) >= 999999.5) // no larger unit exists
         snprintf(text, UNITS_SIZE, "%.3g%s%s%s", scaled, blank, step->name, unit);
     else
         snprintf(text, UNITS_SIZE, "%.*f%s%s%s", value == 0.0 ? 0 : decimals_of(scaled), scaled,
