@@ -100,8 +100,8 @@ static plait_status default_cluster(const char *name, const plait_accelerator *a
 }
 
 /*
- * Fit the links between nodes of the fitted accelerator, if the cluster is requested or nodes were
- * measured.
+ * Fit the links between nodes of the fitted accelerator if the cluster is requested or the tables
+ * have measurements between nodes.
  *
  * @param name  name or path of the accelerator
  */

@@ -12,7 +12,7 @@
 
 /** Destination of a fitted accelerator or cluster. */
 typedef struct calibrate_sink {
-    const char *path; /* NULL: no file */
+    const char *path; /* file to write; NULL: none */
     bool print;       /* print it to standard output; tables of the fit then go to standard error */
 } calibrate_sink;
 

@@ -17,7 +17,7 @@ enum { NUMBER_LIST_MOST = 256 };
 typedef struct number_list {
     bool range;   /* the option is a range without a step; `value` is then empty */
     int from, to; /* least and largest number; 0 if the option is not given */
-    int step;     /* the step of from..to:step, otherwise 0 */
+    int step;     /* step of from..to:step; 0 for a range without a step */
     int count;
     int value[NUMBER_LIST_MOST]; /* [count], ascending */
 } number_list;

@@ -16,7 +16,7 @@
 /* Default of --gpus if the cluster has no fixed size. */
 static const char most_gpus[] = "65536";
 
-static const double most_rate = 1e9; // requests/s
+static const double most_rate = 1e9; // in requests/s
 
 static plait_status read_list(const char *text, plait_arena *arena, double rate[PLAIT_FLEET_HOURS],
                               plait_error *err)

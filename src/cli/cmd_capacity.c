@@ -1,4 +1,7 @@
-/* cmd_capacity.c - plait capacity: how many GPUs a training run takes, its days and dollars */
+/*
+ * cmd_capacity.c - plait capacity: finds the number of GPUs, the days and the dollars of a training
+ * run
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -165,7 +168,7 @@ static plait_status add_batches(capacity_sweep *sweep, sweep_cluster *of, int gp
             return plait_fail(err, PLAIT_ERROR_RANGE, "--gpus",
                               "expected at most %d combinations of GPUs and batches, found more",
                               MOST_ROWS);
-        if (most > 0) // the batch grows with the GPUs
+        if (most > 0) // the batch grows in proportion to the GPUs
             gbs = (int)fmax(gbs, fmin(floor((double)gbs * gpus / from), most));
         plait_problem *const problem = &sweep->problem[sweep->rows];
         PLAIT_TRY(resolve_point(sweep, of->text, gpus, gbs, arena, problem, err));

@@ -59,7 +59,7 @@ static const struct {
 /* ---- one of the two files ---- */
 
 typedef struct side {
-    const char *name; /* as on the command line */
+    const char *name; /* name or path on the command line */
     const char *path;
     diff_kind kind;
     json_document doc;
@@ -67,7 +67,7 @@ typedef struct side {
     double params, active;
     plans_entry *entry;
     int entries;
-    double *step_s; /* [entries] */
+    double *step_s; /* [entries] step times of the plans */
 } side;
 
 /*
@@ -179,7 +179,7 @@ static plait_status load_side(const char *name, plait_arena *arena, side *out, p
 
 /* ---- comparison of the rankings ---- */
 
-/* Index of the plan with these degrees, or -1. */
+/* Return the index of the plan with these degrees, or -1. */
 static int index_of(const side *in, const plait_degrees *degrees)
 {
     for (int i = 0; i < in->entries; i++) {

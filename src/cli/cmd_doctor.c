@@ -45,7 +45,7 @@ static plait_status find_changes(doctor_answer *answer, const plait_search_optio
                                  plait_arena *arena, plait_error *err)
 {
     plait_change *change = plait_arena_alloc(arena, DOCTOR_CHANGES, sizeof *change);
-    // Any plan that fits is better than one that does not.
+    // If the current plan does not fit, any plan that fits is better.
     const double limit_s =
         answer->now->verdict <= PLAIT_TIGHT ? (1.0 - worth) * answer->now->cost.step_s : HUGE_VAL;
     plait_search_options best = *space;
@@ -252,7 +252,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->log != NULL)
         PLAIT_TRY(
             measured_log_read(flags->log, answer->problem, arena, &log, &answer->measured_s, err));
-    else if (read.logged) { // a log that ends before the first step is fine
+    else if (read.logged) { // a log without steps is accepted
         const plait_status status =
             measured_log_read(read.name, answer->problem, arena, &log, &answer->measured_s, &inner);
         PLAIT_TRY(faults_only(status, &inner, err));

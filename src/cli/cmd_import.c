@@ -109,7 +109,7 @@ static plait_status model_of(const char *checkpoint, plait_arena *arena, const c
             char *const file = plait_arena_text(arena, file_base_name(path));
 
             PLAIT_TRY(plait_check_allocated(file, err));
-            if (strcmp(path, model) != 0) // a name rather than a path
+            if (strcmp(path, model) != 0) // found by name, not as a path
                 file[strlen(file) - strlen(".json")] = '\0';
             *out = file;
         }

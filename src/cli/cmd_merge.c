@@ -105,7 +105,7 @@ static plait_status read_part(merging *m, int part, plait_error *err)
         status = add_line(m, part, number, text, (size_t)length, offset, err);
         offset += length;
     }
-    if (status == PLAIT_OK && !feof(m->in[part])) // an error ended the loop
+    if (status == PLAIT_OK && !feof(m->in[part])) // getline() failed before the end
         status = file_fail_read(m->parts->text[part], errno, err);
     free(text);
     return status;

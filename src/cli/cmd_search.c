@@ -331,7 +331,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
         return PLAIT_OK; // no command-line options describe different stages; -o FILE does
     question = problem_text(problem, &flags->problem, operands, arena);
     PLAIT_TRY(plait_check_allocated(question, err));
-    if (stages_choose_own(&found->result->plan[0].plan)) { // no options describe these choices
+    if (stages_choose_own(&found->result->plan[0].plan)) { // options cannot set them
         found->next = "repeat the command with `-o plans.json` to keep the choices of each stage, "
                       "then `plait explain --plan plans.json:1`";
         return PLAIT_OK;

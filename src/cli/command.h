@@ -58,7 +58,7 @@ PLAIT_MUST_CHECK plait_status command_page_write(page *made, const char *path, p
 PLAIT_MUST_CHECK plait_status command_deliver(const char *text, size_t length, const char *path,
                                               bool print, plait_error *err);
 
-/** Begin a JSON document, an object. */
+/** Begin a JSON document, whose root is an object. */
 void command_begin_json(json_writer *json, plait_arena *arena);
 
 /** End the document and write it as command_deliver() does. */

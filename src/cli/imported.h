@@ -18,8 +18,8 @@ typedef struct imported_flags {
 } imported_flags;
 
 /**
- * Read FILE [ARGUMENT...], a launch config or the log of a run, and warn on
- * stderr about settings that plait does not price.
+ * Read FILE [ARGUMENT...], which is a launch config or the log of a run, and warn on stderr about
+ * settings that plait does not price.
  *
  * @param file  receives the config itself; may be NULL
  */

@@ -24,11 +24,11 @@
 #include "plait/problem.h"
 
 typedef enum opt_kind {
-    OPT_LAST,   /* ends the table */
+    OPT_LAST,   /* end of the table */
     OPT_GROUP,  /* heading in --help */
     OPT_KEYS,   /* one option per key of a plan: const char *[PLAIT_KEYS] */
     OPT_FLAG,   /* bool */
-    OPT_COMMON, /* bool of opt_operands, an option of every command */
+    OPT_COMMON, /* bool in opt_operands, for an option that all commands have */
     OPT_INT,    /* int within [min, max] */
     OPT_TEXT,   /* const char *; if given several times, the last one is used */
     OPT_LIST    /* const char *; if given several times, joined by commas in `arena` */
@@ -39,9 +39,9 @@ typedef enum opt_kind {
  * At most one member is set; none is set for numbers and free text.
  */
 typedef struct opt_offer {
-    const char *const *words;           /* list ended by NULL */
-    const char *const *(*listed)(void); /* function that returns such a list */
-    int names;                          /* names of data files: 1 + plait_data_kind */
+    const char *const *words;           /* list of words, ended by NULL */
+    const char *const *(*listed)(void); /* function that returns a list of words */
+    int names;                          /* 1 + the plait_data_kind whose names are valid; 0: none */
 } opt_offer;
 
 #define OPT_INIT(...)                                                                              \
@@ -54,8 +54,8 @@ typedef struct opt_offer {
 
 typedef struct opt {
     opt_kind kind;
-    const char *name;  /* without its hyphens */
-    char letter;       /* 0: none */
+    const char *name;  /* name without hyphens */
+    char letter;       /* short name; 0: none */
     const char *value; /* placeholder in --help, "TOKENS"; NULL for a flag */
     size_t offset;     /* position of the field in the command's values */
     int min;
@@ -95,7 +95,7 @@ enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 96 };
  */
 typedef struct opt_table {
     opt row[OPT_MAX_OPTIONS];
-    char flag[PLAIT_KEYS][24]; /* "cp-comm" */
+    char flag[PLAIT_KEYS][24]; /* names of the options of keys, such as "cp-comm" */
 } opt_table;
 
 void opt_spell_out(const opt *options, opt_table *out);
@@ -103,7 +103,7 @@ void opt_spell_out(const opt *options, opt_table *out);
 typedef struct opt_usage {
     const char *command;
     const char *synopsis; /* "MODEL CLUSTER --seq S --gbs B [options]" */
-    const char *summary;  /* one line */
+    const char *summary;  /* description in one line */
     const char *about;    /* further lines for --help, or "" */
     int max_operands;
     opt_offer operand[2]; /* valid values of the first two operands, for completion */
@@ -117,7 +117,7 @@ typedef struct opt_operands {
     bool given[OPT_MAX_OPTIONS]; /* indexed by row of `table` */
     const opt_table *table;
     const char *line; /* the command in shell syntax, as command_text() returns it */
-    bool wide;        /* --wide */
+    bool wide;        /* --wide is given */
     bool help;        /* --help, with which operands may be missing */
 } opt_operands;
 

@@ -10,7 +10,7 @@ typedef struct plan_request_flags {
     problem_flags problem;
     const char *key[PLAIT_KEYS];
     const char *microbatches; /* number of microbatches, given instead of mbs */
-    const char *plan;         /* PATH[:RANK] */
+    const char *plan;         /* value of --plan, PATH[:RANK] */
 } plan_request_flags;
 
 /** Rows of an option table whose values begin with a plan_request_flags. */

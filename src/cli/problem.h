@@ -19,7 +19,7 @@ typedef struct problem_flags {
     const char *runtime;
     const char *risk;
     const char *imbalance;
-    bool quiet; /* print no warnings */
+    bool quiet; /* do not print warnings */
 } problem_flags;
 
 /** Rows of an option table; `member` of `values` is the problem_flags. */

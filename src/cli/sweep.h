@@ -17,10 +17,10 @@
 
 /** One key of an entry and its values, spelled as on a command line. */
 typedef struct sweep_axis {
-    const char *name; /* as in the file: "async_checkpoint" */
-    const char *key;  /* as a flag: "async-checkpoint"; "model" and "cluster" are operands */
+    const char *name; /* name in the file: "async_checkpoint" */
+    const char *key;  /* as an option: "async-checkpoint"; "model" and "cluster" are operands */
     int values;
-    const char *const *value; /* "true" and "false" for a switch */
+    const char *const *value; /* [values] words; "true" and "false" for a switch */
 } sweep_axis;
 
 typedef struct sweep_entry {
@@ -89,16 +89,16 @@ typedef struct sweep_team {
 
 typedef struct sweep_work {
     const char *scenarios;  /* path of the file of scenarios */
-    const char *output;     /* NULL: stdout */
+    const char *output;     /* output file; NULL: stdout */
     int shard, shards;      /* shard K of N that this run answers; 1 of 1 for all scenarios */
     int threads;            /* number of threads; 0: all of the machine */
     bool progress;          /* print progress on standard error */
-    const sweep_team *team; /* NULL for one process */
+    const sweep_team *team; /* processes that take part; NULL: only this one */
 } sweep_work;
 
 /** Counts of a finished sweep. */
 typedef struct sweep_counts {
-    int64_t lines;  /* lines of this shard */
+    int64_t lines;  /* lines of this shard in total */
     int64_t kept;   /* lines kept from an earlier run */
     int64_t errors; /* lines of this run without an answer */
 } sweep_counts;

@@ -1,8 +1,9 @@
-/* sweep_answer.c - answers scenarios of a sweep, with one search for all that need the same plan
+/*
+ * sweep_answer.c - answers scenarios of a sweep, with one search for all that need the same plan
  *
- * A scenario is parsed as a command line: each key is an option of one table, with the same error
- * messages. Scenarios that differ only in what follows from the plan (tokens, price, deadline,
- * failures) share a search, which the first of them runs.
+ * A scenario is parsed like a command line: each key is an option of one table, with the same error
+ * messages. Scenarios share a search if they differ only in values that do not affect the plan
+ * (tokens, price, deadline, failures). The first of them runs the search.
  */
 #include <stdio.h>
 #include <string.h>

@@ -22,7 +22,7 @@ typedef struct running {
     plait_arena *arena;
     sweep sweep;
     int64_t lines, done; /* lines of the shard, and those already written */
-    FILE *out;           /* NULL except on the first rank */
+    FILE *out;           /* output; NULL except on the first rank */
     sweep_counts *counts;
 } running;
 

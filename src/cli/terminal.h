@@ -26,7 +26,7 @@ void print_warning(const char *fmt, ...) PLAIT_PRINTF(1, 2);
 
 typedef struct progress {
     const char *what;
-    int parts; /* parts of the work, of about equal length */
+    int parts; /* number of parts of the work, of about equal length */
     int done;
     int shown;    /* last percentage printed; -1 before the first */
     bool visible; /* standard error is a terminal */

@@ -76,7 +76,7 @@ static int own_descriptor(const char *path)
 
 static plait_status copy_to_end(int from, int to, const char *path, plait_error *err)
 {
-    static const size_t limit = (size_t)256 << 20; // size of the largest file that a command reads
+    static const size_t limit = (size_t)256 << 20; // largest size of a file that a command reads
     char chunk[64 * 1024];
     size_t copied = 0;
 

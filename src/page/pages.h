@@ -40,7 +40,7 @@ void page_assume_plan(page *of, const plait_problem *problem, const report_plan 
  */
 void page_assume_prices(page *of, const plait_cluster *cluster, int groups, double usd);
 
-/** The best plan with another value of one key. */
+/** The best plan that has another value of one key. */
 typedef struct page_other {
     const char *asked; /* key and value: "tp=4" */
     const report_plan
@@ -58,7 +58,7 @@ typedef struct page_plans {
     int sensitivities;
     const plait_sensitivity *sensitivity;
     const plait_timeline *timeline; /* simulated step; NULL: no pipeline, or not simulated */
-    const char *no_timeline;        /* reason why it is not simulated; NULL: no pipeline */
+    const char *no_timeline;        /* reason why the step is not simulated; NULL: no pipeline */
     int microbatches;               /* microbatches of the timeline; the step may have more */
     int others;
     const page_other *other;
@@ -86,7 +86,7 @@ PLAIT_MUST_CHECK plait_status page_serve_is(const char *path, plait_arena *arena
                                             plait_error *err);
 
 typedef struct page_serve {
-    page *made;       /* in the arena */
+    page *made;       /* page, in the arena */
     int plans, front; /* numbers of deployments in the document and on its front */
 } page_serve;
 

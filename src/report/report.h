@@ -92,11 +92,11 @@ PLAIT_MUST_CHECK plait_status report_groups(const plait_problem *problem, const 
 /** Prints one line for each idle group: the step time of the best plan that uses it. */
 void report_idle(const plait_problem *problem, const report_found *found, FILE *out);
 
-/** One plan with everything that explain prints. */
+/** One plan and all further results that plait explain prints. */
 typedef struct report_explained {
     const report_plan *plan;
     const plait_timeline *timeline; /* simulated step; NULL: no pipeline, or not simulated */
-    const char *no_timeline;        /* reason why it is not simulated; NULL: no pipeline */
+    const char *no_timeline;        /* reason why the step is not simulated; NULL: no pipeline */
     int sensitivities;
     const plait_sensitivity *sensitivity; /* [sensitivities] gain from 10 % more of each resource */
     int limits;

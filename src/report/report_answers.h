@@ -32,7 +32,7 @@ typedef struct next_answer {
     int *order; /* [plans] in the order of posterior step times */
     int measured;
     plait_posterior belief;
-    plait_tries tries; /* next plan to try */
+    plait_tries tries; /* plan to try next */
 } next_answer;
 
 PLAIT_MUST_CHECK plait_status report_next(const next_answer *answer, FILE *out, plait_error *err);
@@ -64,10 +64,10 @@ typedef struct doctor_answer {
     const report_plan *now;
     double measured_s; /* step time in the plan's training log; 0: no log */
     int changes;
-    const plait_change *change;              /* [changes], fewest changed keys first */
+    const plait_change *change; /* [changes] those with the fewest changed keys first */
     const report_plan *plan[DOCTOR_CHANGES]; /* [changes] changed plans, priced in full */
-    const char
-        *edits[DOCTOR_CHANGES]; /* edited lines "- ..." and "+ ...", or the reason for none */
+    const char *edits
+        [DOCTOR_CHANGES]; /* changed lines, "- ..." and "+ ...", or the reason why there are none */
     plait_search_result search; /* result of the search for the best plan; may have no plan */
 } doctor_answer;
 

@@ -25,7 +25,7 @@ typedef enum table_place { IN_ROW, BELOW, LEFT_OUT } table_place;
 
 typedef struct table_room {
     bool right;   /* the column is aligned to the right */
-    size_t width; /* width of the widest cell, or less if cells are wrapped */
+    size_t width; /* width of the widest cell, or less if cells must be wrapped */
     size_t word;  /* length of the longest word */
     int leaves;   /* order in which columns are omitted, largest first; or a value below 0 */
     table_place place;
@@ -36,7 +36,7 @@ struct table {
     size_t columns;
     char **cell; /* cells row by row; the first row has the titles */
     size_t cells, capacity;
-    bool failed; /* out of memory */
+    bool failed; /* memory ran out */
 };
 
 void table_free(table *rows)

@@ -127,7 +127,7 @@ static const char *const sync_colour = "#b9a3d0", *const optimizer_colour = "#c9
 
 typedef struct drawing {
     text_builder out;
-    double scale; /* pixels per second */
+    double scale; /* scale in pixels per second */
 } drawing;
 
 /* Draws a box that starts `top` pixels below the top of the rank's row. */

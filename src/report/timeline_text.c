@@ -40,7 +40,7 @@ static const char *const letter_means[LETTERS] = {
 /* The part of a step that the columns show: the whole step, or `half` columns from each end. */
 typedef struct window {
     double column_s;
-    double end_s; /* end of the last event */
+    double end_s; /* time at which the last event ends */
     int columns;  /* number of letters in a line */
     int half;
     bool split;

@@ -97,7 +97,7 @@ static const field collective_fields[] = {
     {.key = NULL},
 };
 
-/* The blocks of a family that do not depend on the precision. */
+/* Blocks of a family whose numbers do not depend on the precision. */
 static const struct family_block {
     const char *key;
     const field *fields;

@@ -30,8 +30,8 @@ typedef struct accelerator_family {
     struct {
         double a_s[3], b_s[3];    /* b_s is that of an all-reduce */
         double single_pass_share; /* b_s of other collectives over that of an all-reduce */
-        double ring_share[3];     /* share of a ring's rate, for small, middle and large messages */
-        double hbm_share;         /* share of the HBM's rate at which a rank copies its own shard */
+        double ring_share[3]; /* share of the ring's rate for small, medium and large messages */
+        double hbm_share;     /* share of the HBM's rate at which a rank copies its own shard */
     } collective;
     double ring_share, pcie_ring_share; /* share that a ring reaches with large messages */
     double p2p_latency_s;
@@ -43,7 +43,7 @@ typedef struct accelerator_family {
     double speed_spread;
     double idle_share, idle_least_w, idle_most_w; /* idle power over the limit, and its bounds */
     double memory_op_fraction, memory_op_t0_s;
-    unsigned missing_kernels; /* bits of plait_kernel */
+    unsigned missing_kernels; /* kernels that the hardware does not have, as bits of plait_kernel */
 } accelerator_family;
 
 /** Loads a family by its name. *out lives in `arena`. */

@@ -153,7 +153,7 @@ static plait_level scale_up_level(const plait_accelerator *accelerator, int node
                 level.side[axis]--;
             gpus /= level.side[axis];
         }
-        level.side[0] *= gpus; // chips beyond the torus make its first axis longer
+        level.side[0] *= gpus; // further chips lengthen the first axis
         for (int axis = 0; axis < 3; axis++)
             level.wrap[axis] = level.side[axis] >= whole[axis];
         level.ports = cluster_ports(whole);

@@ -74,7 +74,7 @@ static plait_status check_bytes(const char *text, size_t length, const char *nam
 typedef struct csv_reader {
     plait_arena *arena;
     const char *name;
-    const char *const *title; /* NULL before the header is complete */
+    const char *const *title; /* titles; NULL until the header is complete */
     size_t columns;
     const char **cell;
     int cells, cell_capacity;

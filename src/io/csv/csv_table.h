@@ -23,7 +23,7 @@ static const size_t CSV_MAX_BYTES = (size_t)64 << 20;
 
 enum { CSV_MAX_COLUMNS = 1024 };
 
-/** A table of texts, which lives in the reader's arena. */
+/** A table whose cells are texts. It lives in the reader's arena. */
 typedef struct csv_table {
     const char *name; /* path of the file, for messages */
     size_t columns;

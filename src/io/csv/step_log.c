@@ -194,7 +194,7 @@ static bool read_bar(const char *bracket, log_text log, progress_bar *out)
     out->elapsed_s = clock_at(bracket + 1, log.end, &at);
     if (isnan(out->elapsed_s) || at >= log.end || *at != '<')
         return false;
-    (void)clock_at(at + 1, log.end, &at); // remaining time
+    (void)clock_at(at + 1, log.end, &at); // skips the remaining time
     if (at >= log.end || *at != ',')
         return false;
     const double number = number_at(at + 1, log.end, &stop);

@@ -64,7 +64,10 @@ void fields_write_member(json_writer *json, const char *key, const field *fields
 /** Writes a number in `unit`, without the rounding digits of the division. */
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
 
-/** Whether the block has a number other than 0, a bool that is true, or a word other than the first. */
+/**
+ * Returns whether the block has a number other than 0, a bool that is true, or a word other than
+ * the first.
+ */
 bool fields_any(const field *fields, const void *block);
 
 /*

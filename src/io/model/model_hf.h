@@ -76,7 +76,7 @@ typedef enum hf_pattern {
  * means none; for `vocab` and `heads`, 0 means that the file must have the key.
  */
 typedef struct hf_class {
-    const char *type; /* model_type */
+    const char *type; /* value of model_type */
     unsigned traits;  /* bits of hf_trait */
     hf_pattern pattern;
     int period; /* period of the pattern */

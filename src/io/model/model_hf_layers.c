@@ -109,7 +109,7 @@ plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plai
     static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
                                            "sliding_window_pattern", NULL};
     static const char *const types[] = {"full_attention", "sliding_attention", "chunked_attention",
-                                        "linear_attention", NULL}; // in the order of hf_mixer
+                                        "linear_attention", NULL}; // words in the order of hf_mixer
     int window;
 
     PLAIT_TRY(json_has(hf->text, "layer_types") ? read_words(hf, "layer_types", types, mixer, err)

@@ -44,7 +44,7 @@ extern const case_unit case_figure_unit[CASE_FIGURES];
 /** A list of remarks, each one sentence. */
 typedef struct case_remarks {
     int count;
-    const char *const *text; /* [count] */
+    const char *const *text; /* [count] sentences */
 } case_remarks;
 
 /** One plan with its model, cluster and job, written as on the command line. */
@@ -73,7 +73,7 @@ typedef struct case_study {
     case_remarks contradicts; /* contradictions within the source */
     case_remarks notes;
     int rows;
-    const case_row *row; /* [rows] */
+    const case_row *row; /* [rows] plans */
 } case_study;
 
 /** Loads a case by name or path. *out lives in `arena`. */

@@ -9,7 +9,7 @@ typedef struct serve_answer {
     plait_model model;
     plait_cluster cluster;
     plait_load load;
-    plait_serve_plan plan; /* without prices */
+    plait_serve_plan plan; /* the deployment, without prices */
 } serve_answer;
 
 /**
