@@ -1,8 +1,9 @@
 #!/bin/sh
-# bundle.sh - what draws the charts, as one script: bundle.sh FROM OUT
+# bundle.sh FROM OUT - bundles charts.js and its dependencies into one script
 #
-# npm fetches what package-lock.json names into a folder beside OUT; OUT.json says what of it went in.
-# Where it cannot, OUT is empty and a line says why: pages then have their tables alone.
+# npm installs the packages of package-lock.json into a folder beside OUT, and OUT.json lists the
+# files that were bundled. If npm fails, OUT is empty and the reason is printed; pages then have
+# tables but no charts.
 set -u
 from=$1 out=$2
 folder=$out.npm

@@ -2,11 +2,12 @@
  * Interactive Data Lab and the Vega project, BSD-3-Clause, which use D3, Copyright 2010-2023 Mike
  * Bostock, ISC; their texts: https://github.com/vega/vega/blob/main/LICENSE,
  * https://github.com/vega/vega-lite/blob/main/LICENSE, https://github.com/d3/d3/blob/main/LICENSE */
-/* charts.js - a chart above each table that has one
+/* charts.js - draws charts above tables
  *
- * A figure names its chart, the chart names the columns that it draws. All colours of text and lines
- * are the page's, so that light, dark and paper need no second drawing. Nothing is fetched and
- * nothing evaluated: expressions run in Vega's interpreter.
+ * A figure element has the name of its chart, and the chart has the names of the columns that it
+ * draws. Text and lines have the colours of the page, so that a chart need not be drawn again for
+ * the dark theme or for paper. Nothing is fetched, and no code is evaluated: expressions run in
+ * Vega's interpreter.
  */
 import * as vega from "vega";
 import {expressionInterpreter} from "vega-interpreter";
@@ -32,7 +33,7 @@ const rule = (value, colour) => ({
     encoding: {y: quantity("at")},
 });
 
-/* A line a cluster over the number of GPUs. */
+/* Draws one line per cluster over the number of GPUs. */
 function overGpus(y, tips, more) {
     return {
         layer: [
@@ -46,14 +47,14 @@ function overGpus(y, tips, more) {
     };
 }
 
-/* The bound of all rows, where there is one: a line across. */
+/* Draws a line for a bound that all rows share; nothing if there is no bound. */
 const bound = (rows, field, side) => rows.length > 0 && rows[0][field] ? [{
     data: {values: [{at: rows[0][field] * 1000}]},
     mark: {type: "rule", strokeDash: [5, 4], color: "#e45756", opacity: 0.8},
     encoding: {[side]: quantity("at")},
 }] : [];
 
-/* Times of a deployment over the rate of requests, and their bound. */
+/* Draws latencies of a deployment over the rate of requests, and their bound. */
 function overRate(rows, fields, boundField, title, names) {
     const x = quantity("rate", "requests/s", atZero);
     const y = quantity("ms", title, {scale: {type: "log", padding: 12}, axis: {format: "~g"}});
@@ -71,10 +72,10 @@ function overRate(rows, fields, boundField, title, names) {
     };
 }
 
-// ---- the charts, each from the rows of its table
+// ---- charts: functions of the rows of a table
 
 const charts = {
-    /* Terms of the step of each plan, one upon the other. */
+    /* Gain of the first plan from 10 % more of each resource. */
     terms: () => ({
         mark: {type: "bar"},
         height: {step: 24},
@@ -156,7 +157,7 @@ const charts = {
                    color: {value: "#4c78a8"}, tooltip: [tip("resource", "resource"), tip("gain", "saved", ".2%")]},
     }),
 
-    /* Days with their band, and the deadline. */
+    /* Days of a run with their band, and the deadline. */
     days: (rows) => ({
         transform: [calculate("days", "datum.wall_s / " + DAY), calculate("low", "datum.wall_low_s / " + DAY),
                     calculate("high", "datum.wall_high_s / " + DAY)],
@@ -200,7 +201,7 @@ const charts = {
                    tooltip: [tip("what", "input"), tip("tenth", "input is"), tip("change", "days", "+.1%")]},
     }),
 
-    /* Parts of a decoding step of each deployment, one upon the other. */
+    /* Stacked parts of the decoding step of each deployment. */
     steps: () => ({
         mark: {type: "bar"},
         height: {step: 24},
@@ -238,7 +239,7 @@ const charts = {
 
     serve_tpot: (rows) => overRate(rows, ["tpot_s"], "tpot_bound_s", "time per output token (TPOT), ms", {tpot_s: "mean"}),
 
-    /* Nodes of each hour, spares on top. */
+    /* Nodes in each hour, with spare nodes on top. */
     fleet_nodes: () => ({
         transform: [{fold: ["nodes", "spare_nodes"], as: ["part", "count"]},
                     calculate("kind", "datum.part == 'nodes' ? 'needed' : 'spare'"),
@@ -266,7 +267,7 @@ const charts = {
         },
     }),
 
-    /* Measured against predicted, and the line on which they are the same. */
+    /* Measured over predicted step times, and the line on which both are equal. */
     accuracy: (rows) => {
         const at = rows.flatMap((row) => [row.measured_s, row.predicted_s]);
         const ends = [Math.min(...at), Math.max(...at)];
@@ -321,7 +322,7 @@ const config = {
 const nothing = {load: () => Promise.reject(new Error("pages fetch nothing")),
                  sanitize: () => Promise.reject(new Error("pages link nothing"))};
 
-/* A box beside the pointer. Texts only: what a file of plans says is never markup. */
+/* Shows a box beside the pointer. It has text only, so that no text of a file is read as markup. */
 function tipHandler() {
     const box = document.createElement("div");
     box.id = "tip";

@@ -1,4 +1,4 @@
-/* page.js - tables that sort, filter and download; without it they are there all the same */
+/* page.js - sorts, filters and downloads tables, which are complete without this script */
 "use strict";
 
 (function () {
@@ -10,7 +10,7 @@
         return made;
     }
 
-    // ---- CSV: the numbers behind the texts, in base units
+    // ---- CSV: the numbers of the cells, in base units
 
     function quoted(value) {
         const text = value === null ? "" : String(value);
@@ -25,18 +25,18 @@
     function download(name, table) {
         const url = URL.createObjectURL(new Blob([csvOf(table)], {type: "text/csv"}));
         make("a", {href: url, download: name + ".csv"}).click();
-        setTimeout(() => URL.revokeObjectURL(url), 60000); // a busy browser has not read it in a second
+        setTimeout(() => URL.revokeObjectURL(url), 60000); // long enough for a busy browser
     }
 
     // ---- order
 
     function compared(a, b) {
         if (a === null || b === null)
-            return (a === null) - (b === null); // what is not known comes last
+            return (a === null) - (b === null); // unknown values come last
         return typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b));
     }
 
-    // Rows of the document are those of the data; each remembers which it is.
+    // Each table row stores the index of its row in the data, which sorting does not change.
     function sortBy(element, table, column) {
         const heads = element.tHead.rows[0].cells;
         const body = element.tBodies[0];
@@ -61,7 +61,7 @@
         [...element.tBodies[0].rows].forEach((row, index) => (row.dataset.row = index));
     }
 
-    // ---- filter: rows that hold all words
+    // ---- filter: shows the rows that contain all words
 
     function filter(element, words, said) {
         let shown = 0;
@@ -73,7 +73,7 @@
         said.textContent = words.length > 0 ? shown + " of " + element.tBodies[0].rows.length + " rows" : "";
     }
 
-    const FILTERED_FROM = 6; // rows; fewer are read at a glance
+    const FILTERED_FROM = 6; // smallest number of rows for which a filter is shown
 
     function addTools(element, table, id) {
         const tools = make("div", {className: "tools"});
