@@ -70,8 +70,7 @@ static plait_status solve(const opened *world, plait_arena *scratch, plait_error
     layout_result found;
     layout_items row;
 
-    if (!layout_items_make(&world->problem, &world->degrees, &loads, capacity_bytes, scratch,
-                           &row))
+    if (!layout_items_make(&world->problem, &world->degrees, &loads, capacity_bytes, scratch, &row))
         return plait_fail_nomem(err);
     layout_solve(&pricer, &row, &found);
     if (pricer.failed)

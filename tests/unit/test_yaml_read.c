@@ -120,8 +120,9 @@ static void test_what_configs_do_not_need__is_refused(void **state)
     assert_refused("a: \"b\n", "f.yaml:1", "expected a complete value on one line, found \"\"b\"");
     assert_refused("a b\n", "f.yaml:1", "expected KEY: VALUE, found \"a b\"");
     assert_refused("a:1\n", "f.yaml:1", "expected KEY: VALUE, found \"a:1\"");
-    assert_refused("\ta: 1\n", "f.yaml:1",
-                   "expected text without tabs and control characters, found \"a control character\"");
+    assert_refused(
+        "\ta: 1\n", "f.yaml:1",
+        "expected text without tabs and control characters, found \"a control character\"");
     assert_refused("a: \xff\n", "f.yaml:1", "expected text in UTF-8, found \"other bytes\"");
 }
 
