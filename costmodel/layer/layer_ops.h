@@ -78,7 +78,7 @@ void layer_pair(const layer_pass *forward, const layer_pass *backward, double sm
 double exchange_s(const plait_problem *problem, const plait_route *route, const plait_op *op);
 
 // layer_cache.c
-/** A cache of products by shape, and of halves of layers and parts without experts by key. */
+/** A cache of times: of matrix products by shape, and of halves of layers (attention, MLP) by key. */
 typedef struct layer_cache layer_cache;
 
 /** Returns a cache for one problem; NULL: out of memory. */

@@ -238,7 +238,7 @@ typedef struct plait_whole_grid {
 typedef struct plait_level {
     const char *name;
     plait_level_kind kind;
-    int gpus;                  /* GPUs that one instance joins; INT_MAX: all */
+    int gpus;                  /* GPUs that one instance of the level connects; INT_MAX: all */
     plait_link link;           /* rate of one GPU; latency in addition to NCCL's constants */
     double efficiency;         /* fraction of the wire rate that large messages reach */
     double ramp_bytes;         /* bytes added to a message per hop, since short ones do not fill the

@@ -338,7 +338,7 @@ typedef struct plait_key {
     const char *limit_name;   /* name of its bound or list in "can" of a profile; NULL: neither */
     bool has_default;         /* "defaults" of a profile have its default value */
     bool numerics;    /* changes the numerics of a step: searched only if allowed or requested */
-    int absent_value; /* value that means that the software lacks the feature; tables omit it; -1:
+    int absent_value; /* value of software without the feature, in which tables omit the key; -1:
                        * none */
     /** Does the key have an effect, given the others? NULL: always. */
     bool (*matters)(const plait_problem *problem, const plait_degrees *degrees);

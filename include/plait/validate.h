@@ -324,9 +324,9 @@ typedef struct plait_sweep_rank {
     const char *name;
     const char *source;
     size_t plans;
-    double spearman;            /* Spearman's rho; NaN if either is constant */
-    double kendall;             /* Kendall's tau-b */
-    double regret;              /* measured step of the predicted best over the best, - 1 */
+    double spearman; /* Spearman's rho; NaN if either is constant */
+    double kendall;  /* Kendall's tau-b */
+    double regret;   /* measured step of the plan predicted best / least measured step, - 1 */
     double regret_beyond_noise; /* regret, but 0 within the spread of repeats */
     size_t chosen;              /* index of the row that is predicted fastest */
     size_t best;                /* index of the row that is measured fastest */

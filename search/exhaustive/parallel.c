@@ -60,8 +60,8 @@ void search_workers_end(search_run *run)
 }
 
 /*
- * Returns the worker of the i-th thread, which the first call creates; NULL: out of memory, in the
- * first and in all later calls.
+ * Returns the worker of thread i. The first call for i creates the worker. If that fails for lack of
+ * memory, this call and all later ones return NULL.
  */
 static search_worker *worker_of(const search_run *run, int i)
 {

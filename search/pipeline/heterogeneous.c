@@ -260,7 +260,7 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    /* number of the last possible list of make_space */
+    /* index of the last list that make_space can create */
     LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS,
     UNEVEN_OPTIONS = 1 << 25 /* most options with two runs in a group to try */
 };

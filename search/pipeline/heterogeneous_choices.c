@@ -1,11 +1,12 @@
 /*
- * heterogeneous_choices.c - lists group choices with one or two runs per group whose bound is below
- * the limit (S.66, S.70)
+ * heterogeneous_choices.c - lists the group choices that have a lower bound below the limit
+ * (S.66, S.70)
  *
- * An option of a group is one run on all of its GPUs, or two runs that share them. For each size
- * (hetero_size) a depth-first walk over the groups takes one option of each group, or none. Options
- * are sorted by the work that they hold, in descending order. The walk over a group stops at the
- * first option that, together with the best of the other groups, cannot hold the model.
+ * A run is a series of consecutive stages with equal degrees on GPUs of one group. An option of a
+ * group is one run on all of its GPUs, or two runs that share them. For each size (hetero_size) a
+ * depth-first walk over the groups takes one option of each group, or none. The options of a group
+ * are sorted by the work that they hold, in descending order. The walk leaves a group at the first
+ * option with which the model does not fit even if all other groups take their largest options.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -54,7 +55,7 @@ typedef struct set_list {
     set_reach reach; /* best bounds of all options, or of all degrees until options are listed */
 } set_list;
 
-/* State of the walk over the groups for one size, with the runs taken so far. */
+/* State of the walk over the groups for one hetero_size, with the runs chosen so far. */
 typedef struct choice_search {
     hetero_problem *q;
     group_choices *out;

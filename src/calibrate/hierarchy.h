@@ -54,7 +54,7 @@ typedef struct hierarchy {
 /** Estimates all parents and spreads, and the posterior means and variances of all members. */
 void hierarchy_estimate(hierarchy *h, hierarchy_member *member, int members);
 
-/** Returns the mean of the prior for a member's number, clamped to the number's bounds. */
+/** Returns the prior mean of parameter `number` of a member, clamped to that parameter's bounds. */
 double hierarchy_parent(const hierarchy *h, const hierarchy_member *member, int number);
-/** Returns the standard deviation of the prior for a member's number. */
+/** Returns the prior's standard deviation of parameter `number` of a member. */
 double hierarchy_spread(const hierarchy *h, const hierarchy_member *member, int number);

@@ -45,7 +45,7 @@ typedef struct nccl_run {
 
 static const struct known_test {
     const char *program;
-    int op; /* plait_collective_op; -1: a test without a fit */
+    int op; /* plait_collective_op; -1: its collective is not fitted */
 } tests[] = {
     {"all_reduce_perf", PLAIT_ALL_REDUCE},
     {"all_gather_perf", PLAIT_ALL_GATHER},

@@ -1,6 +1,6 @@
 /*
- * profile_set.h - all software with runs, the numbers of profiles that fits determine, and the
- * priors of these numbers by family (hierarchy.h)
+ * profile_set.h - the software for which measured runs exist, the fitted parameters of its
+ * profiles, and the priors of these parameters by family (hierarchy.h)
  */
 #pragma once
 

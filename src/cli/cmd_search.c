@@ -230,9 +230,9 @@ static plait_status read_options(const search_values *flags, const plait_problem
 /* ---- the answer ---- */
 
 /*
- * Add a relaxation of the runtime to the list: the first of the runtimes `widest` with which a plan
- * fits, or else the first with which a plan fits that offloads state to the host. The new entry is
- * inserted after the relaxations that change neither the GPUs nor the sequence length.
+ * Add a change of the runtime to the list of relaxations: the first of the runtimes `widest` for
+ * which a plan fits without offloading, or else the first for which a plan that offloads state to
+ * the host fits. The new entry is inserted after the relaxations that change neither the GPUs nor the sequence length.
  */
 static plait_status relax_runtime(const plait_problem *problem, const plait_search_options *search,
                                   plait_arena *arena, plait_relaxation *list, int *count,

@@ -8,11 +8,11 @@
 #include "plait/error.h"
 
 /**
- * Opens for reading a regular file or an open descriptor of this process: standard input ("-" or
+ * Opens a regular file or an open descriptor of this process for reading: standard input ("-" or
  * /dev/stdin), or /dev/fd/63 of a shell's `<(...)`. If the descriptor is a pipe, its bytes are
  * copied at once, up to 256 MiB, so that it can be opened and read again. Other pipes and devices
- * are refused without waiting, because their names may come from a file, and a pipe without a
- * writer or /dev/zero never ends.
+ * are refused without waiting, because their names may come from a file, and
+ * /dev/zero, or a pipe that has no writer, never ends.
  *
  * @param fd  out: descriptor, which the caller closes
  */

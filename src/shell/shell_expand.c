@@ -376,7 +376,7 @@ const char *shell_expand_text(shell_state *in, shell_text text)
 {
     shell_expander x = expander_of(in, text, SHELL_WHOLE, NULL);
 
-    if (in->nesting == 2 * SHELL_MAX_NESTING) // counts expansions inside calls
+    if (in->nesting == 2 * SHELL_MAX_NESTING) // twice, since expansions nest inside calls
         shell_fail(in->c, "expansions nested too deeply");
     in->nesting++;
     append_double_quoted(&x, true);

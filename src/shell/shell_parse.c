@@ -497,7 +497,7 @@ static void parse_case(shell_parser *p, shell_node *node)
         shell_node *const branch = *next = new_node(p, SHELL_BRANCH, p->at);
 
         next = &branch->next;
-        // Parse the patterns of A | B).
+        // Parse the patterns of a branch, such as `A | B)`; a leading `(` is optional.
         (void)accept(p, "(");
         for (skip_blanks(p); p->at < p->end && *p->at != '\n' && !accept(p, ")"); skip_blanks(p))
             if (accept(p, "(")) {

@@ -94,7 +94,10 @@ static double relative_regret(const sweep_plans *s, double step_s)
     return step_s / s->measured_s[statistics_least(s->measured_s, s->plans)] - 1.0;
 }
 
-/* Sets the losses after each number of tries (plait_replay_tries) if plans are tried in `order`. */
+/*
+ * Sets, for each number of tries in plait_replay_tries, the regret of the best plan among those
+ * tried so far, if plans are tried in `order`.
+ */
 static void replay_order(const sweep_plans *s, const int *order, int count,
                          double regret[PLAIT_REPLAYS])
 {

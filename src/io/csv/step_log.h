@@ -15,7 +15,10 @@
 #include "plait/problem.h"
 #include "plait/runtime.h"
 
-/** The measurements of a log. The speed has one of three units; the other two members are 0. */
+/**
+ * The measurements of a log. The log sets one of the three members for speed (step_s, tokens_per_s,
+ * sequences_per_s); the other two are 0.
+ */
 typedef struct step_log {
     const char *software;
     unsigned rules;         /* bits of plait_rules whose runtimes print this format; 0: any */

@@ -47,7 +47,7 @@ static plait_group_shape shape_of(const plait_degrees *d, launch_group kind)
         for (int a = LAUNCH_GROUP_tp; a <= LAUNCH_GROUP_dp; a++)
             stage.run[a] = plait_group_of(d, axes[a]).run[0];
         return stage;
-    default: // launch_groups reduces a pipeline to its ends for the embedding group
+    default: // the embedding group too: launch_groups keeps only its first and last stage
         return plait_group_of(d, axes[kind]);
     }
 }

@@ -287,9 +287,10 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
-    // --moe-router-force-load-balancing states even routing. Without it and without a capacity
-    // routing is natural, and neither flags nor model give its imbalance. A file that plait wrote
-    // is read as the plan for which it was written, although it forces balance for its mock data
+    // --moe-router-force-load-balancing states even routing. Without this flag and
+    // without a capacity factor the router decides, and neither flags nor model give its imbalance.
+    // A file that plait wrote is read as the plan for which it was written, although the file
+    // forces balance for its mock data
     const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
     if (args.num_experts != 0 && args.expert_model_parallel_size >= 2 && !of_plait) {
         if (forced != NULL && !flags_is_off(in->flags, forced))

@@ -201,8 +201,8 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
                           d->recompute.kind == PLAIT_RECOMPUTE_FULL ? 1 : 0);
         json_end_object(&json);
     }
-    // with the pipeline engine, a schedule in this file would override the one of Megatron's
-    // arguments
+    // with the pipeline engine, a learning-rate schedule in this file would override the schedule
+    // in Megatron's arguments
     const launch_training t = training_of(problem);
     if (engine == DEEPSPEED_ZERO) {
         begin_typed(&json, "optimizer", "AdamW");
