@@ -12,6 +12,7 @@
 #include "search/exhaustive/exhaustive.h"
 #include "search/pipeline/heterogeneous.h"
 #include "plan/problem_check.h"
+#include "plan/ranges.h"
 #include "search/nested.h"
 #include "base/text.h"
 
@@ -233,7 +234,7 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
         return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
                           "expected an integer from 0 to 1024, found %d", options->threads);
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
-        status = hetero_search(problem, options, arena, result, err);
+        status = hetero_search(problem, options, 0, plait_search, arena, result, err);
         result->elapsed_s = search_seconds() - start_s;
         return status;
     }
@@ -291,5 +292,37 @@ plait_status search_best_plan(const plait_problem *problem, const plait_search_o
         plait_arena_rewind(arena, mark);
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: no plan is legal
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    return PLAIT_OK;
+}
+
+// ---- idle groups ---------------------------------------------------------------------------
+
+plait_status plait_idle_groups(const plait_problem *problem, const plait_search_options *options,
+                               const plait_plan *plan, plait_arena *arena,
+                               plait_idle_group found[PLAIT_MAX_NODE_GROUPS], int *count,
+                               plait_error *err)
+{
+    plait_search_options one;
+
+    *count = 0;
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(plan_check_ranges(plan, err));
+    one = *options;
+    one.top = 1;
+    one.distinct = 0;
+    if (plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
+        return PLAIT_OK;
+    for (int g = 0; g < problem->cluster->groups; g++) {
+        const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, g);
+        plait_search_result with;
+        if (gpus == 0 || plait_plan_gpus(plan, g) > 0)
+            continue;
+        PLAIT_TRY(hetero_search(problem, &one, 1u << g, plait_search, arena, &with, err));
+        found[*count] = (plait_idle_group){.group = g, .gpus = gpus, .any = with.plans > 0};
+        if (with.plans > 0)
+            found[*count].best = with.plan[0];
+        ++*count;
+    }
     return PLAIT_OK;
 }

@@ -118,9 +118,6 @@ echo "$checked files, $wrong wrong includes"
 
 # ---- symbols -------------------------------------------------------------------------------
 
-# Exception: a search of a cluster with several kinds of nodes runs a search for each kind.
-merge_exceptions() { sed -E 's,search/pipeline( |$),search\1,g'; }
-
 # Prints "U SYMBOL FOLDER" for each symbol that a folder uses, "D SYMBOL FOLDER" for each that it defines.
 symbols() { # symbols BUILD; objects whose source no longer exists do not count
     find "$1/CMakeFiles" -name '*.c.o' -path '*/plait_*' | while IFS= read -r object; do
@@ -133,7 +130,7 @@ symbols() { # symbols BUILD; objects whose source no longer exists do not count
 if [ $# -gt 0 ]; then
     all=$(symbols "$1")
     edges=$(join <(sed -n 's/^U //p' <<<"$all") <(sed -n 's/^D //p' <<<"$all") |
-        cut -d ' ' -f 2- | merge_exceptions | awk '$1 != $2' | sort -u)
+        cut -d ' ' -f 2- | awk '$1 != $2' | sort -u)
     [ -n "$edges" ] || { echo "no objects in $1"; exit 1; }
     if loop=$(tsort <<<"$edges" 2>&1 >/dev/null) && [ -z "$loop" ]; then
         echo "no cycle between folders"

@@ -10,7 +10,6 @@
 #include "plan/problem_check.h"
 #include "search/space/space.h"
 #include "search/exhaustive/exhaustive.h"
-#include "plan/ranges.h"
 
 // ---- plans that are kept -------------------------------------------------------------------
 
@@ -154,7 +153,7 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
     options.progress = NULL;
     if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
         return PLAIT_OK;
-    const plait_status status = plait_search(&problem, &options, q->arena, &result, &refusal);
+    const plait_status status = q->search_group(&problem, &options, q->arena, &result, &refusal);
     if (status == PLAIT_ERROR_NOMEM)
         return plait_fail_nomem(err);
     if (status != PLAIT_OK) {
@@ -330,9 +329,9 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
 }
 
-static plait_status search_with(const plait_problem *problem, const plait_search_options *options,
-                                unsigned must, plait_arena *arena, plait_search_result *result,
-                                plait_error *err)
+plait_status hetero_search(const plait_problem *problem, const plait_search_options *options,
+                           unsigned must, hetero_group_search *search_group, plait_arena *arena,
+                           plait_search_result *result, plait_error *err)
 {
     hetero_problem *q = plait_arena_alloc(arena, 1, sizeof *q);
 
@@ -341,6 +340,7 @@ static plait_status search_with(const plait_problem *problem, const plait_search
     PLAIT_TRY(plait_check_allocated(q, err));
     *q = (hetero_problem){.problem = problem,
                           .options = options,
+                          .search_group = search_group,
                           .arena = arena,
                           .scratch = plait_arena_new(),
                           .top = options->top,
@@ -349,42 +349,4 @@ static plait_status search_with(const plait_problem *problem, const plait_search
     const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
     plait_arena_free(q->scratch);
     return status;
-}
-
-plait_status hetero_search(const plait_problem *problem, const plait_search_options *options,
-                           plait_arena *arena, plait_search_result *result, plait_error *err)
-{
-    return search_with(problem, options, 0, arena, result, err);
-}
-
-// ---- idle groups ---------------------------------------------------------------------------
-
-plait_status plait_idle_groups(const plait_problem *problem, const plait_search_options *options,
-                               const plait_plan *plan, plait_arena *arena,
-                               plait_idle_group found[PLAIT_MAX_NODE_GROUPS], int *count,
-                               plait_error *err)
-{
-    plait_search_options one;
-
-    *count = 0;
-    PLAIT_TRY(problem_check(problem, err));
-    PLAIT_TRY(search_options_check(options, err));
-    PLAIT_TRY(plan_check_ranges(plan, err));
-    one = *options;
-    one.top = 1;
-    one.distinct = 0;
-    if (plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
-        return PLAIT_OK;
-    for (int g = 0; g < problem->cluster->groups; g++) {
-        const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, g);
-        plait_search_result with;
-        if (gpus == 0 || plait_plan_gpus(plan, g) > 0)
-            continue;
-        PLAIT_TRY(search_with(problem, &one, 1u << g, arena, &with, err));
-        found[*count] = (plait_idle_group){.group = g, .gpus = gpus, .any = with.plans > 0};
-        if (with.plans > 0)
-            found[*count].best = with.plan[0];
-        ++*count;
-    }
-    return PLAIT_OK;
 }

@@ -139,9 +139,15 @@ typedef struct hetero_space {
 } hetero_space;
 
 /** State of a search: its input, its space, and its results. */
+/** Searches one group alone. It is plait_search, which is above this folder and passes itself. */
+typedef plait_status hetero_group_search(const plait_problem *problem,
+                                         const plait_search_options *options, plait_arena *arena,
+                                         plait_search_result *result, plait_error *err);
+
 typedef struct hetero_problem {
     const plait_problem *problem;
     const plait_search_options *options;
+    hetero_group_search *search_group;
     plait_arena *arena;
     plait_arena *scratch;                     /* scratch memory for one stage */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS];  /* price of a whole group */
@@ -365,7 +371,11 @@ PLAIT_MUST_CHECK plait_status hetero_closest(hetero_problem *q, plait_plan *plan
 double hetero_limit(const hetero_problem *q);
 /** Keeps a plan if it is among the best q->top and differs from all kept plans. */
 void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective);
-/** Implements plait_search for a job whose nodes are in several groups. */
+/**
+ * Implements plait_search for a job whose nodes are in several groups. Every plan uses the groups
+ * whose bits are set in `must`; 0: any groups.
+ */
 PLAIT_MUST_CHECK plait_status hetero_search(const plait_problem *problem,
-                                            const plait_search_options *options, plait_arena *arena,
+                                            const plait_search_options *options, unsigned must,
+                                            hetero_group_search *search_group, plait_arena *arena,
                                             plait_search_result *result, plait_error *err);

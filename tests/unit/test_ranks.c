@@ -161,7 +161,7 @@ static const char *spelled(const plait_degrees *d)
 static void assert_group(const plait_degrees *d, plait_axis axis, int rank)
 {
     const plait_group_shape group = plait_group_of(d, axis);
-    int expected[MOST_RANKS];
+    int expected[MOST_RANKS] = {0};
     int members[MOST_RANKS];
     int count = 0;
 
