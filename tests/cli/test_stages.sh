@@ -104,7 +104,7 @@ grep -qF -- "--pipeline-model-parallel-layout 'Et*9|(t*8|)*2t*7L'" megatron/args
     complain "megatron: $(grep layout megatron/args.sh)"
 grep -qF 'model_parts([10, 7, 8, 7])' torchtitan/recipe.py || complain "torchtitan has other parts"
 "$plait" import --from torchtitan torchtitan/args.sh -o no.json >out 2>&1
-if [ $? -ne 2 ] || [ "$(wc -l <out)" -ne 1 ] || ! grep -q 'import recipe.py from the same folder$' out; then
+if [ $? -ne 2 ] || [ "$(wc -l <out)" -ne 1 ] || ! grep -q 'run .plait import. on it$' out; then
     complain "arguments without their recipe: $(cat out)"
 fi
 for folder in megatron/args.sh:megatron torchtitan/recipe.py:torchtitan companion/launch.json:companion; do

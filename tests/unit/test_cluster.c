@@ -289,7 +289,7 @@ static void test_cluster_file__is_refused_with_the_place(void **state)
          "expected this key only if kind is torus"},
         {"{" NODE ", \"nodes\": 0, \"levels\": [{" LINK "}]}", "c.json:/nodes", "expected "},
         {"{" NODE ", \"groups\": []}", "c.json:/accelerator",
-         "expected this key in each entry of \"groups\", found it outside"},
+         "expected this key inside each entry of \"groups\", found it beside \"groups\""},
         {"{" NODE ", \"gpu\": 8}", "c.json:/gpu", "expected "},
         {"{\"name\": \"x\", \"accelerator\": \"/dev/zero\"}", "c.json:/accelerator",
          "expected the name of an accelerator or an object, found a path"},

@@ -362,8 +362,9 @@ static plait_status check_word(const launch_flags *flags, const char *word, plai
     if (value == NULL || !shell_word_known(word) || is_off(value + 1) ||
         (!text_starts_with(word, "peft.") && !text_starts_with(word, "peft=")))
         return PLAIT_OK;
-    return flags_fail(flags, "peft", err,
-                      "expected full training, the only kind that plait prices, found %.60s", word);
+    return flags_fail(
+        flags, "peft", err,
+        "expected training of all parameters, since plait estimates no other, found %.60s", word);
 }
 
 /*
@@ -406,7 +407,8 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
         if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
             continue;
         snprintf(expected, sizeof expected,
-                 "full training, the only kind that plait prices, without adapters such as %.*s",
+                 "training of all parameters, since plait estimates no other, without adapters "
+                 "such as %.*s",
                  (int)(width < 80 ? width : 80), leaf->path);
         return yaml_expected(yaml, leaf, expected, err);
     }
