@@ -327,8 +327,8 @@ static bool is_expressible(const plait_problem *p, const plait_degrees *d, const
 
 static bool rule_holds(const plait_problem *p, const plan_rule *broken, const plan_reason *why)
 {
-    return !broken ||
-           fail_because(why, "%s (%s, rule %s)", broken->says, p->runtime->name, broken->number);
+    return !broken || fail_because(why, "%s (%s, rule %s)", broken->condition, p->runtime->name,
+                                   broken->number);
 }
 
 // ---- the steps -----------------------------------------------------------------------------

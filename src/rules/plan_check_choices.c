@@ -51,7 +51,7 @@ bool stages_choose_own(const plait_plan *plan)
 // ---- degrees -------------------------------------------------------------------------------
 
 /* Writes the reason that a key of a stage differs from the plan's key. Returns false. */
-static bool key_differs(const plait_plan *plan, int s, int key, const char *says,
+static bool key_differs(const plait_plan *plan, int s, int key, const char *condition,
                         const plan_reason *why)
 {
     char of_stage[96], of_plan[96];
@@ -59,7 +59,7 @@ static bool key_differs(const plait_plan *plan, int s, int key, const char *says
     return fail_because(
         why, "stage %d has %s %s, but the plan has %s: %s", s, plait_keys[key].name,
         plait_degrees_get(&plan->stage[s].degrees, (plait_key_id)key, of_stage, sizeof of_stage),
-        plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), says);
+        plait_degrees_get(&plan->degrees, (plait_key_id)key, of_plan, sizeof of_plan), condition);
 }
 
 bool plan_degrees_agree(const plait_plan *plan, const plan_reason *why)
@@ -115,26 +115,27 @@ static int leading_full(const plait_stage *stage)
  * Returns the stage's degrees with the recompute choice of its first layer; a choice `full` becomes
  * full:N if the software supports it and only some layers are recomputed.
  */
-static plait_degrees stage_says(const plait_runtime *runtime, const plait_stage *stage)
+static plait_degrees stage_degrees_of(const plait_runtime *runtime, const plait_stage *stage)
 {
-    plait_degrees said = stage->degrees;
+    plait_degrees degrees = stage->degrees;
     const int full = leading_full(stage);
 
     if (stage->layers > 0)
-        said.recompute = stage->recompute[0];
-    said.recompute.layers = 0;
+        degrees.recompute = stage->recompute[0];
+    degrees.recompute.layers = 0;
     if (runtime->can.full_layers && full > 0) {
-        said.recompute.kind = PLAIT_RECOMPUTE_FULL;
-        said.recompute.layers = (short)(full * said.vpp);
+        degrees.recompute.kind = PLAIT_RECOMPUTE_FULL;
+        degrees.recompute.layers = (short)(full * degrees.vpp);
     }
-    return said;
+    return degrees;
 }
 
 /* Checks that a layer has the choice of its plan (rule P35) or of its stage (rule P36). */
-static bool as_said(const plait_problem *p, const plait_degrees *said, plait_recompute found, int s,
-                    int at, int in_chunk, const plan_reason *why)
+static bool recompute_matches(const plait_problem *p, const plait_degrees *degrees,
+                              plait_recompute found, int s, int at, int in_chunk,
+                              const plan_reason *why)
 {
-    const plait_recompute expected = plait_recompute_of(said, in_chunk);
+    const plait_recompute expected = plait_recompute_of(degrees, in_chunk);
     const bool by_plan = p->runtime->can.recompute_by == PLAIT_BY_PLAN;
     char of_all[96], of_layer[96];
 
@@ -165,7 +166,7 @@ static bool choice_legal(const plait_problem *p, const plait_stage *stage,
  * Returns whether a layer's choice is that of the degrees or of the previous layer (checked
  * before).
  */
-static bool is_asked(const plait_plan *plan, int s, int at)
+static bool is_requested(const plait_plan *plan, int s, int at)
 {
     const plait_stage *const stage = &plan->stage[s];
     const plait_recompute found = stage->recompute[at];
@@ -181,14 +182,15 @@ static bool stage_choices_legal(const plait_problem *p, const plait_plan *plan, 
 {
     const plait_granularity by = (plait_granularity)p->runtime->can.recompute_by;
     const plait_stage *const stage = &plan->stage[s];
-    const plait_degrees said = by == PLAIT_BY_PLAN ? plan->degrees : stage_says(p->runtime, stage);
+    const plait_degrees degrees =
+        by == PLAIT_BY_PLAN ? plan->degrees : stage_degrees_of(p->runtime, stage);
 
     for (int v = 0, at = 0; v < stage->chunks; v++)
         for (int i = 0; i < stage->chunk[v].last - stage->chunk[v].first; i++, at++) {
             const plait_recompute found = stage->recompute[at];
-            if (by < PLAIT_BY_LAYER && !as_said(p, &said, found, s, at, i, why))
+            if (by < PLAIT_BY_LAYER && !recompute_matches(p, &degrees, found, s, at, i, why))
                 return false;
-            if (!is_asked(plan, s, at) && !choice_legal(p, stage, found, why))
+            if (!is_requested(plan, s, at) && !choice_legal(p, stage, found, why))
                 return false;
         }
     return true;

@@ -51,7 +51,8 @@ static bool has_chunks(const plait_plan *plan, const plan_reason *why)
 }
 
 /* Checks that the chunks of the stages are those of the plan's split. */
-static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
+static bool chunks_match_split(const plait_problem *p, const plait_plan *plan,
+                               const plan_reason *why)
 {
     plait_chunk dealt[PLAIT_MAX_LAYERS];
     char split[96];
@@ -82,7 +83,7 @@ static bool dealt_as_said(const plait_problem *p, const plait_plan *plan, const 
 bool plan_stages_cover_model(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
 {
     return same_order(plan, why) && has_chunks(plan, why) &&
-           plan_stages_legal(p, &plan->degrees, why) && dealt_as_said(p, plan, why);
+           plan_stages_legal(p, &plan->degrees, why) && chunks_match_split(p, plan, why);
 }
 
 bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const plan_reason *why)
@@ -90,7 +91,7 @@ bool plan_stages_agree(const plait_problem *p, const plait_plan *plan, const pla
     if (!same_order(plan, why) || !has_chunks(plan, why))
         return false;
     return plan_degrees_agree(plan, why) && plan_stages_legal(p, &plan->degrees, why) &&
-           dealt_as_said(p, plan, why);
+           chunks_match_split(p, plan, why);
 }
 
 static bool plan_legal(const plait_problem *p, const plait_plan *plan, const plan_reason *why)

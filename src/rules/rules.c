@@ -114,6 +114,6 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
     const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (broken != NULL && why != NULL)
-        snprintf(why, size, "%s (%s, rule %s)", broken->says, runtime->name, broken->number);
+        snprintf(why, size, "%s (%s, rule %s)", broken->condition, runtime->name, broken->number);
     return broken == NULL;
 }

@@ -9,8 +9,8 @@
 #include "plait/runtime.h"
 
 typedef struct plan_rule {
-    const char *number; /* number of the rule, such as "M3" */
-    const char *says;   /* the condition, as a sentence without a full stop */
+    const char *number;    /* number of the rule, such as "M3" */
+    const char *condition; /* the condition, as a sentence without a full stop */
     bool (*holds)(const plait_problem *problem, const plait_degrees *degrees);
 } plan_rule;
 
@@ -20,7 +20,7 @@ typedef struct plan_rule {
  */
 typedef struct model_rule {
     const char *number;
-    const char *says;
+    const char *condition;
     bool (*holds)(const plait_model *model);
 } model_rule;
 

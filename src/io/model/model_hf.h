@@ -58,7 +58,7 @@ enum hf_numeric_trait {
 };
 
 /*
- * Which layers are windowed, that is, attend to only part of the context, if the file has no
+ * Patterns of windowed layers, which attend to only part of the context, for files without
  * layer_types.
  */
 typedef enum hf_pattern {

@@ -1,4 +1,4 @@
-/* bad_inputs.c - one value that there is not, put into what a question is made of */
+/* bad_inputs.c - the bad inputs of bad_inputs.def as functions, each of which makes one argument invalid */
 #include "unit/api_calls/calls.h"
 
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "plait/data.h"
 
 /* The text argument of a call, or NULL if a bad input removed it. */
-static const char *said(const call_world *w, const char *words)
+static const char *text_or_null(const call_world *w, const char *words)
 {
     return w->text != NULL ? words : NULL;
 }
@@ -31,7 +31,7 @@ static plait_status verdict(plait_verdict found, const char *why, plait_error *e
                                : plait_fail(err, PLAIT_ERROR_RANGE, "verdict", "%s", why);
 }
 
-/* The world's own question, of the one number of GPUs that it is about. */
+/* The problem of call_world, which is for one number of GPUs. */
 static plait_status same_question(void *context, int gpus, int gbs, plait_arena *arena,
                                   plait_problem *out, plait_error *err)
 {
