@@ -51,7 +51,10 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
         set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
     // The token exchange overlaps with computation in pairs of microbatches.
     if (setup_has_word(at->run, "ep-overlap"))
-        set_key(PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, d, given);
+        set_key(PLAIT_KEY_EP_OVERLAP,
+                setup_has_word(at->run, "delayed-wgrad") ? PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD
+                                                         : PLAIT_EP_OVERLAP_PAIRS,
+                d, given);
     return PLAIT_OK;
 }
 
