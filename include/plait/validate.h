@@ -375,6 +375,28 @@ typedef struct plait_replay {
     double expected[PLAIT_REPLAYS]; /* regret that plait_posterior_tries predicts for `tries` */
 } plait_replay;
 
+/** Limits of promised over measured steps beyond which a promise counts as too fast or too slow. */
+#define PLAIT_PROMISED_TOO_FAST 0.85
+#define PLAIT_PROMISED_TOO_SLOW 1.08
+
+/** One job of tuned recipes: the step that a search promises, and the best measured step. */
+typedef struct plait_promise {
+    size_t best; /* index of the row with the shortest measured step */
+    size_t runs; /* number of measured runs of the job */
+    bool experts;
+    double promised_s;     /* step of the recommended plan; NaN: no plan */
+    double ratio;          /* promised over measured; NaN: no plan */
+    plait_degrees degrees; /* the recommended plan */
+} plait_promise;
+
+/** Ratios of promised over measured steps of several jobs. */
+typedef struct plait_optimism {
+    size_t jobs;
+    double median; /* NaN without jobs */
+    double below;  /* share of jobs below PLAIT_PROMISED_TOO_FAST */
+    double above;  /* share of jobs above PLAIT_PROMISED_TOO_SLOW */
+} plait_optimism;
+
 typedef struct plait_validation {
     const plait_runs *runs;
     const plait_run_price *price; /* [runs->count], in file order */
@@ -402,6 +424,9 @@ typedef struct plait_validation {
     size_t worst[PLAIT_WORST_RUNS]; /* rows by |error| of the step time, largest first */
     size_t reasons;
     const plait_unpriced *unpriced; /* reasons why rows have no price, most frequent first */
+    size_t promises;                /* 0 before plait_validate_optimism */
+    const plait_promise *promise;   /* jobs of tuned recipes, in order of first appearance */
+    plait_optimism optimism_dense, optimism_experts;
 } plait_validation;
 
 /** Price one run. *out lives in `arena`. Fails with NOMEM only. */
@@ -415,6 +440,20 @@ PLAIT_MUST_CHECK plait_status plait_validate_prices(const plait_runs *runs, plai
 /** Price all runs and compute the statistics. *out lives in `arena`. Fails with NOMEM only. */
 PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena *arena,
                                              plait_validation *out, plait_error *err);
+
+/**
+ * Search the plan of each job of tuned recipes, and compare its step with the best measured one.
+ *
+ * A job is a model, cluster, sequence length, batch and precision for which NVIDIA published runs
+ * of tuned recipes of Megatron-Bridge or NeMo. The search asks as a user would, with the newest
+ * profile, but holds the keys that change the numerics of a step at the values of the best run.
+ *
+ * @param validation  result of plait_validate; sets its promises and optimism
+ * @param threads     threads of each search; 0: all processors
+ * @return            NOMEM only
+ */
+PLAIT_MUST_CHECK plait_status plait_validate_optimism(plait_validation *validation, int threads,
+                                                      plait_arena *arena, plait_error *err);
 
 /**
  * Compute the errors of evidence by source and software.

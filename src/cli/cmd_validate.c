@@ -12,7 +12,7 @@
 #include "report/report_validate.h"
 
 typedef struct validate_values {
-    bool json, serving, unseen;
+    bool json, serving, unseen, optimism;
     const char *by;
     const char *plot;
     const char *output;
@@ -25,6 +25,9 @@ static const opt options[] = {
     OPT_OF_FLAG(
         validate_values, unseen, "unseen",
         "with --serving: predict each run with engine profiles fitted without the run's source"),
+    OPT_OF_FLAG(validate_values, optimism, "optimism",
+                "also search the plan of each job of tuned recipes, and compare its step with the "
+                "best measured one (a minute or two)"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
                 "group errors of the step time by source (default), sweep, accelerator or layers"),
     OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
@@ -78,6 +81,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(plait_validate(&runs, arena, validation, err));
+    if (flags->optimism)
+        PLAIT_TRY(plait_validate_optimism(validation, 0, arena, err));
     if (flags->plot != NULL) {
         PLAIT_TRY(plait_validation_plot(validation, arena, &text, &length, err));
         PLAIT_TRY(file_write_atomically(flags->plot, text, length, err));

@@ -163,6 +163,44 @@ static void add_memory(page *out, const plait_validation *v)
     }
 }
 
+/* ---- promises of searches ---- */
+
+static void add_optimism(page_table *rows, const char *jobs, const plait_optimism *sum)
+{
+    PAGE_ROW(rows, as_text(jobs), as_int((double)sum->jobs));
+    page_number(rows, sum->median, "%.2f", sum->median);
+    PAGE_ROW(rows, as_percent(sum->below), as_percent(sum->above));
+}
+
+static void add_promises(page *out, const plait_validation *v)
+{
+    page_table *rows;
+    char text[REPORT_TERMS_SIZE];
+
+    page_section(out, "promises", "Promised and best measured steps");
+    page_text(out, "For each job of a tuned recipe, the step of the plan that plait search "
+                   "recommends, over the best measured step of the job.");
+    rows = page_table_add(out, "optimism", "Promised over best measured step",
+                          "jobs=jobs|number>number|median>median|below>below 0.85|"
+                          "above>above 1.08",
+                          NULL);
+    add_optimism(rows, "dense", &v->optimism_dense);
+    add_optimism(rows, "experts", &v->optimism_experts);
+    rows = page_table_add(out, "jobs", "Promise of each job",
+                          "id=best run|runs>runs|measured_s>measured|promised_s>promised|"
+                          "ratio>ratio|plan=recommended plan",
+                          NULL);
+    for (size_t i = 0; i < v->promises; i++) {
+        const plait_promise *const promise = &v->promise[i];
+        const plait_run *const run = &v->runs->run[promise->best];
+
+        PAGE_ROW(rows, as_text(run->id), as_int((double)promise->runs), as_seconds(run->step_s),
+                 as_seconds(promise->promised_s));
+        page_number(rows, promise->ratio, "%.2f", promise->ratio);
+        page_word(rows, "%s", report_promised_plan(promise, text));
+    }
+}
+
 // ---- the page ------------------------------------------------------------------------------
 
 plait_status page_of_accuracy(const plait_validation *v, const char *command, plait_arena *arena,
@@ -207,6 +245,8 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     }
     add_ranking(made, v);
     add_memory(made, v);
+    if (v->promises > 0)
+        add_promises(made, v);
     page_section(made, "worst", "Largest errors");
     rows = page_table_add(made, "worst-runs", "Rows with the largest errors of the step time",
                           "id=run|measured_s>measured|predicted_s>predicted|"

@@ -49,6 +49,39 @@ static void write_confusion(json_writer *json, const plait_confusion *c)
 
 /* ---- the document ---- */
 
+static void write_optimism(json_writer *json, const char *key, const plait_optimism *sum)
+{
+    json_member_object(json, key);
+    json_member_int64(json, "jobs", (int64_t)sum->jobs);
+    JSON_NUMBERS(json, {"median", sum->median}, {"below", sum->below}, {"above", sum->above});
+    json_end_object(json);
+}
+
+static void write_promises(json_writer *json, const plait_validation *v)
+{
+    char text[REPORT_TERMS_SIZE];
+
+    json_member_object(json, "optimism");
+    write_optimism(json, "dense", &v->optimism_dense);
+    write_optimism(json, "experts", &v->optimism_experts);
+    json_member_array(json, "jobs");
+    for (size_t i = 0; i < v->promises; i++) {
+        const plait_promise *const promise = &v->promise[i];
+        const plait_run *const run = &v->runs->run[promise->best];
+
+        json_begin_object(json);
+        json_member_string(json, "best", run->id);
+        json_member_int64(json, "runs", (int64_t)promise->runs);
+        json_member_bool(json, "experts", promise->experts);
+        JSON_NUMBERS(json, {"measured_step_s", run->step_s},
+                     {"promised_step_s", promise->promised_s}, {"ratio", promise->ratio});
+        json_member_string(json, "plan", report_promised_plan(promise, text));
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void write_summary(json_writer *json, const plait_validation *v)
 {
     static const char *const keys[PLAIT_RUN_KEYS] = {[PLAIT_BY_SOURCE] = "by_source",
@@ -115,6 +148,8 @@ static void write_summary(json_writer *json, const plait_validation *v)
     }
     json_end_array(json);
     json_end_object(json);
+    if (v->promises > 0)
+        write_promises(json, v);
     json_member_array(json, "worst");
     for (size_t i = 0; i < v->worst_count; i++) {
         const plait_run_price *const price = &v->price[v->worst[i]];

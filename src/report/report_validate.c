@@ -1,6 +1,8 @@
 /* report_validate.c - prints measured runs next to predictions */
 #include "report/report_validate.h"
 
+#include <math.h>
+
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
@@ -113,6 +115,26 @@ static void add_degree(char text[REPORT_TERMS_SIZE], const char *name, int degre
 {
     if (degree != neutral)
         report_append(text, REPORT_TERMS_SIZE, "%s%s %d", text[0] != '\0' ? " " : "", name, degree);
+}
+
+const char *report_promised_plan(const plait_promise *promise, char text[REPORT_TERMS_SIZE])
+{
+    const plait_degrees *const degrees = &promise->degrees;
+
+    text[0] = '\0';
+    if (!isfinite(promise->ratio))
+        return "no plan fits";
+    for (int key = 0; key < PLAIT_KEYS; key++) {
+        char value[PLAIT_VALUE_SIZE];
+
+        if (key == PLAIT_KEY_DP || key == PLAIT_KEY_SHARD_GROUP ||
+            plait_key_value(degrees, (plait_key_id)key) == plait_keys[key].absent_value)
+            continue;
+        report_append(text, REPORT_TERMS_SIZE, "%s%s %.40s", text[0] != '\0' ? " " : "",
+                      plait_keys[key].name,
+                      plait_degrees_get(degrees, (plait_key_id)key, value, sizeof value));
+    }
+    return text;
 }
 
 const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE])
@@ -244,6 +266,38 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
     return text;
 }
 
+/* ---- promises of searches ---- */
+
+static void optimism_cells(table *rows, const char *name, const plait_optimism *sum)
+{
+    TABLE_ROW(rows, as_text(name), as_int((double)sum->jobs), as_format("%.2f", sum->median),
+              as_format("%.0f %%", 100.0 * sum->below), as_format("%.0f %%", 100.0 * sum->above));
+}
+
+static plait_status print_promises(const plait_validation *v, FILE *out, plait_error *err)
+{
+    table *rows = table_new("jobs|>number|>median|>below 0.85|>above 1.08");
+
+    optimism_cells(rows, "dense", &v->optimism_dense);
+    optimism_cells(rows, "experts", &v->optimism_experts);
+    fputs("\noptimism: promised step of the recommended plan over the best measured step of tuned "
+          "recipes:\n",
+          out);
+    PLAIT_TRY(table_print(rows, 2, out, err));
+    rows = table_new("best row|>runs|>measured|>promised|>ratio@stays|recommended plan@below");
+    for (size_t i = 0; i < v->promises; i++) {
+        const plait_promise *const promise = &v->promise[i];
+        char text[REPORT_TERMS_SIZE];
+
+        TABLE_ROW(rows, as_text(v->runs->run[promise->best].id), as_int((double)promise->runs),
+                  as_seconds(v->runs->run[promise->best].step_s), as_seconds(promise->promised_s),
+                  as_format("%.2f", promise->ratio));
+        table_cell(rows, "%s", report_promised_plan(promise, text));
+    }
+    fputs("\npromises by job:\n", out);
+    return table_print(rows, 2, out, err);
+}
+
 plait_status report_validation(const plait_validation *v, plait_run_key by, FILE *out,
                                plait_error *err)
 {
@@ -273,6 +327,8 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
     PLAIT_TRY(print_regrets(v, out, err));
     PLAIT_TRY(print_memory(v, out, err));
     PLAIT_TRY(print_confusions(v, out, err));
+    if (v->promises > 0)
+        PLAIT_TRY(print_promises(v, out, err));
     if (v->worst_count != 0) {
         rows = table_new("row|>measured|>predicted|>error@stays|plan@below|"
                          "predicted terms");

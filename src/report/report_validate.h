@@ -13,12 +13,19 @@
 PLAIT_MUST_CHECK plait_status report_validation(const plait_validation *validation,
                                                 plait_run_key by, FILE *out, plait_error *err);
 
+enum { REPORT_TERMS_SIZE = 400 };
+
 /**
  * Writes the keys that distinguish plans: "tp 2 pp 4 dp 8 mbs 1 zero 1, none, flash2". Returns
  * `text`.
  */
-enum { REPORT_TERMS_SIZE = 200 };
 const char *report_run_plan(const plait_run_price *price, char text[REPORT_TERMS_SIZE]);
+
+/**
+ * Writes the keys of a recommended plan whose values differ from those of software without the
+ * feature. Returns `text`, or another text if no plan fits.
+ */
+const char *report_promised_plan(const plait_promise *promise, char text[REPORT_TERMS_SIZE]);
 
 /** Writes the largest terms of a step: "matmul 61 %, bubble 8 %". Returns `text`. */
 const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE]);

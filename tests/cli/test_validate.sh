@@ -65,4 +65,16 @@ done
 "$plait" validate "$scratch/some.csv" --plot "$scratch/runs.svg" >/dev/null || complain "status $? of --plot"
 [ "$(head -c 5 "$scratch/runs.svg")" = '<svg ' ] || complain "not an SVG file"
 [ "$(tail -n 1 "$scratch/runs.svg")" = '</svg>' ] || complain "half an SVG file"
+
+# The promise of a job is the first plan of the search, over the shortest of the measured steps.
+{
+    head -n 1 "$runs"
+    grep -E '^nvidia_dgxc_recipes:15[456],' "$runs"
+} >"$scratch/job.csv"
+promised=$("$plait" search llama-3.1-8b h100-80gb-sxm:1x8 --seq 8192 --gbs 128 --runtime megatron \
+    --grad-reduce bf16 --top 1 --json 2>/dev/null | sed -n 's/^ *"step_s": \([0-9.]*\),/\1/p' | head -n 1)
+"$plait" validate "$scratch/job.csv" --optimism --json >"$scratch/job.json" || complain "--optimism"
+grep -q "\"promised_step_s\": $promised," "$scratch/job.json" || complain "promised step is not $promised"
+grep -q '"best": "nvidia_dgxc_recipes:154"' "$scratch/job.json" || complain "not the shortest step"
+grep -q '"runs": 3' "$scratch/job.json" || complain "expected one job of three runs"
 exit $wrong
