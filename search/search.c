@@ -8,6 +8,7 @@
 #include "plait/search.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "search/exhaustive/exhaustive.h"
 #include "search/pipeline/heterogeneous.h"
@@ -202,12 +203,73 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     return count_variants(run, &found, result, err);
 }
 
+/* Searches the space of a problem that was checked. */
+static plait_status search_space(const plait_problem *problem, const plait_search_options *options,
+                                 search_depth depth, double below, plait_arena *arena,
+                                 plait_search_result *result, plait_error *err)
+{
+    plan_space space;
+
+    PLAIT_TRY(space_make(problem, options, arena, &space, err));
+    const int64_t even_rows = (space.rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
+    search_run run = {
+        .problem = problem,
+        .options = options,
+        .space = &space,
+        .arena = arena,
+        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
+        .tight_bytes = plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk),
+        .alone = depth != SEARCH_WHOLE,
+        .fits_only = depth == SEARCH_FITS,
+        .below = below,
+        .batch_rows = even_rows > SEARCH_LEAST_ROWS ? even_rows : SEARCH_LEAST_ROWS,
+        .threads = search_threads(options->threads),
+    };
+    const plait_status status = run_passes(&run, depth, result, err);
+
+    search_workers_end(&run);
+    return status;
+}
+
+/*
+ * Searches the plans whose techniques measured runs support. If none of them fits, also searches
+ * the other plans.
+ */
+static plait_status search_supported(const plait_problem *problem,
+                                     const plait_search_options *options, search_depth depth,
+                                     double below, plait_arena *arena, plait_search_result *result,
+                                     plait_error *err)
+{
+    plait_runtime *runtime;
+    plait_problem whole = *problem;
+    plait_error refusal;
+
+    if (!problem->runtime->support.judged)
+        return search_space(problem, options, depth, below, arena, result, err);
+    const plait_arena_mark mark = plait_arena_save(arena);
+    const plait_status status =
+        search_space(problem, options, depth, below, arena, result, &refusal);
+
+    if (status == PLAIT_OK && result->plans > 0)
+        return PLAIT_OK;
+    if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
+        return plait_fail(err, status, refusal.where, "%s", refusal.message);
+    plait_arena_rewind(arena, mark);
+    runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
+    PLAIT_TRY(plait_check_allocated(runtime, err));
+    *runtime = *problem->runtime;
+    memset(runtime->support.unmeasured, 0, sizeof runtime->support.unmeasured);
+    whole.runtime = runtime;
+    PLAIT_TRY(search_space(&whole, options, depth, below, arena, result, err));
+    result->unmeasured = result->plans > 0;
+    return PLAIT_OK;
+}
+
 plait_status search_problem_below(const plait_problem *problem, const plait_search_options *options,
                                   search_depth depth, double below, plait_arena *arena,
                                   plait_search_result *result, plait_error *err)
 {
     const double start_s = search_seconds();
-    plan_space space;
     plait_status status;
 
     *result = (plait_search_result){0};
@@ -238,25 +300,9 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
         result->elapsed_s = search_seconds() - start_s;
         return status;
     }
-    PLAIT_TRY(space_make(problem, options, arena, &space, err));
-    const int64_t even_rows = (space.rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
-    search_run run = {
-        .problem = problem,
-        .options = options,
-        .space = &space,
-        .arena = arena,
-        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
-        .tight_bytes = plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk),
-        .alone = depth != SEARCH_WHOLE,
-        .fits_only = depth == SEARCH_FITS,
-        .below = below,
-        .batch_rows = even_rows > SEARCH_LEAST_ROWS ? even_rows : SEARCH_LEAST_ROWS,
-        .threads = search_threads(options->threads),
-    };
-    status = run_passes(&run, depth, result, err);
-    search_workers_end(&run);
+    PLAIT_TRY(search_supported(problem, options, depth, below, arena, result, err));
     result->elapsed_s = search_seconds() - start_s;
-    return status;
+    return PLAIT_OK;
 }
 
 plait_status search_problem(const plait_problem *problem, const plait_search_options *options,

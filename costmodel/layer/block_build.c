@@ -138,8 +138,8 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
     const plait_shard *shard = draft->shard;
     const bool forward = op->layout == PLAIT_FORWARD;
     // a fused kernel for both products of the experts quantises the tensor between them itself
-    const bool inside = shard->runtime->kernels.fused_experts &&
-                        linear->part == (forward ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
+    const bool inside = linear->part == (forward ? PLAIT_PART_expert_fc2 : PLAIT_PART_expert_fc1);
+    const double passes = inside ? block_unfused_share(shard, &draft->layer->moe) : 1.0;
     // if sp gathers a quantised tensor, each rank quantises only its part before the gather
     const bool gathered =
         shard->sp && linear->experts <= 0.0 && linear->part != PLAIT_PART_mla_up &&
@@ -147,14 +147,21 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
                  : linear->makes == PLAIT_DIM_HIDDEN);
 
     if (shard->precision < PLAIT_FP8 || !op->matrix_precision ||
-        op->layout == PLAIT_BACKWARD_WEIGHT || inside)
+        op->layout == PLAIT_BACKWARD_WEIGHT || passes <= 0.0)
         return 0.0;
     const double per_element = narrowing_bytes(shard);
     const double bytes = per_element * op->batch * op->m * op->k /
                          (gathered && gathers_narrow(shard) ? shard->tp : 1);
-    return block_quantises_once(shard)
-               ? bytes
-               : bytes + 0.5 * (per_element + HALF_BYTES) * (op->batch * op->k * op->n);
+    return passes * (block_quantises_once(shard)
+                         ? bytes
+                         : bytes + 0.5 * (per_element + HALF_BYTES) * (op->batch * op->k * op->n));
+}
+
+double block_unfused_share(const plait_shard *shard, const plait_moe *moe)
+{
+    return shard->switches.fused_grouped_mlp && !moe->bias
+               ? plait_unearned(shard->runtime, PLAIT_KEY_FUSED_GROUPED_MLP, 1)
+               : 1.0;
 }
 
 double block_misaligned(double a, double b)

@@ -100,6 +100,13 @@ void block_place(block_draft *draft, plait_dim makes, double elements);
 void block_join(block_draft *draft, block_stream other);
 
 /**
+ * The share of the passes between the products of experts that remains: 1, or with one kernel for
+ * both products the share that measured runs do not support. The kernel has no biases: Transformer
+ * Engine runs separate kernels for experts with biases (C.304).
+ */
+double block_unfused_share(const plait_shard *shard, const plait_moe *moe);
+
+/**
  * Additional time of a product whose 16-bit operands have rows of a and b elements, as a share of
  * its time. (C.312)
  */

@@ -187,6 +187,11 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
 
 // ---- experts -------------------------------------------------------------------------------
 
+static block_traffic scaled(block_traffic traffic, double share)
+{
+    return (block_traffic){share * traffic.forward, share * traffic.backward};
+}
+
 /*
  * Adds the grouped products over `rows` rows, which the experts of the rank share evenly; all ranks
  * wait for the fullest. Memory-bound operations of experts are fused, except for their bias.
@@ -200,7 +205,11 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double hidden = draft->model->hidden;
     const double uneven = imbalance_of(draft, moe);
     const plait_kernel_set *kernels = &shard->runtime->kernels;
-    const block_traffic none = {0.0, 0.0}, copy = {2.0, 2.0};
+    const block_traffic copy = {2.0, 2.0};
+    const double unfused = block_unfused_share(shard, moe);
+    const block_traffic act =
+        block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true);
+    const block_traffic bias = block_traffic_of(BLOCK_PASS_EXPERT_BIAS, !kernels->expert_streams);
     // Rows of the fullest rank, for its kept activations. Only an imbalance that the job states
     // counts: predictions without the profile's imbalance agree with measured peaks.
     const double kept = rows * (shard->runtime->imbalance_stated ? larger(1.0, uneven) : 1.0);
@@ -223,23 +232,17 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
         product.reached = larger(experts * (1.0 - missed), 1e-9);
     }
     block_linear_add(draft, product);
-    block_memory_add(
-        draft, PLAIT_PART_expert_act, rows * width,
-        kernels->fused_experts
-            ? none
-            : block_traffic_of(moe->gated ? BLOCK_PASS_GATED : BLOCK_PASS_ACTIVATION, true));
+    block_memory_add(draft, PLAIT_PART_expert_act, rows * width, scaled(act, unfused));
     product.part = PLAIT_PART_expert_fc2;
     product.n = hidden;
     product.k = width;
     product.makes = PLAIT_DIM_HIDDEN;
     block_linear_add(draft, product);
     if (moe->bias)
-        block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden,
-                         block_traffic_of(BLOCK_PASS_EXPERT_BIAS,
-                                          kernels->fused_experts || !kernels->expert_streams));
+        block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden, scaled(bias, unfused));
     // C.306: a CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive.
     // The kept tensors of a layer are copied from these buffers, and back before its backward.
-    if (kernels->cuda_graphs) {
+    if (kernels->compiled_step || shard->switches.cuda_graph == PLAIT_GRAPH_FULL) {
         const double input_bytes =
             block_quantises_once(shard) ? plait_quantised_bytes(shard->precision) : HALF_BYTES;
 

@@ -278,8 +278,10 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     const bool backward = op->layout == PLAIT_BACKWARD;
-    const bool narrow = context->precision >= PLAIT_FP8 && context->runtime->kernels.fp8_attention;
+    const bool narrow = context->precision >= PLAIT_FP8 && context->switches.fp8_attention;
     const plait_attention_fit *fit = &context->accelerator->attention[context->attention];
+    const double earned = 1.0 - plait_unearned(context->runtime, PLAIT_KEY_FP8_ATTENTION, 1);
+    const double rate = narrow ? 1.0 + earned * (fit->fp8_rate - 1.0) : 1.0;
     const double forward_flops = backward ? op->flops / PLAIT_ATTENTION_BACKWARD : op->flops;
     const double s = plait_attention_s(context->accelerator, context->attention,
                                        (plait_attention_work){
@@ -288,7 +290,7 @@ static double attention_op_s(const plait_kernel_context *context, const plait_op
                                            .query = op->query,
                                            .head_dim = op->head_dim,
                                            .ramp = op->ramp,
-                                           .flops = forward_flops / (narrow ? fit->fp8_rate : 1.0),
+                                           .flops = forward_flops / rate,
                                            .bytes = op->bytes,
                                        });
 

@@ -39,8 +39,9 @@ typedef struct cached_row {
 typedef struct half_key {
     double tokens; /* tokens of a rank and microbatch; 0 for a mixer */
     int kind, tp, sp, placement, grad_reduce;
-    int cp, mbs, cp_comm, attention; /* keys of a mixer only */
-    int ep, etp, dispatcher;         /* keys of an ffn only */
+    int kernels;             /* switches, and the attention kernel of a mixer */
+    int cp, mbs, cp_comm;    /* keys of a mixer only */
+    int ep, etp, dispatcher; /* keys of an ffn only */
 } half_key;
 
 struct half_slot {
@@ -86,6 +87,13 @@ bool layer_cache_has_halves(const layer_cache *cache)
     return cache && cache->arena;
 }
 
+static int switches_word(const layer_key *key)
+{
+    const plait_switches *const s = &key->switches;
+
+    return s->cuda_graph | s->fp8_attention << 2 | s->fused_grouped_mlp << 3;
+}
+
 // ---- products ------------------------------------------------------------------------------
 
 /* The hash covers layout and shape only, since nearly all different products differ in these. */
@@ -125,8 +133,9 @@ double cached_op_s(layer_cache *cache, const plait_kernel_context *context, cons
 
 layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *cached)
 {
-    const int words[] = {key->tp,        key->cp,     key->mbs,       key->sp,         key->cp_comm,
-                         key->placement, key->fusion, key->attention, key->grad_reduce};
+    const int words[] = {key->tp,          key->cp,           key->mbs,    key->sp,
+                         key->cp_comm,     key->placement,    key->fusion, key->attention,
+                         key->grad_reduce, switches_word(key)};
     layer_key shared = *key;
 
     if (!cache || !cache->row)
@@ -161,13 +170,13 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
         .cp = mixer ? key->cp : 0,
         .mbs = mixer ? key->mbs : 0,
         .cp_comm = mixer ? key->cp_comm : 0,
-        .attention = mixer ? key->attention : 0,
+        .kernels = switches_word(key) << 8 | (mixer ? key->attention : 0),
         .ep = experts ? key->ep : 0,
         .etp = experts ? key->etp : 0,
         .dispatcher = experts ? key->dispatcher : 0,
     };
     const int words[] = {of.kind,    of.tp, of.sp,  of.cp,         of.mbs,
-                         of.cp_comm, of.ep, of.etp, of.dispatcher, of.attention};
+                         of.cp_comm, of.ep, of.etp, of.dispatcher, of.kernels};
     uint64_t hash;
 
     memcpy(&hash, &of.tokens, sizeof hash);

@@ -39,8 +39,16 @@ double exchange_s(const plait_problem *problem, const plait_route *route, const 
     if (op->dispatcher == PLAIT_DISPATCH_ALLTOALL)
         return waited_for(op) *
                plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies);
-    return waited_for(op) * plait_relayed_all_to_all_s(route, network, op->bytes, op->topk,
-                                                       op->experts, op->node_copies);
+    const double unearned =
+        plait_unearned(problem->runtime, PLAIT_KEY_DISPATCHER, (int)op->dispatcher);
+    const double s = plait_relayed_all_to_all_s(route, network, op->bytes, op->topk, op->experts,
+                                                op->node_copies);
+
+    if (unearned <= 0.0)
+        return waited_for(op) * s;
+    return waited_for(op) *
+           ((1.0 - unearned) * s +
+            unearned * plait_expert_all_to_all_s(route, network, op->bytes, op->topk, 0.0));
 }
 
 /*

@@ -18,6 +18,7 @@ plait_kernel_context kernel_context_of(const plait_problem *problem, const layer
         .runtime = problem->runtime,
         .precision = problem->job.precision,
         .attention = (plait_attention_kernel)key->attention,
+        .switches = key->switches,
         .slowest = plait_slowest(gpu, &problem->job),
     };
 }
@@ -43,6 +44,7 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .cp_inner =
             key->cp_comm == PLAIT_CP_A2A_P2P ? plait_context_inner(problem, key->tp, key->cp) : 1,
         .attention = (plait_attention_kernel)key->attention,
+        .switches = key->switches,
         .precision = problem->job.precision,
         .grad_reduce = key->grad_reduce,
         .runtime = problem->runtime,
@@ -112,21 +114,33 @@ static double sum_of(const double *values, int count)
  * and a part for each expert of the rank. Launches of kernels in a CUDA graph take no time. (C.37,
  * C.305)
  */
-static double host_time(const plait_problem *problem, const plait_layer *layer,
-                        const layer_key *key)
+static double launches_s(const plait_problem *problem, const plait_layer *layer,
+                         const layer_key *key, plait_cuda_graph graph)
 {
-    const plait_kernel_set *kernels = &problem->runtime->kernels;
     const plait_factors *factor = &problem->runtime->factor;
     double host_s = 0.0;
 
-    if (kernels->cuda_graphs || !layer)
+    if (graph == PLAIT_GRAPH_FULL)
         return 0.0;
-    if (!kernels->layer_graphs)
+    if (graph != PLAIT_GRAPH_LAYERS)
         host_s = factor->host_s + (key->tp > 1 ? factor->host_tp_s : 0.0);
     if (layer->ffn == PLAIT_FFN_MOE)
         host_s += (factor->host_experts - 1.0) * factor->host_s + factor->host_moe_s +
                   block_share(layer->moe.experts, key->ep) * factor->host_expert_s;
     return host_s / problem->cluster->host_speed;
+}
+
+/* Launch time of a layer's forward, of which graphs save only the share that evidence supports. */
+static double host_time(const plait_problem *problem, const plait_layer *layer,
+                        const layer_key *key)
+{
+    const plait_cuda_graph graph = (plait_cuda_graph)key->switches.cuda_graph;
+    const double unearned = plait_unearned(problem->runtime, PLAIT_KEY_CUDA_GRAPH, (int)graph);
+
+    if (problem->runtime->kernels.compiled_step || !layer)
+        return 0.0;
+    return (1.0 - unearned) * launches_s(problem, layer, key, graph) +
+           unearned * launches_s(problem, layer, key, PLAIT_GRAPH_NONE);
 }
 
 /*
@@ -267,6 +281,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->backward_sent_s[0] = backward.dispatch, out->backward_sent_s[1] = backward.combine;
     layer_pair(&forward, &backward, smaller(1.0, dispatcher_sms(row->key.dispatcher) / gpu_sms),
                out->paired_s);
+    for (int how = 0; how < PLAIT_EP_OVERLAPS; how++)
+        out->paired_s[how] *= 1.0 - plait_unearned(problem->runtime, PLAIT_KEY_EP_OVERLAP, how);
     keep_bytes(problem, row, block, blocks, &kept, out);
     // full recomputation keeps one input for each layer, whatever the number of its norms
     if (layer && layer->norms > 1)

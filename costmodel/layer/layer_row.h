@@ -53,13 +53,14 @@ typedef struct layer_key {
     unsigned char dispatcher;  /* plait_dispatcher */
     unsigned char attention;   /* plait_attention_kernel */
     unsigned char grad_reduce; /* plait_state_format */
+    plait_switches switches;
 } layer_key;
 
 static inline layer_key layer_key_of(const plait_degrees *d)
 {
-    return (layer_key){d->tp,     d->cp,         d->ep,        d->etp,
-                       d->mbs,    d->sp,         d->cp_comm,   d->placement,
-                       d->fusion, d->dispatcher, d->attention, d->grad_reduce};
+    return (layer_key){d->tp,        d->cp,          d->ep,        d->etp,    d->mbs,
+                       d->sp,        d->cp_comm,     d->placement, d->fusion, d->dispatcher,
+                       d->attention, d->grad_reduce, d->switches};
 }
 
 static inline bool layer_key_same(layer_key a, layer_key b)
@@ -67,7 +68,7 @@ static inline bool layer_key_same(layer_key a, layer_key b)
     return a.tp == b.tp && a.cp == b.cp && a.ep == b.ep && a.etp == b.etp && a.mbs == b.mbs &&
            a.sp == b.sp && a.cp_comm == b.cp_comm && a.placement == b.placement &&
            a.fusion == b.fusion && a.dispatcher == b.dispatcher && a.attention == b.attention &&
-           a.grad_reduce == b.grad_reduce;
+           a.grad_reduce == b.grad_reduce && plait_switches_same(a.switches, b.switches);
 }
 
 /** The price of one part of the model for one microbatch on one rank. */

@@ -27,7 +27,7 @@ static const plait_runtime bare = {
                 .fused_permute = true,
                 .unpadded_vocab = true,
                 .delayed_scaling = true,
-                .cuda_graphs = true},
+                .compiled_step = true},
     .factor = {.gemm = 1.0, .memory = 1.0, .attention = 1.0, .nic = 1.0},
     .keep = {.quantised_inputs = true},
 };

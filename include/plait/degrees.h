@@ -219,6 +219,27 @@ typedef enum plait_ep_overlap {
     PLAIT_EP_OVERLAPS
 } plait_ep_overlap;
 
+/** The launches of a step that CUDA graphs replay without the host. */
+typedef enum plait_cuda_graph {
+    PLAIT_GRAPH_NONE,
+    PLAIT_GRAPH_LAYERS, /* all parts of layers but experts, whose shapes change */
+    PLAIT_GRAPH_FULL,   /* a whole iteration, with buffers of a fixed size for experts */
+    PLAIT_GRAPHS
+} plait_cuda_graph;
+
+/** Switches of kernels and launches. A struct without padding, which layer prices depend on. */
+typedef struct plait_switches {
+    unsigned char cuda_graph; /* plait_cuda_graph */
+    bool fp8_attention;       /* core attention of 8- and 4-bit jobs in 8 bits */
+    bool fused_grouped_mlp;   /* both products, bias and activation of experts are one kernel */
+} plait_switches;
+
+static inline bool plait_switches_same(plait_switches a, plait_switches b)
+{
+    return a.cuda_graph == b.cuda_graph && a.fp8_attention == b.fp8_attention &&
+           a.fused_grouped_mlp == b.fused_grouped_mlp;
+}
+
 /** Fused collectives of two adjacent parallelisms, if that is faster (plait/lowlevel/fuse.h). */
 typedef enum plait_fusion { PLAIT_FUSION_NONE, PLAIT_FUSION_AUTO, PLAIT_FUSIONS } plait_fusion;
 
@@ -265,6 +286,7 @@ typedef struct plait_degrees {
     unsigned char dispatcher;    /* plait_dispatcher */
     unsigned char ep_overlap;    /* plait_ep_overlap */
     unsigned char attention;     /* plait_attention_kernel of the core attention */
+    plait_switches switches;
 } plait_degrees;
 
 /** All ones, 1F1B, no recomputation: a legal single-GPU point to start from. */
@@ -300,6 +322,9 @@ typedef enum plait_key_id {
     PLAIT_KEY_QUANTISE,
     PLAIT_KEY_MBS,
     PLAIT_KEY_ATTENTION,
+    PLAIT_KEY_FP8_ATTENTION,
+    PLAIT_KEY_FUSED_GROUPED_MLP,
+    PLAIT_KEY_CUDA_GRAPH,
     PLAIT_KEY_RECOMPUTE,
     PLAIT_KEY_OFFLOAD_ACTS,
     PLAIT_KEY_SCHEDULE,

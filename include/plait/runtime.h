@@ -83,6 +83,18 @@ typedef struct plait_capabilities {
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
 } plait_capabilities;
 
+enum { PLAIT_SUPPORT_VALUES = 12 }; /* values of keys that evidence can speak of */
+
+/**
+ * How far measured runs support the values of a plan's keys. All 0: the model decides alone. (C.345)
+ */
+typedef struct plait_support {
+    bool judged;                     /* whether measured runs were counted */
+    unsigned unmeasured[PLAIT_KEYS]; /* values that no measured run supports: bits 1 << value */
+    double unearned[PLAIT_KEYS][PLAIT_SUPPORT_VALUES]; /* share of the claimed gain that does not
+                                                        * count */
+} plait_support;
+
 /** Default values of keys, for `eval` and searches. */
 typedef struct plait_runtime_defaults {
     int key
@@ -100,7 +112,6 @@ typedef struct plait_kernel_set {
     bool fused_loss;
     bool fused_permute; /* one pass puts tokens in the order of experts, and one puts them back */
     bool fused_accumulation; /* a weight-gradient product adds directly to the gradient buffer */
-    bool fused_experts;      /* both products, bias and activation of experts are one kernel */
     bool expert_streams;  /* one product per expert, on several streams; else one grouped product */
     bool recompute_stops; /* full recomputation ends with the last tensor that backward needs */
     bool narrow_head;     /* the head's product runs in the job's precision */
@@ -108,10 +119,7 @@ typedef struct plait_kernel_set {
                            * one */
     bool delayed_scaling; /* fp8 scale from the maxima of earlier steps; else from the tensor */
     bool rowwise_scaling; /* one scale per row, computed for each direction of a matrix */
-    bool fp8_attention;   /* the core attention of 8- and 4-bit jobs runs in fp8 */
-    bool layer_graphs;    /* CUDA graphs of all parts except experts, which then have no launch
-                           * time */
-    bool cuda_graphs;     /* CUDA graphs of the whole step: no launch time */
+    bool compiled_step;   /* the whole step is one program, which has no launch time */
 } plait_kernel_set;
 
 /**
@@ -356,7 +364,9 @@ struct plait_runtime {
     const plait_feature *feature; /* [features] that some of these releases do not have */
     bool imbalance_stated;        /* whether the job gave factor.ep_imbalance, which memory then
                                    * also uses */
-    bool natural_routing;         /* whether experts have no load balancing, which widens bands
+    plait_support support;
+    bool frontier;        /* whether the job asked for the model alone */
+    bool natural_routing; /* whether experts have no load balancing, which widens bands
                                    * (C.62) */
     const char
         *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
@@ -366,6 +376,15 @@ struct plait_runtime {
 static inline const char *plait_runtime_software(const plait_runtime *runtime)
 {
     return runtime->software != NULL ? runtime->software : runtime->name;
+}
+
+/**
+ * The share of the gain that the model claims for a value of a key, and that measured runs do not
+ * support: 0 without judgement. (C.345)
+ */
+static inline double plait_unearned(const plait_runtime *runtime, plait_key_id key, int value)
+{
+    return value < PLAIT_SUPPORT_VALUES ? runtime->support.unearned[key][value] : 0.0;
 }
 
 /** Bytes of state per parameter under the number formats of a plan. (C.81) */

@@ -123,6 +123,8 @@ typedef struct plait_search_result {
     const char *strategy; /* method of the search: "exhaustive" or "mixed" (plans over several node
                            * groups) */
     bool optimal;         /* whether the ranking is proven */
+    bool unmeasured;      /* whether plans use techniques without measured runs, because no other
+                           * plan fits */
     int plans;
     const plait_ranked *plan; /* [plans], best first; empty if nothing fits */
     int front_size;

@@ -68,6 +68,7 @@ typedef struct plait_regime {
     int gpus;
     bool experts;
     bool calibrated; /* whether the profile was fitted to runs of this software */
+    bool rack;       /* whether a scale-up domain has more than 16 accelerators */
 } plait_regime;
 
 typedef struct plait_evidence_row {
@@ -75,6 +76,8 @@ typedef struct plait_evidence_row {
     const char *sweep; /* name of the sweep; "" without one */
     plait_regime regime;
     int trait[PLAIT_TRAITS]; /* traits of the plan; all 0 in rows of memory */
+    const char *plan;        /* the plan's words: "dispatcher=hybridep cuda_graph=layers"; "" if it
+                              * has none */
     double left_out;         /* measured over predicted, fitted without this source */
     double shipped;          /* measured over predicted by the shipped profile */
 } plait_evidence_row;
@@ -169,6 +172,45 @@ PLAIT_MUST_CHECK plait_status plait_evidence_memory_band(const plait_evidence *e
 PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
                                                  const plait_regime *regime, plait_arena *scratch,
                                                  double *out, plait_error *err);
+
+/**
+ * The words of a plan for `plan` of a row of evidence: keys of techniques and their values. NULL
+ * when out of memory.
+ */
+const char *plait_evidence_words(const plait_problem *problem, const plait_degrees *degrees,
+                                 plait_arena *arena);
+
+/** Measured runs of plans with a value of a key. */
+typedef struct plait_value_evidence {
+    int rows;
+    int sources;
+    double effective; /* runs as if independent: the sum over sources of the root of their rows */
+} plait_value_evidence;
+
+/**
+ * Counts the measured runs that speak of a value of a key.                        (C.345)
+ *
+ * Counts rows of models with experts, or without, on the same generation of accelerators and the
+ * same size of scale-up domains. Values of `schedule` and `order` are counted over all rows, since
+ * their price follows from other terms.
+ *
+ * @param without  a source whose rows are ignored; NULL: none
+ */
+plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
+                                             const plait_regime *regime, plait_key_id key,
+                                             int value, const char *without);
+
+/**
+ * Fills the support of a problem by measured runs.                                  (C.345)
+ *
+ * Only for software with a calibrated profile; for other software *out is all 0. Without evidence a
+ * value other than the default is unmeasured. With an effective number of n runs, a share
+ * n0 / (n + n0) of the gain that the model claims does not count.
+ *
+ * @param without  a source whose rows are ignored; NULL: none
+ */
+void plait_evidence_support(const plait_evidence *evidence, const plait_problem *problem,
+                            const char *without, plait_support *out);
 
 /* ---- measured runs, and predictions for them ---- */
 

@@ -160,15 +160,15 @@ static bool host_fits(const search_run *run, search_worker *worker, const plait_
 }
 
 /*
- * Returns the number of choices of recomputation to try with a split. The coarse pass and pairs of
- * microbatches exclude full:N.
+ * Returns the number of choices of recomputation to try with a split. The coarse pass excludes
+ * full:N.
  */
-static int choices_of(const search_run *run, const space_split *split, bool paired)
+static int choices_of(const search_run *run, const space_split *split, space_choice_class class)
 {
     const int plain = run->space->recompute.count;
 
-    if (paired)
-        return run->space->recompute.paired;
+    if (class != SPACE_CHOICES_ALL)
+        return run->space->recompute.of[class].count;
     return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
 }
 
@@ -291,7 +291,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
     degrees.schedule = kind->schedule;
     degrees.order = kind->order;
     degrees.ep_overlap = kind->ep_overlap;
-    const bool paired = degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    const space_choice_class class = space_class_of(&degrees);
     for (int i = splits->first; i < splits->end; i++) {
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
@@ -300,9 +300,11 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
             most, use_of(run, found,
                          plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
         if (use != SET_NOTHING)
-            price_group(run, worker, kind, degrees, choices_of(run, split, paired), first + points,
+            price_group(run, worker, kind, degrees, choices_of(run, split, class), first + points,
                         use, found);
-        points += (int64_t)kind->shards * (paired ? run->space->recompute.paired : split->choices);
+        points +=
+            (int64_t)kind->shards *
+            (class != SPACE_CHOICES_ALL ? run->space->recompute.of[class].count : split->choices);
     }
     return points;
 }

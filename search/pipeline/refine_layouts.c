@@ -88,8 +88,7 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
 static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
                        search_found *found)
 {
-    const bool paired = group->degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
-    const int choices = paired ? run->space->recompute.paired : run->space->recompute.count;
+    const int choices = run->space->recompute.of[space_class_of(&group->degrees)].count;
     plait_degrees d = group->degrees;
 
     if (!use_choices(run, worker, group, choices))

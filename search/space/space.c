@@ -4,10 +4,13 @@
 #include <stdio.h>
 
 #include "plait/plan.h"
+#include "rules/kernels.h"
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
 #include "base/text.h"
 #include "plan/model_queries.h"
+
+enum { ALL_GRAPHS = (1 << PLAIT_GRAPHS) - 1 };
 
 // ---- rows ----------------------------------------------------------------------------------
 
@@ -23,15 +26,47 @@ typedef struct row_walk {
     int64_t count;
 } row_walk;
 
-static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels)
+/*
+ * Sets a switch to the last value that the limits allow and that runs. Switches that are on take no
+ * more time and no more memory than those that are off.
+ */
+static void turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
 {
-    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
-        if (!(kernels >> kernel & 1u))
+    const unsigned takes = space_takes(space, key);
+
+    for (int value = 1; value >= 0; value--) {
+        plait_key_put(d, key, value);
+        if ((takes >> value & 1u) && limits_allow_value(space->options, key, value) &&
+            plan_switches_run(space->problem, d, &no_reason))
+            return;
+    }
+}
+
+/* Walks the kinds of CUDA graphs, which need less time and more memory. */
+static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
+{
+    const plan_space *const space = walk->space;
+
+    turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d);
+    turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d);
+    for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
+        d.switches.cuda_graph = (unsigned char)graph;
+        if (!(graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) ||
+            !limits_allow_value(space->options, PLAIT_KEY_CUDA_GRAPH, graph) ||
+            !plan_switches_run(space->problem, &d, &no_reason))
             continue;
-        d.attention = (unsigned char)kernel;
         if (walk->row)
             walk->row[walk->count] = d;
         walk->count++;
+    }
+}
+
+static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels, unsigned graphs)
+{
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        d.attention = (unsigned char)kernel;
+        if (kernels >> kernel & 1u)
+            walk_graphs(walk, d, graphs);
     }
 }
 
@@ -66,7 +101,12 @@ static unsigned walk_fastest(row_walk *walk, plait_degrees d)
         if (has.fastest < 0)
             continue;
         d.dispatcher = (unsigned char)has.fastest;
-        walk_kernels(walk, d, kernels_for(walk, i));
+        walk_kernels(walk, d, kernels_for(walk, i), ALL_GRAPHS);
+        // A graph of the whole iteration needs HybridEP, even if it is not the fastest.
+        if (has.in_full_graphs >= 0) {
+            d.dispatcher = (unsigned char)has.in_full_graphs;
+            walk_kernels(walk, d, kernels_for(walk, i), 1u << PLAIT_GRAPH_FULL);
+        }
         in_pairs |= has.in_pairs;
     }
     return in_pairs;
@@ -81,7 +121,7 @@ static void walk_in_pairs(row_walk *walk, plait_degrees d)
     for (int i = 0; i < space->microbatch.count; i++) {
         d.mbs = space->microbatch.value[i];
         if (space_dispatchers_of(walk->dispatches, space, &d).in_pairs >> d.dispatcher & 1u)
-            walk_kernels(walk, d, kernels_for(walk, i));
+            walk_kernels(walk, d, kernels_for(walk, i), ALL_GRAPHS & ~(1u << PLAIT_GRAPH_FULL));
     }
 }
 
@@ -186,7 +226,7 @@ static bool may_fuse(const plait_model *model, const plait_degrees *d)
 
 static bool takes_fusion(const plan_space *space, plait_fusion fusion)
 {
-    return (space->problem->runtime->can.takes[PLAIT_KEY_FUSION] >> fusion & 1u) &&
+    return (space_takes(space, PLAIT_KEY_FUSION) >> fusion & 1u) &&
            limits_allow_value(space->options, PLAIT_KEY_FUSION, (int)fusion);
 }
 
@@ -219,7 +259,7 @@ static void walk_context(row_walk *walk, plait_degrees d)
         }
         for (int comm = 0; comm < PLAIT_CP_COMMS; comm++) {
             d.cp_comm = (unsigned char)comm;
-            if ((can->takes[PLAIT_KEY_CP_COMM] >> comm & 1u) &&
+            if ((space_takes(space, PLAIT_KEY_CP_COMM) >> comm & 1u) &&
                 limits_allow_value(space->options, PLAIT_KEY_CP_COMM, comm))
                 walk_attention(walk, d, i);
         }

@@ -1,7 +1,7 @@
 /*
  * space.h - the plan space: all degrees that a search considers, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep dispatcher mbs attention    what one layer costs
+ *     row        placement tp sp cp cp_comm etp ep dispatcher mbs attention switches    what one layer costs
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
@@ -22,14 +22,37 @@ typedef struct space_list {
 
 typedef plait_choice space_choice;
 
+/** Plans by the choices of recomputation that are legal in them. */
+typedef enum space_choice_class {
+    SPACE_CHOICES_ALL,
+    SPACE_CHOICES_PARTIAL, /* pairs of microbatches, or CUDA graphs of layers */
+    SPACE_CHOICES_STATIC,  /* CUDA graphs of a whole iteration */
+    SPACE_CHOICE_CLASSES
+} space_choice_class;
+
+typedef struct space_choice_list {
+    int count;
+    const space_choice *value;
+} space_choice_list;
+
 typedef struct space_recompute {
     int count;
     const space_choice *value; /* choices other than full:N */
     bool full_layers;          /* whether full:N is a choice for N from low to high */
     int low, high;             /* range of N, which is also below the layers of a stage */
-    int paired;                /* number of choices that are legal with pairs of microbatches */
-    const space_choice *pair;  /* [paired] */
+    space_choice_list of[SPACE_CHOICE_CLASSES]; /* legal choices of each class, without full:N */
 } space_recompute;
+
+/** The class of a point. Only in SPACE_CHOICES_ALL full:N is legal. */
+static inline space_choice_class space_class_of(const plait_degrees *degrees)
+{
+    if (degrees->switches.cuda_graph == PLAIT_GRAPH_FULL)
+        return SPACE_CHOICES_STATIC;
+    return degrees->ep_overlap != PLAIT_EP_OVERLAP_NONE ||
+                   degrees->switches.cuda_graph == PLAIT_GRAPH_LAYERS
+               ? SPACE_CHOICES_PARTIAL
+               : SPACE_CHOICES_ALL;
+}
 
 /** One split of the layers over pp x vpp chunks. */
 typedef struct space_split {
@@ -163,8 +186,7 @@ PLAIT_MUST_CHECK plait_status space_list_recompute(const plait_problem *problem,
 size_t space_most_choices(const plan_space *space);
 
 /**
- * Sets the recomputation and offload of a choice. With pairs of microbatches, `choice` is an index
- * of the paired choices.
+ * Sets the recomputation and offload of a choice, an index of the choices of the point's class.
  */
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *degrees);
 

@@ -61,7 +61,7 @@ static row_dispatchers choose_dispatchers(const plan_space *space, const plait_d
         overlaps > 0 && space->ep_overlaps.value[overlaps - 1] != PLAIT_EP_OVERLAP_NONE;
     candidate c[PLAIT_DISPATCHERS];
     const candidate *fastest = NULL;
-    row_dispatchers out = {.fastest = -1};
+    row_dispatchers out = {.fastest = -1, .in_full_graphs = -1};
     plait_degrees d = *row;
     int count = 0;
 
@@ -77,6 +77,9 @@ static row_dispatchers choose_dispatchers(const plan_space *space, const plait_d
             fastest = &c[i];
     if (fastest)
         out.fastest = fastest->dispatcher;
+    for (int i = 0; fastest && waited_s(fastest) > 0.0 && i < count; i++)
+        if (&c[i] != fastest && c[i].dispatcher == PLAIT_DISPATCH_HYBRIDEP)
+            out.in_full_graphs = c[i].dispatcher;
     for (int i = 0; fastest && waited_s(fastest) > 0.0 && has_pairs && i < count; i++)
         if (&c[i] != fastest && !is_dominated(c, count, i))
             out.in_pairs |= 1u << c[i].dispatcher;

@@ -53,7 +53,11 @@ unsigned space_running_kernels(const plan_space *space, const plait_degrees *row
 
     for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
         d.attention = (unsigned char)kernel;
-        if (limits_allow_value(space->options, PLAIT_KEY_ATTENTION, kernel) &&
+        if (kernel != PLAIT_ATTENTION_FUSED &&
+            !limits_allow_value(space->options, PLAIT_KEY_FP8_ATTENTION, 0))
+            continue;
+        if ((space_takes(space, PLAIT_KEY_ATTENTION) >> kernel & 1u) &&
+            limits_allow_value(space->options, PLAIT_KEY_ATTENTION, kernel) &&
             plan_attention_is_legal(space->problem, &d))
             runs |= 1u << kernel;
     }

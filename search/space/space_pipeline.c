@@ -284,9 +284,11 @@ static bool add_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipel
     space_kind *const kind = &p->kind[k];
     const bool inside = kind->order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
     const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
+    const plait_degrees d = degrees_of(p->degrees, kind);
+    const space_choice_class class = space_class_of(&d);
     const int64_t choices =
-        kind->ep_overlap != PLAIT_EP_OVERLAP_NONE
-            ? (int64_t)(splits->end - splits->first) * cursor->space->recompute.paired
+        class != SPACE_CHOICES_ALL
+            ? (int64_t)(splits->end - splits->first) * cursor->space->recompute.of[class].count
             : splits->choices;
     const shard_list *const list = shards_of(cursor, slot, kind->relevant);
 
@@ -388,11 +390,11 @@ bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
 {
     const space_recompute *r = &space->recompute;
+    const space_choice_list *const list = &r->of[space_class_of(d)];
     const int vpp = d->vpp;
-    const bool paired = d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
 
-    if (choice < (paired ? r->paired : r->count)) {
-        const space_choice *chosen = paired ? &r->pair[choice] : &r->value[choice];
+    if (choice < list->count) {
+        const space_choice *const chosen = &list->value[choice];
         d->recompute = chosen->recompute;
         d->offload_acts = chosen->offload_acts;
         return;

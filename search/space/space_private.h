@@ -11,6 +11,9 @@ PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *
 PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,
                                                 plait_error *err);
 
+/** Returns the values of a key that the space may list, as bits 1 << value. */
+unsigned space_takes(const plan_space *space, plait_key_id key);
+
 /** Returns whether some layout can assign the layers to `pp` stages. */
 bool space_has_layouts(const plan_space *space, int pp);
 
@@ -24,8 +27,9 @@ unsigned space_kernels_of(const plan_space *space, const plait_degrees *row);
 
 /** The dispatchers that get rows with given degrees. (S.79) */
 typedef struct row_dispatchers {
-    int fastest;       /* fastest dispatcher; -1: none runs */
-    unsigned in_pairs; /* dispatchers only for pairs of microbatches: bits 1 << plait_dispatcher */
+    int fastest;        /* fastest dispatcher; -1: none runs */
+    unsigned in_pairs;  /* dispatchers only for pairs of microbatches: bits 1 << plait_dispatcher */
+    int in_full_graphs; /* dispatcher only for graphs of a whole iteration; -1: none */
 } row_dispatchers;
 
 /** A cache of dispatchers for one space. dispatch_cache_new returns NULL when out of memory. */

@@ -68,6 +68,22 @@ static plait_status list_mask(const plan_space *space, unsigned mask, plait_key_
     return PLAIT_OK;
 }
 
+static bool is_limited(const plait_search_options *options, plait_key_id key)
+{
+    for (int i = 0; i < options->limits; i++)
+        if (options->limit[i].key == key)
+            return true;
+    return false;
+}
+
+unsigned space_takes(const plan_space *space, plait_key_id key)
+{
+    const plait_runtime *const runtime = space->problem->runtime;
+    const unsigned takes = runtime->can.takes[key];
+
+    return is_limited(space->options, key) ? takes : takes & ~runtime->support.unmeasured[key];
+}
+
 /* Keys that the levels of the space name (space.h). All other keys are free. */
 static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) | PLAIT_KEY_BIT(PLAIT_KEY_PP) |
@@ -79,15 +95,8 @@ static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT) |
     PLAIT_KEY_BIT(PLAIT_KEY_ORDER) | PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) |
     PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS);
-
-static bool is_limited(const plait_search_options *options, plait_key_id key)
-{
-    for (int i = 0; i < options->limits; i++)
-        if (options->limit[i].key == key)
-            return true;
-    return false;
-}
+    PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS) | PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION) |
+    PLAIT_KEY_BIT(PLAIT_KEY_FUSED_GROUPED_MLP) | PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH);
 
 /*
  * Returns whether a key keeps its default. A key with a limit does not. Another key does if no
@@ -111,7 +120,7 @@ static bool is_usual_only(const plan_space *space, plait_key_id key)
  */
 static unsigned worthwhile_overlaps(const plan_space *space)
 {
-    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_EP_OVERLAP];
+    const unsigned takes = space_takes(space, PLAIT_KEY_EP_OVERLAP);
     const unsigned delayed = 1u << PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
 
     if ((takes & delayed) && !is_limited(space->options, PLAIT_KEY_EP_OVERLAP))
@@ -140,7 +149,8 @@ static bool is_selective(const plait_search_options *options, const plait_capabi
 static void add_recompute(const plait_problem *problem, const plait_search_options *options,
                           plait_recompute choice, space_choice *list, int *count)
 {
-    const unsigned sets = problem->runtime->can.takes[PLAIT_KEY_OFFLOAD_ACTS];
+    const plan_space space = {.problem = problem, .options = options};
+    const unsigned sets = space_takes(&space, PLAIT_KEY_OFFLOAD_ACTS);
     plait_degrees probe = plait_degrees_init();
     char text[96];
 
@@ -172,6 +182,24 @@ static void limit_full_layers(const plait_search_options *options, space_recompu
         else
             out->full_layers = false;
     }
+}
+
+/* Lists the choices that are legal in the class of the point `probe`. */
+static plait_status list_legal(const plait_problem *problem, plait_degrees *probe,
+                               plait_arena *arena, space_recompute *out, plait_error *err)
+{
+    space_choice *legal = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *legal);
+    space_choice_list *const list = &out->of[space_class_of(probe)];
+
+    PLAIT_TRY(plait_check_allocated(legal, err));
+    for (int i = 0; i < out->count; i++) {
+        probe->recompute = out->value[i].recompute;
+        probe->offload_acts = out->value[i].offload_acts;
+        if (plan_recompute_legal(problem, probe, &no_reason))
+            legal[list->count++] = out->value[i];
+    }
+    list->value = legal;
+    return PLAIT_OK;
 }
 
 /*
@@ -213,20 +241,13 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         .high = PLAIT_MAX_LAYERS,
     };
     limit_full_layers(options, out);
-    // Copy the choices that are legal with pairs of microbatches.
-    space_choice *pair = plait_arena_alloc(arena, (size_t)out->count + 1, sizeof *pair);
     plait_degrees probe = plait_degrees_init();
 
-    PLAIT_TRY(plait_check_allocated(pair, err));
-    probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
-    for (int i = 0; i < out->count; i++) {
-        probe.recompute = out->value[i].recompute;
-        probe.offload_acts = out->value[i].offload_acts;
-        if (plan_recompute_legal(problem, &probe, &no_reason))
-            pair[out->paired++] = out->value[i];
-    }
-    out->pair = pair;
-    return PLAIT_OK;
+    out->of[SPACE_CHOICES_ALL] = (space_choice_list){count, value};
+    probe.switches.cuda_graph = PLAIT_GRAPH_LAYERS;
+    PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+    probe.switches.cuda_graph = PLAIT_GRAPH_FULL;
+    return list_legal(problem, &probe, arena, out, err);
 }
 
 // ---- all keys ------------------------------------------------------------------------------
@@ -244,15 +265,15 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         list_divisors(options, PLAIT_KEY_MBS, problem->job.gbs, arena, &space->microbatch, err));
     PLAIT_TRY(
         list_mask(space, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
-    PLAIT_TRY(list_mask(space, can->takes[PLAIT_KEY_SCHEDULE], PLAIT_KEY_SCHEDULE, arena,
+    PLAIT_TRY(list_mask(space, space_takes(space, PLAIT_KEY_SCHEDULE), PLAIT_KEY_SCHEDULE, arena,
                         &space->schedules, err));
-    PLAIT_TRY(
-        list_mask(space, can->takes[PLAIT_KEY_ORDER], PLAIT_KEY_ORDER, arena, &space->orders, err));
+    PLAIT_TRY(list_mask(space, space_takes(space, PLAIT_KEY_ORDER), PLAIT_KEY_ORDER, arena,
+                        &space->orders, err));
     PLAIT_TRY(list_mask(space, worthwhile_overlaps(space), PLAIT_KEY_EP_OVERLAP, arena,
                         &space->ep_overlaps, err));
     // List the dispatchers that differ only in seconds. An all-gather also needs a buffer, so it is
     // listed only if the runtime has no other dispatcher. A dispatch in 8 bits changes numerics.
-    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_DISPATCHER];
+    const unsigned takes = space_takes(space, PLAIT_KEY_DISPATCHER);
     const unsigned narrow = space->options->allow_numerics ? 0 : 1u << PLAIT_DISPATCH_DEEPEP_FP8;
     const unsigned worthwhile = takes & ~(1u << PLAIT_DISPATCH_ALLGATHER | narrow);
     PLAIT_TRY(list_mask(
@@ -268,8 +289,7 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         space_free_key *const out = &space->free_key[space->free_keys++];
         out->key = key;
         out->usual_only = is_usual_only(space, key);
-        PLAIT_TRY(list_mask(space, space->problem->runtime->can.takes[key], key, arena,
-                            &out->values, err));
+        PLAIT_TRY(list_mask(space, space_takes(space, key), key, arena, &out->values, err));
     }
     return space_list_recompute(problem, options, arena, &space->recompute, err);
 }

@@ -102,6 +102,7 @@ static plait_status resolve_runtime(const problem_flags *flags, const plans_entr
     if (flags->imbalance != NULL && !model_has_experts(model))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--imbalance",
                           "expected a model with experts, found %.80s", model->name);
+    runtime->frontier = flags->frontier || (file != NULL && file->frontier);
     if (imbalance > 0.0) {
         runtime->factor.ep_imbalance = imbalance;
         runtime->imbalance_stated = true;
@@ -160,11 +161,18 @@ static bool is_mixed(const plait_problem *problem)
     return !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0);
 }
 
+/* Sets the band of the problem, and the support of its runtime by measured runs. */
 static plait_status resolve_band(plait_arena *arena, plait_problem *out, plait_error *err)
 {
+    plait_runtime *const runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     plait_evidence evidence;
 
+    PLAIT_TRY(plait_check_allocated(runtime, err));
+    *runtime = *out->runtime;
     PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    if (!runtime->frontier)
+        plait_evidence_support(&evidence, out, NULL, &runtime->support);
+    out->runtime = runtime;
     const plait_regime regime = plait_regime_of(out);
     PLAIT_TRY(plait_evidence_band(&evidence, &regime, NULL, arena, &out->band, err));
     PLAIT_TRY(plait_evidence_memory_band(&evidence, &regime, NULL, arena, &out->memory_band, err));
@@ -251,6 +259,7 @@ plait_status problem_for_runtime(const plait_problem *problem, const char *runti
     if (problem->runtime->imbalance_stated)
         stated.imbalance = problem->runtime->factor.ep_imbalance;
     stated.natural_routing = problem->runtime->natural_routing;
+    stated.frontier = problem->runtime->frontier;
     PLAIT_TRY(resolve_runtime(&flags, &stated, arena, out, err));
     return is_mixed(out) ? PLAIT_OK : resolve_band(arena, out, err);
 }
@@ -292,6 +301,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
     text_append_printf(&out, "--seq %d --gbs %d", problem->job.seq, problem->job.gbs);
     if (flags->gpus > 0)
         text_append_printf(&out, " --gpus %d", flags->gpus);
+    if (flags->frontier)
+        text_append(&out, " --frontier");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (words[i].value == NULL)
             continue;

@@ -19,6 +19,7 @@ typedef struct problem_flags {
     const char *runtime;
     const char *risk;
     const char *imbalance;
+    bool frontier;
     bool quiet; /* do not print warnings */
 } problem_flags;
 
@@ -42,7 +43,10 @@ typedef struct problem_flags {
         OPT_OF_TEXT(values, member.imbalance, "imbalance", 0, "X",                                 \
                     "expert imbalance: tokens of the fullest expert-parallel rank divided by the " \
                     "mean, 1 if balanced; natural: routing is not balanced, so the band is wider " \
-                    "(default: from the runtime profile)")
+                    "(default: from the runtime profile)"),                                        \
+        OPT_OF_FLAG(values, member.frontier, "frontier",                                           \
+                    "decide by the cost model alone: also search techniques that no measured run " \
+                    "supports, and count the whole gain that the model claims")
 
 /**
  * Compute the correlated parts of the prediction errors of plans, from measured runs of similar

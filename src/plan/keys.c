@@ -61,6 +61,9 @@ const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1] = {
 const char *const plait_ep_overlap_name[PLAIT_EP_OVERLAPS + 1] = {"none", "pairs",
                                                                   "pairs-delayed-wgrad", NULL};
 
+static const char *const cuda_graph_name[PLAIT_GRAPHS + 1] = {"none", "layers", "full_iteration",
+                                                              NULL};
+
 static const char *const fusion_name[PLAIT_FUSIONS + 1] = {"none", "auto", NULL};
 
 #define X(name, what) #name,
@@ -165,6 +168,12 @@ static bool inputs_are_offloaded(const plait_problem *problem, const plait_degre
     return d->offload_acts > 0;
 }
 
+static bool software_has_graphs(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)d;
+    return problem->runtime->can.takes[PLAIT_KEY_CUDA_GRAPH] != 1u << PLAIT_GRAPH_NONE;
+}
+
 static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
@@ -178,6 +187,9 @@ static bool is_fused(const plait_problem *problem, const plait_degrees *d)
 #define DEGREE DEGREE_UP_TO(PLAIT_MAX_DEGREE)
 #define FOLLOWS DEGREE_UP_TO(PLAIT_MAX_GPUS) // computed from the GPUs and other degrees
 #define WORD(list) .kind = PLAIT_KEY_WORD, .words = list
+#define NAMED_SWITCH(field)                                                                        \
+    .name = #field, .offset = offsetof(plait_degrees, switches.field), .kind = PLAIT_KEY_SWITCH,   \
+    .high = 1, .value = "0|1"
 #define NOTHING_PLAIN .absent_value = -1
 
 // clang-format off: one key a stanza
@@ -255,6 +267,27 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .has_default = true, NOTHING_PLAIN, .title = "attention", .value = "KERNEL",
          .help = "kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, "
                  "flash3, fused"},
+    [PLAIT_KEY_FP8_ATTENTION] = {NAMED_SWITCH(fp8_attention), .limit_name = "fp8_attention",
+                                 .numerics = true, .absent_value = 0,
+                                 .matters = products_are_narrow, .title = "fp8 attention",
+                                 .help = "core attention in 8 bits, in jobs whose matrix products "
+                                         "have 8 bits or fewer (default: 0)"},
+    [PLAIT_KEY_FUSED_GROUPED_MLP] = {NAMED_SWITCH(fused_grouped_mlp),
+                                     .limit_name = "fused_grouped_mlp", .absent_value = 0,
+                                     .matters = has_experts, .title = "fused MLP",
+                                     .help = "one kernel for both products of experts and the "
+                                             "activation between them (default: 0)"},
+    [PLAIT_KEY_CUDA_GRAPH] = {.name = "cuda_graph",
+                              .offset = offsetof(plait_degrees, switches.cuda_graph),
+                              WORD(cuda_graph_name),
+                              .limit_name = "cuda_graph",
+                              .has_default = true,
+                              .absent_value = PLAIT_GRAPH_NONE,
+                              .matters = software_has_graphs,
+                              .title = "CUDA graph",
+                              .value = "WHAT",
+                              .help = "launches that CUDA graphs replay: none, layers (all parts "
+                                      "of layers but experts), full_iteration (the whole step)"},
     [PLAIT_KEY_RECOMPUTE] = {NAMED(recompute), .kind = PLAIT_KEY_OF_RECOMPUTE,
                              .words = plait_recompute_name, .limit_name = "recompute",
                              NOTHING_PLAIN, .title = "recompute", .value = "WHAT",

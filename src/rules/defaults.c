@@ -130,6 +130,7 @@ static int (*const default_of[PLAIT_KEYS])(const plait_problem *problem, const p
     [PLAIT_KEY_SHARD_GROUP] = default_shard_group,
     [PLAIT_KEY_MBS] = default_one,
     [PLAIT_KEY_ATTENTION] = default_attention,
+    [PLAIT_KEY_CUDA_GRAPH] = default_of_runtime,
     [PLAIT_KEY_RECOMPUTE] = default_of_runtime,
     [PLAIT_KEY_SCHEDULE] = default_schedule,
     [PLAIT_KEY_GRAD_SYNC] = default_of_runtime,

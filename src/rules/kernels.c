@@ -247,6 +247,49 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
             fail_because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)"));
 }
 
+static bool experts_fit_one_kernel(const plait_model *model)
+{
+    static const int multiple = 64;
+
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *const layer = &model->kind[k];
+        if (layer->ffn == PLAIT_FFN_MOE &&
+            (model->hidden % multiple != 0 || layer->moe.width % multiple != 0))
+            return false;
+    }
+    return true;
+}
+
+bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, const plan_reason *why)
+{
+    const plait_switches *const s = &d->switches;
+    const plait_precision precision = problem->job.precision;
+    const bool blackwell =
+        plait_accelerator_runs(gpu_of(problem), PLAIT_KERNEL_PRECISION + (int)PLAIT_MXFP8);
+    const bool experts = model_has_experts(problem->model);
+
+    if (s->fp8_attention && (d->attention != PLAIT_ATTENTION_FUSED || !blackwell ||
+                             (precision != PLAIT_FP8 && precision != PLAIT_MXFP8)))
+        return fail_because(why,
+                            "fp8_attention 1 needs attention fused, precision fp8 or mxfp8 and an "
+                            "accelerator with mxfp8, found %s in %s (rule P63)",
+                            plait_attention_kernel_name[d->attention],
+                            plait_precision_name[precision]);
+    if (s->fused_grouped_mlp && experts &&
+        (precision != PLAIT_MXFP8 || d->etp > 1 || !experts_fit_one_kernel(problem->model)))
+        return fail_because(why,
+                            "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and widths that are "
+                            "multiples of 64, found %s and etp %d (rule P64)",
+                            plait_precision_name[precision], d->etp);
+    if (s->cuda_graph == PLAIT_GRAPH_FULL && experts &&
+        (d->ep == 1 || d->dispatcher != PLAIT_DISPATCH_HYBRIDEP || !s->fused_grouped_mlp))
+        return fail_because(why,
+                            "cuda_graph full_iteration with experts needs ep > 1, dispatcher "
+                            "hybridep and fused_grouped_mlp 1, found ep %d and %s (rule P65)",
+                            d->ep, plait_dispatcher_name[d->dispatcher]);
+    return true;
+}
+
 bool plan_experts_run(const plait_problem *problem, const plan_reason *why)
 {
     const plait_accelerator *const gpu = gpu_of(problem);

@@ -15,6 +15,10 @@ bool plan_experts_run(const plait_problem *problem, const plan_reason *why);
 bool plan_attention_runs(const plait_problem *problem, const plait_degrees *degrees,
                          const plan_reason *why);
 
+/** Returns whether the kernels and graphs of the plan's switches exist for model and job. */
+bool plan_switches_run(const plait_problem *problem, const plait_degrees *degrees,
+                       const plan_reason *why);
+
 /**
  * Returns whether accelerator, software and rules allow the attention kernel with these degrees.
  * Rules that the degrees break with every kernel do not count.

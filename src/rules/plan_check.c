@@ -197,6 +197,20 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
             "in backward (rule P24)",
             plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 
+    // A graph of the whole iteration has buffers of a fixed size for experts, which offload does not
+    // know.
+    static const unsigned of_experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+    const bool graphs = d->switches.cuda_graph != PLAIT_GRAPH_NONE;
+    if (graphs && (d->recompute.kind == PLAIT_RECOMPUTE_FULL || moe))
+        return fail_because(why, "CUDA graphs do not allow recompute %s (rule P61)",
+                            moe ? "of moe" : "full");
+    if (d->switches.cuda_graph == PLAIT_GRAPH_FULL &&
+        (plait_offload_modules(d->offload_acts) & of_experts))
+        return fail_because(why,
+                            "cuda_graph full_iteration does not allow offload_acts of experts, "
+                            "found %s (rule P62)",
+                            plait_offload_acts_name[d->offload_acts]);
+
     // The model must have the offloaded modules, and recomputation must keep their inputs.
     const bool there = offload_inputs_exist(p, d->offload_acts);
     return (there && recompute_keeps_inputs(d->offload_acts, d->recompute)) ||
@@ -361,7 +375,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
             why, "%s has no precision %s%s", p->runtime->name, format,
             runtime_brought_text(p->runtime, PLAIT_FEATURE_PRECISION, (int)precision, brought));
 
-    if (!plan_attention_runs(p, d, why))
+    if (!plan_attention_runs(p, d, why) || !plan_switches_run(p, d, why))
         return false;
     // The default placement is the only one if the cluster has no grid, or a grid of equal sides.
     if (d->placement != PLAIT_PLACE_XYZ &&

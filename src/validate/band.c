@@ -14,6 +14,9 @@
 
 /* ---- regimes ---- */
 
+/* The largest scale-up domain that counts as one node. */
+enum { RACK_FROM = 16 };
+
 plait_regime plait_regime_of(const plait_problem *problem)
 {
     const plait_accelerator *const gpu = plait_cluster_accelerator(problem->cluster, 0);
@@ -28,6 +31,7 @@ plait_regime plait_regime_of(const plait_problem *problem)
         .gpus = problem->job.gpus,
         .experts = model_has_experts(problem->model),
         .calibrated = problem->runtime->calibrated,
+        .rack = problem->cluster->level[0].gpus > RACK_FROM,
     };
 }
 

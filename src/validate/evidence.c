@@ -1,15 +1,18 @@
 /* evidence.c - read and write the file with ratios of measured over predicted values */
 #include "plait/validate.h"
 
+#include <string.h>
+
 #include "io/csv/csv_table.h"
 #include "plait/data.h"
 #include "base/text.h"
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {
-    "of", "source", "sweep", "runtime", "rules", "narrowest", "gpus",     "experts", "calibrated",
-    "tp", "pp",     "vpp",   "mbs",     "zero3", "recompute", "left_out", "shipped", NULL};
+static const char *const titles[] = {"of",        "source",  "sweep",   "runtime",    "rules",
+                                     "narrowest", "gpus",    "experts", "calibrated", "tp",
+                                     "pp",        "vpp",     "mbs",     "zero3",      "recompute",
+                                     "left_out",  "shipped", "rack",    "plan",       NULL};
 
 /* Values of column `of`, which is the quantity of a row: step time or memory. */
 static const char *const subjects[] = {"step", "memory", NULL};
@@ -38,7 +41,7 @@ static plait_status ratio_of(const csv_table *table, size_t row, const char *tit
 static plait_status read_row(const csv_table *table, size_t row, plait_evidence_row *out,
                              plait_error *err)
 {
-    int narrowest = PLAIT_NARROWEST_BF16, rules = PLAIT_RULES_GENERIC, experts, calibrated;
+    int narrowest = PLAIT_NARROWEST_BF16, rules = PLAIT_RULES_GENERIC, experts, calibrated, rack;
 
     out->source = text_of(table, row, "source");
     out->sweep = text_of(table, row, "sweep");
@@ -52,12 +55,15 @@ static plait_status read_row(const csv_table *table, size_t row, plait_evidence_
     PLAIT_TRY(int_of(table, row, "calibrated", 0, 1, &calibrated, err));
     for (int t = 0; t < PLAIT_TRAITS; t++)
         PLAIT_TRY(int_of(table, row, plait_trait_name[t], 0, 1 << 24, &out->trait[t], err));
+    PLAIT_TRY(int_of(table, row, "rack", 0, 1, &rack, err));
+    out->plan = text_of(table, row, "plan");
     PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
     PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
     out->regime.rules = (plait_rules)rules;
     out->regime.narrowest = (plait_narrowest)narrowest;
     out->regime.experts = experts == 1;
     out->regime.calibrated = calibrated == 1;
+    out->regime.rack = rack == 1;
     return PLAIT_OK;
 }
 
@@ -69,9 +75,11 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
     size_t count[SUBJECTS] = {0};
 
     PLAIT_TRY(csv_table_among(table, titles, err));
-    // Older files lack columns of traits. All plans then have the same value of the trait.
+    // Older files lack columns of traits and plans. All plans then have the same value of the trait,
+    // and no words.
     for (int i = 0; titles[i] != NULL; i++)
-        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0)
+        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0 &&
+            strcmp(titles[i], "rack") != 0 && strcmp(titles[i], "plan") != 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
                               "expected a column \"%s\", found none", titles[i]);
     for (int s = 0; s < SUBJECTS; s++)
@@ -138,7 +146,8 @@ static void append_rows(text_builder *out, const char *of, const plait_evidence_
                            row[i].regime.experts, row[i].regime.calibrated);
         for (int t = 0; t < PLAIT_TRAITS; t++)
             text_append_printf(out, "%d,", row[i].trait[t]);
-        text_append_printf(out, "%.4g,%.4g\n", row[i].left_out, row[i].shipped);
+        text_append_printf(out, "%.4g,%.4g,%d,%s\n", row[i].left_out, row[i].shipped,
+                           row[i].regime.rack, row[i].plan);
     }
 }
 

@@ -75,6 +75,7 @@ static plait_status ask_as_user(library *shelf, const plait_run_price *price, pl
     plait_runtime *runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     setup at = {.shelf = shelf, .run = price->run, .arena = arena};
     const plait_runtime *profile;
+    plait_evidence evidence;
 
     PLAIT_TRY(plait_check_allocated(runtime, err));
     text_builder_init(&at.note, arena);
@@ -87,6 +88,8 @@ static plait_status ask_as_user(library *shelf, const plait_run_price *price, pl
     *runtime = *profile;
     runtime->factor.ep_imbalance = price->problem.runtime->factor.ep_imbalance;
     out->runtime = runtime;
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    plait_evidence_support(&evidence, out, NULL, &runtime->support);
     out->band = price->problem.band;
     out->memory_band = price->problem.memory_band;
     return PLAIT_OK;

@@ -1,6 +1,9 @@
 /* setup_degrees.c - the plan of a row */
+#include <string.h>
+
 #include "plait/runtime.h"
 #include "validate/setup.h"
+#include "plan/layout.h"
 #include "plan/split.h"
 
 static int or_one(int degree)
@@ -49,6 +52,15 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
     }
     if (setup_has_word(at->run, "fp8-params"))
         set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
+    if (setup_has_word(at->run, "fused-grouped-mlp"))
+        set_key(PLAIT_KEY_FUSED_GROUPED_MLP, 1, d, given);
+    if (setup_has_word(at->run, "fp8-attention"))
+        set_key(PLAIT_KEY_FP8_ATTENTION, 1, d, given);
+    // Every kind of CUDA graph but that of the whole iteration leaves out experts.
+    if (setup_value(at->run, "cuda-graph", text, sizeof text))
+        set_key(PLAIT_KEY_CUDA_GRAPH,
+                strcmp(text, "full_iteration") == 0 ? PLAIT_GRAPH_FULL : PLAIT_GRAPH_LAYERS, d,
+                given);
     // The token exchange overlaps with computation in pairs of microbatches.
     if (setup_has_word(at->run, "ep-overlap"))
         set_key(PLAIT_KEY_EP_OVERLAP,
@@ -74,21 +86,52 @@ static bool split_works(const plait_model *model, plait_degrees *d, plait_split_
 }
 
 /*
+ * Sets the layout of Megatron-Bridge's recipes for layers that do not divide: each chunk has as
+ * many layers as if modules of multi-token prediction and the loss were layers too, and the last
+ * chunks have the rest. NULL in d->split.layout when out of memory.
+ */
+static bool balanced_layout_works(setup *at, const plait_model *model, plait_degrees *d)
+{
+    const int count = d->pp * d->vpp;
+    const int each = (model->layers + model->mtp_layers + 1 + count - 1) / count;
+    plait_chunk chunks[PLAIT_MAX_LAYERS] = {0};
+    char text[PLAIT_VALUE_SIZE];
+    int next = 0;
+
+    if ((int64_t)d->pp * d->vpp > PLAIT_MAX_LAYERS || count == 1)
+        return false;
+    for (int c = 0; c < count; c++) {
+        chunks[c].first = next;
+        next = next + each < model->layers ? next + each : model->layers;
+        chunks[c].last = next;
+    }
+    chunks[0].embedding = chunks[count - 1].loss = true;
+    chunks[count - 1].mtp = model->mtp_layers;
+    if (next < model->layers || !layout_write(chunks, count, text))
+        return false;
+    d->split =
+        (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = plait_arena_text(at->arena, text)};
+    return d->split.layout != NULL;
+}
+
+/*
  * Chooses the split of layers into stages. Software that can balance by cost always does so. Other
  * software splits evenly if the number of layers divides, and otherwise counts embedding and head
- * as layers. If none of the software's splits works, the run existed nevertheless: count embedding
- * and head as layers, or else split as evenly as whole layers allow.
+ * as layers, or uses a layout. If none of the software's splits works, the run existed
+ * nevertheless: count embedding and head as layers, or else split as evenly as whole layers allow.
  */
 static void choose_split(setup *at, const plait_problem *problem, plait_degrees *d)
 {
     static const plait_split_kind order[] = {
-        PLAIT_SPLIT_COST, PLAIT_SPLIT_EVEN,       PLAIT_SPLIT_BOTH,  PLAIT_SPLIT_EMBEDDING,
-        PLAIT_SPLIT_LOSS, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_SPREAD};
+        PLAIT_SPLIT_COST, PLAIT_SPLIT_EVEN,   PLAIT_SPLIT_BOTH,       PLAIT_SPLIT_EMBEDDING,
+        PLAIT_SPLIT_LOSS, PLAIT_SPLIT_LAYOUT, PLAIT_SPLIT_FIRST_LAST, PLAIT_SPLIT_SPREAD};
     static const plait_split_kind last_resort[] = {PLAIT_SPLIT_BOTH, PLAIT_SPLIT_SPREAD};
     const unsigned can = problem->runtime->can.takes[PLAIT_KEY_SPLIT];
 
     for (size_t i = 0; i < sizeof order / sizeof *order; i++)
-        if ((can >> order[i] & 1U) && split_works(problem->model, d, order[i]))
+        if ((can >> order[i] & 1U) &&
+            (order[i] == PLAIT_SPLIT_LAYOUT ? balanced_layout_works(at, problem->model, d)
+                                            : split_works(problem->model, d, order[i])))
             return;
     for (size_t i = 0; i < sizeof last_resort / sizeof *last_resort; i++)
         if (split_works(problem->model, d, last_resort[i])) {

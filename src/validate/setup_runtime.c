@@ -66,8 +66,6 @@ static void fuse_loss(plait_runtime *runtime)
 
 static void apply_switches(const plait_run *run, plait_runtime *runtime)
 {
-    char kind[40];
-
     if (setup_has_word(run, "fused-norm"))
         fuse_norm(runtime);
     if (setup_has_word(run, "fused-loss"))
@@ -76,16 +74,6 @@ static void apply_switches(const plait_run *run, plait_runtime *runtime)
         runtime->factor.ep_imbalance = 1.0;
     if (setup_has_word(run, "muon")) // one moment instead of Adam's two
         runtime->state.optimizer = smaller(runtime->state.optimizer, 8.0);
-    if (setup_has_word(run, "fused-grouped-mlp"))
-        runtime->kernels.fused_experts = true;
-    if (setup_has_word(run, "fp8-attention"))
-        runtime->kernels.fp8_attention = true;
-    // Every kind of CUDA graph removes the launches of dense layers. Only a graph of the whole
-    // iteration also removes the launches of experts, since their shapes change.
-    if (setup_value(run, "cuda-graph", kind, sizeof kind)) {
-        runtime->kernels.layer_graphs = true;
-        runtime->kernels.cuda_graphs = strcmp(kind, "full_iteration") == 0;
-    }
 }
 
 /* ---- defaults of the framework ---- */
@@ -116,8 +104,8 @@ static void adapt_to_framework(const plait_run *run, plait_runtime *runtime)
     // Qwen3, the recipes run the head's product in 8 bits (fp8_output_proj).
     if (text_starts_with(run->framework, "Megatron-Bridge")) {
         runtime->factor.ep_imbalance = 1.0;
-        runtime->kernels.narrow_head =
-            runtime->kernels.cuda_graphs && run->experts > 1 && strstr(run->model, "qwen") == NULL;
+        runtime->kernels.narrow_head = setup_has_word(run, "cuda-graph=full_iteration") &&
+                                       run->experts > 1 && strstr(run->model, "qwen") == NULL;
     }
     // Liger's kernels fuse norm, activation and rotary embedding. Liger's loss processes the logits
     // in slices.

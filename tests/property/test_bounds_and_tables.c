@@ -159,17 +159,14 @@ static void change_profile(plait_runtime *r)
         &r->overlap.p2p_scatter,
         &r->overlap.moe_dedup,
         &r->kernels.fused_norm,
-        &r->kernels.cuda_graphs,
+        &r->kernels.compiled_step,
         &r->keep.logits_whole,
         &r->kernels.fused_permute,
         &r->kernels.fused_accumulation,
-        &r->kernels.fused_experts,
         &r->kernels.expert_streams,
         &r->kernels.narrow_head,
         &r->kernels.recompute_stops,
-        &r->kernels.layer_graphs,
         &r->keep.quantised_inputs,
-        &r->kernels.fp8_attention,
         &r->kernels.delayed_scaling,
         &r->kernels.rowwise_scaling,
         &r->kernels.unpadded_vocab,
@@ -343,6 +340,9 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     if (has_experts(p->model))
         d->ep = random_divisor(gpus / d->etp, can->most[PLAIT_KEY_EP]);
     d->mbs = random_divisor(p->job.gbs, 8);
+    d->switches = (plait_switches){.cuda_graph = (unsigned char)random_below(PLAIT_GRAPHS),
+                                   .fp8_attention = once_in(2),
+                                   .fused_grouped_mlp = once_in(2)};
     d->attention = once_in(4) ? random_bit(can->takes[PLAIT_KEY_ATTENTION])
                               : (unsigned char)plait_attention_usual(p);
     random_placement(p, d);

@@ -450,8 +450,7 @@ static void test_operators__of_backward_attention_take_their_ratio(void **state)
 static void test_operators__of_attention_in_fp8_have_its_rate(void **state)
 {
     plait_accelerator gpu = simple();
-    plait_runtime narrow = neutral;
-    plait_kernel_context wide = context_of(&gpu, &neutral), asked = context_of(&gpu, &narrow);
+    plait_kernel_context wide = context_of(&gpu, &neutral), asked = wide;
     plait_op op = {.kind = PLAIT_OP_ATTENTION,
                    .layout = PLAIT_FORWARD,
                    .flops = 1.5e12,
@@ -464,7 +463,7 @@ static void test_operators__of_attention_in_fp8_have_its_rate(void **state)
     const double before = plait_op_s(&wide, &op);
 
     (void)state;
-    narrow.kernels.fp8_attention = true;
+    asked.switches.fp8_attention = true;
     gpu.attention[asked.attention].fp8_rate = 1.5;
     assert_near_relative(plait_op_s(&asked, &op), before, 1e-12);
     wide.precision = asked.precision = PLAIT_FP8;

@@ -10,21 +10,34 @@
 // ---- operators of a layer ------------------------------------------------------------------
 
 /* 4 ranks of 16 tokens, 32 wide; 2 of 8 experts, 24 wide, gated, with biases: 32 rows a rank. */
-static plait_block experts(const plait_runtime *runtime, plait_pass_kind pass,
-                           plait_precision precision)
+static plait_block switched_experts(const plait_runtime *runtime, plait_switches switches,
+                                    plait_pass_kind pass, plait_precision precision)
 {
     const plait_layer layer = {
         .norms = 1,
         .ffn = PLAIT_FFN_MOE,
         .moe = {.experts = 8, .topk = 2, .width = 24, .gated = true, .bias = true}};
     const plait_model model = {.hidden = 32, .kinds = 1};
-    const plait_shard shard = {
-        .tp = 1, .cp = 1, .ep = 4, .etp = 1, .precision = precision, .runtime = runtime};
+    const plait_shard shard = {.tp = 1,
+                               .cp = 1,
+                               .ep = 4,
+                               .etp = 1,
+                               .switches = switches,
+                               .precision = precision,
+                               .runtime = runtime};
     plait_block block;
 
     plait_block_describe(&model, &layer, &shard, (plait_pass){pass, 1.0, 16.0, 16.0}, &block);
     return block;
 }
+
+static plait_block experts(const plait_runtime *runtime, plait_pass_kind pass,
+                           plait_precision precision)
+{
+    return switched_experts(runtime, (plait_switches){0}, pass, precision);
+}
+
+static const plait_switches fused = {.fused_grouped_mlp = true};
 
 static double bytes_of(const plait_block *block, plait_part part)
 {
@@ -55,20 +68,21 @@ static void test_biases_of_experts__are_passes_of_their_own(void **state)
     assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 28.0 * 32.0 * 32.0, 1e-12);
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
     assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 40.0 * 32.0 * 32.0, 1e-12);
-    runtime.kernels.fused_experts = true;
-    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
+    block = switched_experts(&runtime, fused, PLAIT_BACKWARD, PLAIT_BF16);
     assert_true(bytes_of(&block, PLAIT_PART_expert_fc2) == 0.0);
 }
 
 /* Of 32 rows: 32 and 24 wide in 2 bytes, and 48 in between, read and written each way. */
 static void test_a_graph_of_the_step__copies_what_experts_keep(void **state)
 {
-    const plait_runtime runtime = {.kernels.cuda_graphs = true};
+    const plait_runtime runtime = {.name = "any"};
     const double kept = 32.0 * (2.0 * (32.0 + 24.0) + 2.0 * 48.0);
 
     (void)state;
     for (int pass = PLAIT_FORWARD; pass <= PLAIT_BACKWARD; pass++) {
-        const plait_block block = experts(&runtime, (plait_pass_kind)pass, PLAIT_BF16);
+        const plait_block block =
+            switched_experts(&runtime, (plait_switches){.cuda_graph = PLAIT_GRAPH_FULL},
+                             (plait_pass_kind)pass, PLAIT_BF16);
         assert_near_relative(bytes_of(&block, PLAIT_PART_expert_fc2), 2.0 * kept, 1e-12);
     }
 }
@@ -90,8 +104,7 @@ static void test_tensors__are_quantised_once(void **state)
     runtime.kernels.delayed_scaling = true;
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
     assert_near_relative(quantised(&block), 4.0 * 32.0 * (32.0 + 48.0), 1e-12);
-    runtime.kernels.fused_experts = true;
-    block = experts(&runtime, PLAIT_BACKWARD, PLAIT_FP8);
+    block = switched_experts(&runtime, fused, PLAIT_BACKWARD, PLAIT_FP8);
     assert_near_relative(quantised(&block), 4.0 * 32.0 * 32.0, 1e-12);
     block = experts(&runtime, PLAIT_BACKWARD, PLAIT_BF16);
     assert_true(quantised(&block) == 0.0);
@@ -251,12 +264,19 @@ static void test_gathers__of_rows_with_scales_are_wide(void **state)
 // ---- launches ------------------------------------------------------------------------------
 
 /* Of 128 experts those on the rank: 8 with ep 16. 100 us of a layer, 3 times that, 50 more, and 10 each. */
-static double launches(world *w, int ep)
+static double launches(world *w, int ep, plait_cuda_graph graph)
 {
     layer_row *row = plait_arena_alloc(arena, 1, sizeof *row);
 
     assert_non_null(row);
-    layer_row_fill(&w->problem, (layer_key){.tp = 1, .cp = 1, .ep = ep, .etp = 1, .mbs = 1}, row);
+    layer_row_fill(&w->problem,
+                   (layer_key){.tp = 1,
+                               .cp = 1,
+                               .ep = ep,
+                               .etp = 1,
+                               .mbs = 1,
+                               .switches.cuda_graph = (unsigned char)graph},
+                   row);
     return row->price[0].host_s;
 }
 
@@ -271,12 +291,10 @@ static void test_launches__grow_with_the_experts_of_a_rank(void **state)
     w.runtime.factor.host_experts = 3.0;
     w.runtime.factor.host_moe_s = 50e-6;
     w.runtime.factor.host_expert_s = 10e-6;
-    assert_near_relative(launches(&w, 16), 430e-6, 1e-12);
-    assert_near_relative(launches(&w, 8), 510e-6, 1e-12);
-    w.runtime.kernels.layer_graphs = true;
-    assert_near_relative(launches(&w, 8), 410e-6, 1e-12);
-    w.runtime.kernels.cuda_graphs = true;
-    assert_true(launches(&w, 8) == 0.0);
+    assert_near_relative(launches(&w, 16, PLAIT_GRAPH_NONE), 430e-6, 1e-12);
+    assert_near_relative(launches(&w, 8, PLAIT_GRAPH_NONE), 510e-6, 1e-12);
+    assert_near_relative(launches(&w, 8, PLAIT_GRAPH_LAYERS), 410e-6, 1e-12);
+    assert_true(launches(&w, 8, PLAIT_GRAPH_FULL) == 0.0);
 }
 
 int main(void)

@@ -230,7 +230,7 @@ static void test_row__takes_its_switches_from_the_notes(void **state)
 
     (void)state;
     assert_true(price.problem.runtime->kernels.fused_norm);
-    assert_true(price.problem.runtime->kernels.cuda_graphs);
+    assert_int_equal(price.degrees.switches.cuda_graph, PLAIT_GRAPH_FULL);
 }
 
 static void test_row__cuts_a_named_model_to_its_depth(void **state)

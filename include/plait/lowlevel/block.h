@@ -144,6 +144,7 @@ typedef struct plait_shard {
     plait_dispatcher dispatcher;
     int cp_inner; /* a2a+p2p: ranks that exchange heads */
     plait_attention_kernel attention;
+    plait_switches switches;
     plait_precision precision;    /* format of the products */
     unsigned char grad_reduce;    /* plait_state_format of the gradients that products add to */
     double cache_bytes;           /* bytes of a cache element in serving; 0: 2 */

@@ -111,6 +111,7 @@ typedef struct plait_kernel_context {
     const plait_runtime *runtime;
     plait_precision precision;
     plait_attention_kernel attention;
+    plait_switches switches;
     double slowest;      /* plait_slowest of the job; 1 for a single accelerator */
     double weight_bytes; /* weight_bytes of plait_gemm for products in `precision` */
 } plait_kernel_context;

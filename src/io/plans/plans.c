@@ -207,7 +207,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
                              plait_error *err)
 {
     static const char *const keys[] = {"seq",       "gbs",  "gpus",      "precision", "runtime",
-                                       "attention", "risk", "imbalance", NULL};
+                                       "attention", "risk", "imbalance", "frontier",  NULL};
     const char *runtime = NULL;
     json_cursor at, value;
     const char *word;
@@ -247,6 +247,8 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
                                  word);
         }
     }
+
+    PLAIT_TRY(json_bool_optional(&at, "frontier", &out->frontier, err));
 
     // Older documents have the attention kernel in the job; a kernel in the plan overrides it.
     int kernel = -1;

@@ -51,6 +51,7 @@ typedef struct plans_entry {
     double risk;           /* accepted probability of running out of memory */
     double imbalance;      /* tokens of the fullest expert rank over the mean; 0: runtime's value */
     bool natural_routing;  /* the imbalance is "natural": the experts are not balanced */
+    bool frontier;         /* priced by the model alone, without regard to evidence */
     plait_degrees degrees; /* values of the keys in `given`; other keys have their initial values */
     plait_key_set given;
     int stages;

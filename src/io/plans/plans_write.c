@@ -27,6 +27,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .imbalance =
             problem->runtime->imbalance_stated ? problem->runtime->factor.ep_imbalance : 0.0,
         .natural_routing = problem->runtime->natural_routing,
+        .frontier = problem->runtime->frontier,
         .degrees = *degrees,
         .given = PLAIT_ALL_KEYS,
     };
@@ -136,6 +137,8 @@ static void write_question(json_writer *json, const plans_entry *entry)
         json_member_number(json, "imbalance", entry->imbalance);
     else if (entry->natural_routing)
         json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
+    if (entry->frontier)
+        json_member_bool(json, "frontier", true);
     json_end_object(json);
 }
 

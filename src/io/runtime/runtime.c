@@ -21,16 +21,13 @@ static const field kernel_fields[] = {
     {"fused_loss", .is_bool = true, RUNTIME(kernels.fused_loss)},
     {"fused_permute", .is_bool = true, RUNTIME(kernels.fused_permute)},
     {"fused_accumulation", .is_bool = true, RUNTIME(kernels.fused_accumulation)},
-    {"fused_experts", .is_bool = true, RUNTIME(kernels.fused_experts)},
     {"expert_streams", .is_bool = true, RUNTIME(kernels.expert_streams)},
     {"recompute_stops", .is_bool = true, RUNTIME(kernels.recompute_stops)},
     {"narrow_head", .is_bool = true, RUNTIME(kernels.narrow_head)},
     {"unpadded_vocab", .is_bool = true, RUNTIME(kernels.unpadded_vocab)},
     {"delayed_scaling", .is_bool = true, RUNTIME(kernels.delayed_scaling)},
     {"rowwise_scaling", .is_bool = true, RUNTIME(kernels.rowwise_scaling)},
-    {"fp8_attention", .is_bool = true, RUNTIME(kernels.fp8_attention)},
-    {"layer_graphs", .is_bool = true, RUNTIME(kernels.layer_graphs)},
-    {"cuda_graphs", .is_bool = true, RUNTIME(kernels.cuda_graphs)},
+    {"compiled_step", .is_bool = true, RUNTIME(kernels.compiled_step)},
     {.key = NULL},
 };
 

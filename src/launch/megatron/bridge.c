@@ -132,13 +132,11 @@ static void override_parallelism(const plait_degrees *d, const megatron_args *ar
     override_fields(out, args, "dist.use_tp_pp_dp_mapping");
 }
 
-static void override_kernels(const plait_runtime *runtime, const megatron_args *args,
-                             launch_args *out)
+static void override_kernels(const megatron_args *args, launch_args *out)
 {
     override_text(out, "model.attention_backend", NULL);
     override_fields(out, args, "model.masked_softmax_fusion model.cross_entropy_loss_fusion");
-    if (!runtime->kernels.cuda_graphs)
-        override_quoted(out, "model.cuda_graph_impl", "none");
+    override_quoted(out, "model.cuda_graph_impl", "none");
     if (args->num_experts > 0) {
         override_fields(out, args,
                         "model.moe_grouped_gemm model.moe_permute_fusion "
@@ -256,7 +254,7 @@ static void append_overrides(const plait_launch *launch, const megatron_args *ar
     override_bool(&out, "model.batch_p2p_comm", !interleaved);
     override_fields(&out, args, "model.overlap_moe_expert_parallel_comm model.delay_wgrad_compute");
     args_group(&out, "kernels");
-    override_kernels(problem->runtime, args, &out);
+    override_kernels(args, &out);
     args_group(&out, "precision");
     override_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
     override_placeholders(args, megatron_bridge_of(problem->runtime), &out);

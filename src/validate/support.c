@@ -1,0 +1,128 @@
+/* support.c - how far measured runs support the values of a plan's keys (C.345) */
+#include <math.h>
+#include <string.h>
+
+#include "plait/validate.h"
+
+#include "base/text.h"
+
+/*
+ * Effective number of runs with which half of a claimed gain counts. Derived from the claims of
+ * techniques that were left out of the fits (docs/accuracy/training.md).
+ */
+static const double half_at = 0.5;
+
+/* Keys of techniques: their values differ in kernels, overlap or order of the same work. */
+static const plait_key_set techniques =
+    PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) | PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) |
+    PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) | PLAIT_KEY_BIT(PLAIT_KEY_RESHARD) |
+    PLAIT_KEY_BIT(PLAIT_KEY_SCATTER) | PLAIT_KEY_BIT(PLAIT_KEY_QUANTISE) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION) | PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION) |
+    PLAIT_KEY_BIT(PLAIT_KEY_FUSED_GROUPED_MLP) | PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH) |
+    PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS) | PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) |
+    PLAIT_KEY_BIT(PLAIT_KEY_POST_VALIDATION) | PLAIT_KEY_BIT(PLAIT_KEY_FUSION) |
+    PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
+
+/* Keys whose prices follow from other terms, so that runs of all kinds speak of them. */
+static const plait_key_set structural =
+    PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
+
+static bool is_like(const plait_regime *row, const plait_regime *regime)
+{
+    return row->experts == regime->experts && row->narrowest == regime->narrowest &&
+           row->rack == regime->rack;
+}
+
+/* Returns whether a text of words KEY=VALUE contains a word. */
+static bool has_word(const char *text, const char *key, const char *value)
+{
+    const size_t key_length = strlen(key), value_length = strlen(value);
+
+    for (const char *at = text; (at = strstr(at, key)) != NULL; at += key_length) {
+        const char *const rest = at + key_length;
+
+        if ((at == text || at[-1] == ' ') && *rest == '=' &&
+            strncmp(rest + 1, value, value_length) == 0 &&
+            (rest[1 + value_length] == ' ' || rest[1 + value_length] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+const char *plait_evidence_words(const plait_problem *problem, const plait_degrees *degrees,
+                                 plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        char text[PLAIT_VALUE_SIZE];
+
+        if ((techniques & PLAIT_KEY_BIT(k)) && plait_key_applies(problem, degrees, (plait_key_id)k))
+            text_append_printf(&out, "%s%s=%s", out.length > 0 ? " " : "", plait_keys[k].name,
+                               plait_degrees_get(degrees, (plait_key_id)k, text, sizeof text));
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
+                                             const plait_regime *regime, plait_key_id key,
+                                             int value, const char *without)
+{
+    plait_degrees probe = plait_degrees_init();
+    plait_value_evidence out = {0, 0, 0.0};
+    char text[PLAIT_VALUE_SIZE];
+
+    plait_key_put(&probe, key, value);
+    plait_degrees_get(&probe, key, text, sizeof text);
+    for (size_t begin = 0, end; begin < evidence->count; begin = end) {
+        int rows = 0;
+
+        // The rows of a source are adjacent.
+        for (end = begin; end < evidence->count &&
+                          strcmp(evidence->row[begin].source, evidence->row[end].source) == 0;
+             end++)
+            rows += ((structural & PLAIT_KEY_BIT(key)) ||
+                     is_like(&evidence->row[end].regime, regime)) &&
+                    has_word(evidence->row[end].plan, plait_keys[key].name, text);
+        if (rows == 0 || (without != NULL && strcmp(evidence->row[begin].source, without) == 0))
+            continue;
+        out.rows += rows;
+        out.sources++;
+        out.effective += sqrt((double)rows);
+    }
+    return out;
+}
+
+/* Returns whether a value needs no evidence: the software's default, or its value without the key. */
+static bool is_plain(const plait_problem *problem, plait_key_id key, int value)
+{
+    const plait_degrees one = plait_degrees_init();
+
+    return value == plait_keys[key].absent_value || value == problem->runtime->defaults.key[key] ||
+           value == plait_key_default(problem, &one, key);
+}
+
+void plait_evidence_support(const plait_evidence *evidence, const plait_problem *problem,
+                            const char *without, plait_support *out)
+{
+    const plait_regime regime = plait_regime_of(problem);
+
+    *out = (plait_support){.judged = problem->runtime->calibrated && evidence->count > 0};
+    for (int k = 0; k < PLAIT_KEYS && out->judged; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        const unsigned takes = problem->runtime->can.takes[key];
+
+        for (int value = 0; (techniques & PLAIT_KEY_BIT(key)) && value < 31; value++) {
+            if (!(takes >> value & 1u) || is_plain(problem, key, value))
+                continue;
+            const double runs =
+                plait_evidence_of_value(evidence, &regime, key, value, without).effective;
+
+            if (runs <= 0.0)
+                out->unmeasured[key] |= 1u << value;
+            if (value < PLAIT_SUPPORT_VALUES)
+                out->unearned[key][value] = half_at / (runs + half_at);
+        }
+    }
+}
