@@ -187,6 +187,13 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
 
 // ---- experts -------------------------------------------------------------------------------
 
+/*
+ * C.304: time of PyTorch's kernels that add the biases expert by expert, over that of their traffic
+ * at the rate of other passes. In a graph of a whole step the biases are added for all experts at
+ * once.
+ */
+static const double eager_bias = 2.5;
+
 static block_traffic scaled(block_traffic traffic, double share)
 {
     return (block_traffic){share * traffic.forward, share * traffic.backward};
@@ -239,7 +246,9 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     product.makes = PLAIT_DIM_HIDDEN;
     block_linear_add(draft, product);
     if (moe->bias)
-        block_memory_add(draft, PLAIT_PART_expert_fc2, rows * hidden, scaled(bias, unfused));
+        block_memory_add(
+            draft, PLAIT_PART_expert_fc2, rows * hidden,
+            scaled(bias, shard->switches.cuda_graph == PLAIT_GRAPH_FULL ? 1.0 : eager_bias));
     // C.306: a CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive.
     // The kept tensors of a layer are copied from these buffers, and back before its backward.
     if (kernels->compiled_step || shard->switches.cuda_graph == PLAIT_GRAPH_FULL) {

@@ -423,8 +423,9 @@ typedef struct plait_replay {
 
 /** One job of tuned recipes: the step that a search promises, and the best measured step. */
 typedef struct plait_promise {
-    size_t best; /* index of the row with the shortest measured step */
-    size_t runs; /* number of measured runs of the job */
+    size_t best;    /* index of the row with the shortest measured step */
+    size_t runs;    /* number of measured runs of the job */
+    bool published; /* whether the whole plan of one of them is published */
     bool experts;
     double promised_s;     /* step of the recommended plan; NaN: no plan */
     double ratio;          /* promised over measured; NaN: no plan */
@@ -487,7 +488,7 @@ PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena
  * Search the plan of each job of tuned recipes, and compare its step with the best measured one.
  *
  * A job is a model, cluster, sequence length, batch and precision for which NVIDIA published runs
- * of tuned recipes of Megatron-Bridge or NeMo. The search asks as a user would, with the newest
+ * of tuned recipes of Megatron-Bridge or NeMo, at least one with its whole plan. The search asks as a user would, with the newest
  * profile, but holds the keys that change the numerics of a step at the values of the best run.
  *
  * @param validation  result of plait_validate; sets its promises and optimism

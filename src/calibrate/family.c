@@ -412,6 +412,16 @@ static double link_s(const family_subject *s, const point *p)
                : plait_collective_s(&route, neutral, (plait_collective_op)p->block, p->bytes);
 }
 
+/* Returns the time of a backward pass, or of both passes if no forward pass was measured. */
+static double backward_s(const plait_accelerator *gpu, const point *p)
+{
+    const double ratio = gpu->attention[p->block].backward_ratio;
+
+    if (p->beside_s > 0.0)
+        return p->beside_s * ratio;
+    return (1.0 + ratio) * plait_attention_s(gpu, (plait_attention_kernel)p->block, p->attention);
+}
+
 double family_predict_s(const void *subject, const void *what)
 {
     const family_subject *const s = subject;
@@ -434,7 +444,7 @@ double family_predict_s(const void *subject, const void *what)
     case POINT_DECODE:
         return plait_decode_attention_s(gpu, (plait_kv_format)p->block, p->decode);
     case POINT_BACKWARD:
-        return p->beside_s * gpu->attention[p->block].backward_ratio;
+        return backward_s(gpu, p);
     case POINT_MEMORY:
         return plait_memory_op_s(gpu, p->bytes);
     default:

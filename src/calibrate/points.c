@@ -218,32 +218,38 @@ static bool is_plain(const table_row *at, const char *title)
 }
 
 /*
- * Reads an attention kernel. A causal kernel computes the lower triangle of the scores including
- * the diagonal. Elements have 16 bits.
+ * Reads the work of an attention kernel's forward. A causal kernel computes the lower triangle of
+ * the scores including the diagonal. Elements have 16 bits.
  */
-static plait_status read_attention(const table_row *at, point_kind kind, point_list *list,
-                                   plait_error *err)
+static plait_status read_work(const table_row *at, plait_attention_work *work, plait_error *err)
 {
     const bool full = text_equal(text_of(at, "causal"), "0");
-    point p = {.kind = kind, .block = kernel_of(text_of(at, "kernel"))};
-    plait_attention_work *const work = &p.attention;
     double kv_heads;
 
-    if (p.block < PLAIT_ATTENTION_FLASH || !is_plain(at, "dtype") || !is_plain(at, "kv_dtype"))
-        return PLAIT_OK;
-    PLAIT_TRY(name_of(at, &p, err));
     PLAIT_TRY(count_of(at, "batch", &work->sequences, err));
     PLAIT_TRY(count_of(at, "seq", &work->query, err));
     PLAIT_TRY(count_of(at, "heads", &work->heads, err));
     PLAIT_TRY(count_of(at, "kv_heads", &kv_heads, err));
     PLAIT_TRY(count_of(at, "head_dim", &work->head_dim, err));
-    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
     work->ramp = work->query;
     work->flops = 2.0 * work->sequences * work->heads * work->head_dim * work->query *
                   (full ? 2.0 * work->query : work->query + 1.0);
     work->bytes = 4.0 * work->sequences * work->query * work->head_dim * (work->heads + kv_heads);
+    return PLAIT_OK;
+}
+
+static plait_status read_attention(const table_row *at, point_kind kind, point_list *list,
+                                   plait_error *err)
+{
+    point p = {.kind = kind, .block = kernel_of(text_of(at, "kernel"))};
+
+    if (p.block < PLAIT_ATTENTION_FLASH || !is_plain(at, "dtype") || !is_plain(at, "kv_dtype"))
+        return PLAIT_OK;
+    PLAIT_TRY(name_of(at, &p, err));
+    PLAIT_TRY(read_work(at, &p.attention, err));
+    PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
     // Skip wider heads: they run other kernels, for which the cost model has no rate.
-    return work->head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
+    return p.attention.head_dim <= 256.0 ? points_add(list, &p, err) : PLAIT_OK;
 }
 
 /*
@@ -288,7 +294,11 @@ static bool same_case(const csv_table *table, size_t a, size_t b)
     return true;
 }
 
-/* Reads a backward pass, or both passes together, and the forward pass of the same case. */
+/*
+ * Reads a backward pass, or both passes together, and the forward pass of the same case. Without a
+ * measured forward pass, both passes together of a causal kernel are a point whose forward pass is
+ * predicted: its beside_s is 0.
+ */
 static plait_status read_backward(const table_row *at, point_kind kind, point_list *list,
                                   plait_error *err)
 {
@@ -302,11 +312,15 @@ static plait_status read_backward(const table_row *at, point_kind kind, point_li
         if (text_equal(text_of(&forward, "pass"), "fwd") &&
             same_case(at->table, at->row, forward.row))
             break;
-    if (forward.row == at->table->rows)
-        return PLAIT_OK;
     PLAIT_TRY(name_of(at, &p, err));
-    PLAIT_TRY(count_of(at, "seq", &p.attention.query, err));
     PLAIT_TRY(microseconds_of(at, "time_us", &p.s, err));
+    if (forward.row == at->table->rows) {
+        if (!text_equal(pass, "fwd+bwd") || !text_equal(text_of(at, "causal"), "1"))
+            return PLAIT_OK;
+        PLAIT_TRY(read_work(at, &p.attention, err));
+        return points_add(list, &p, err);
+    }
+    PLAIT_TRY(count_of(at, "seq", &p.attention.query, err));
     PLAIT_TRY(microseconds_of(&forward, "time_us", &p.beside_s, err));
     if (text_equal(pass, "fwd+bwd"))
         p.s -= p.beside_s;

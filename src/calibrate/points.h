@@ -39,7 +39,8 @@ typedef struct point {
     const char *measured; /* name of the accelerator in the table; "": none */
     const char *source;   /* source of the row; "": none */
     double s;             /* measured seconds */
-    double beside_s;      /* seconds of the burst (SUSTAINED) or of the forward pass (BACKWARD) */
+    double beside_s;      /* seconds of the burst (SUSTAINED) or of the forward pass (BACKWARD; 0:
+                           * predicted) */
     /* plait_precision, plait_attention_kernel, plait_kv_format or plait_collective_op, by `kind` */
     int block;
     plait_gemm gemm;

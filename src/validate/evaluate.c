@@ -96,6 +96,12 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     PLAIT_TRY(relax_runtime(problem->runtime, at->arena, &problem->runtime, err));
     if (plait_degrees_check(problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         PLAIT_TRY(relax_model(problem->model, at->arena, &problem->model, err));
+    // Ulysses over more ranks than key-value heads copies these heads, which has no price.
+    if (plait_degrees_check(problem, &out->degrees, why, sizeof why) == PLAIT_INVALID &&
+        out->degrees.cp > 1 && out->degrees.cp_comm == PLAIT_CP_A2A) {
+        out->degrees.cp_comm = PLAIT_CP_ALLGATHER;
+        setup_note(at, "Ulysses with copied key-value heads, priced as gathered keys and values");
+    }
     if (plait_degrees_check(problem, &out->degrees, why, sizeof why) == PLAIT_INVALID)
         return plait_fail(err, PLAIT_ERROR_RANGE, "", "%s", why);
     setup_note(at, "violates a rule: %s", refused);

@@ -41,10 +41,13 @@ static bool same_job(const plait_run *a, const plait_run *b)
            setup_has_word(a, "no-mtp") == setup_has_word(b, "no-mtp");
 }
 
-/* Lists the jobs of the candidates, each with the row of its shortest measured step. */
+/*
+ * Lists the jobs of the candidates, each with the row of its shortest measured step. Jobs without a
+ * run whose plan is fully published are left out: nobody can tell whether they were tuned.
+ */
 static size_t list_jobs(const plait_validation *v, plait_promise *out)
 {
-    size_t jobs = 0;
+    size_t jobs = 0, known = 0;
 
     for (size_t i = 0; i < v->runs->count; i++) {
         const plait_run *const run = &v->runs->run[i];
@@ -57,10 +60,14 @@ static size_t list_jobs(const plait_validation *v, plait_promise *out)
         if (at == jobs)
             out[jobs++] = (plait_promise){.best = i};
         out[at].runs++;
+        out[at].published = out[at].published || plait_run_timed(run);
         if (run->step_s < v->runs->run[out[at].best].step_s)
             out[at].best = i;
     }
-    return jobs;
+    for (size_t i = 0; i < jobs; i++)
+        if (out[i].published)
+            out[known++] = out[i];
+    return known;
 }
 
 /* ---- the promise of one job ---- */

@@ -52,6 +52,10 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
     }
     if (setup_has_word(at->run, "fp8-params"))
         set_key(PLAIT_KEY_FP8_PARAMS, 1, d, given);
+    if (setup_has_word(at->run, "ulysses"))
+        set_key(PLAIT_KEY_CP_COMM, PLAIT_CP_A2A, d, given);
+    if (setup_has_word(at->run, "ring"))
+        set_key(PLAIT_KEY_CP_COMM, PLAIT_CP_P2P, d, given);
     if (setup_has_word(at->run, "fused-grouped-mlp"))
         set_key(PLAIT_KEY_FUSED_GROUPED_MLP, 1, d, given);
     if (setup_has_word(at->run, "fp8-attention"))

@@ -64,6 +64,12 @@ static void fuse_loss(plait_runtime *runtime)
     runtime->keep.logits = smaller(runtime->keep.logits, 4.0);
 }
 
+/*
+ * Tokens of the fullest expert rank over the mean under natural routing. Derived from pairs of runs
+ * with forced and with natural routing (megatron_moe_modelzoo).
+ */
+static const double natural_imbalance = 1.4;
+
 static void apply_switches(const plait_run *run, plait_runtime *runtime)
 {
     if (setup_has_word(run, "fused-norm"))
@@ -72,6 +78,8 @@ static void apply_switches(const plait_run *run, plait_runtime *runtime)
         fuse_loss(runtime);
     if (setup_has_word(run, "token-drop")) // no rank receives more than the mean per expert
         runtime->factor.ep_imbalance = 1.0;
+    if (setup_has_word(run, "natural-routing") && !setup_has_word(run, "token-drop")) // C.62
+        runtime->factor.ep_imbalance = larger(runtime->factor.ep_imbalance, natural_imbalance);
     if (setup_has_word(run, "muon")) // one moment instead of Adam's two
         runtime->state.optimizer = smaller(runtime->state.optimizer, 8.0);
 }
@@ -145,6 +153,8 @@ plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *er
     static const char *const unmodelled[] = {"async-tp",
                                              "deferred-embedding-wgrad",
                                              "fine-tuning",
+                                             "experts-in-sequence",
+                                             "activation-offload",
                                              "document-mask",
                                              "megatron-fsdp",
                                              "launch-blocking",
