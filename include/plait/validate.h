@@ -76,6 +76,7 @@ typedef struct plait_evidence_row {
     const char *sweep; /* name of the sweep; "" without one */
     plait_regime regime;
     int trait[PLAIT_TRAITS]; /* traits of the plan; all 0 in rows of memory */
+    const char *job;         /* "model/accelerator/precision"; "" in rows of memory */
     const char *plan;        /* the plan's words: "dispatcher=hybridep cuda_graph=layers"; "" if it
                               * has none */
     double left_out;         /* measured over predicted, fitted without this source */
@@ -180,11 +181,14 @@ PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
 const char *plait_evidence_words(const plait_problem *problem, const plait_degrees *degrees,
                                  plait_arena *arena);
 
+/** Does the support of a problem judge the values of a key? */
+bool plait_evidence_judges(plait_key_id key);
+
 /** Measured runs of plans with a value of a key. */
 typedef struct plait_value_evidence {
     int rows;
     int sources;
-    double effective; /* runs as if independent: the sum over sources of the root of their rows */
+    int jobs; /* different models, accelerators and precisions */
 } plait_value_evidence;
 
 /**
@@ -204,8 +208,8 @@ plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
  * Fills the support of a problem by measured runs.                                  (C.345)
  *
  * Only for software with a calibrated profile; for other software *out is all 0. Without evidence a
- * value other than the default is unmeasured. With an effective number of n runs, a share
- * n0 / (n + n0) of the gain that the model claims does not count.
+ * value other than the default is unmeasured. With n jobs, a share n0 / (n + n0) of the gain that
+ * the model claims does not count; n0 comes from plait_validate_claims.
  *
  * @param without  a source whose rows are ignored; NULL: none
  */
@@ -432,6 +436,18 @@ typedef struct plait_promise {
     plait_degrees degrees; /* the recommended plan */
 } plait_promise;
 
+/** What the model claims for a value of a key, and what measured runs gained.        (C.346) */
+typedef struct plait_claim {
+    plait_key_id key;
+    int value;
+    size_t rows;         /* measured runs with the value */
+    size_t rows_without; /* measured runs without it in which the key matters */
+    double claimed;      /* mean gain that the model claims, as a share of the step */
+    double gained;       /* mean gain of the measured runs over runs without the value */
+    double claim;        /* root mean square of the claims' logarithms */
+    double error;        /* root mean square of the errors of these logarithms */
+} plait_claim;
+
 /** Ratios of promised over measured steps of several jobs. */
 typedef struct plait_optimism {
     size_t jobs;
@@ -470,6 +486,9 @@ typedef struct plait_validation {
     size_t promises;                /* 0 before plait_validate_optimism */
     const plait_promise *promise;   /* jobs of tuned recipes, in order of first appearance */
     plait_optimism optimism_dense, optimism_experts;
+    size_t claims;            /* 0 before plait_validate_claims */
+    const plait_claim *claim; /* values with at least 6 runs with and 6 without them */
+    double half_at;           /* error over claim, squared, over all claims: n0 of C.345 */
 } plait_validation;
 
 /** Price one run. *out lives in `arena`. Fails with NOMEM only. */
@@ -497,6 +516,15 @@ PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena
  */
 PLAIT_MUST_CHECK plait_status plait_validate_optimism(plait_validation *validation, int threads,
                                                       plait_arena *arena, plait_error *err);
+
+/**
+ * Compare the gains that the model claims for techniques with what measured runs gained. (C.346)
+ *
+ * @param validation  result of plait_validate; sets its claims and half_at
+ * @return            NOMEM only
+ */
+PLAIT_MUST_CHECK plait_status plait_validate_claims(plait_validation *validation,
+                                                    plait_arena *arena, plait_error *err);
 
 /**
  * Compute the errors of evidence by source and software.

@@ -51,11 +51,13 @@ static plait_status leave_out(const profile_set *all, const plait_run *first, pl
             .source = run->source,
             .sweep = run->sweep,
             .regime = regime,
+            .job =
+                plait_arena_printf(arena, "%s/%s/%s", run->model, run->accelerator, run->precision),
             .plan = plait_evidence_words(&left_out->run->problem, &left_out->run->degrees, arena),
             .left_out = run->step_s / left_out->step_s,
             .shipped = run->step_s / left_out->shipped_s,
         };
-        PLAIT_TRY(plait_check_allocated(row[*count].plan, err));
+        PLAIT_TRY(plait_check_allocated(row[*count].job && row[*count].plan, err));
         plait_traits_of(&left_out->run->degrees, row[(*count)++].trait);
     }
     return PLAIT_OK;
@@ -96,6 +98,7 @@ static plait_status predict_with(const plait_runs *runs, cross_progress *progres
         memory[out->memories++] = (plait_evidence_row){.source = run->source,
                                                        .sweep = "",
                                                        .regime = regime,
+                                                       .job = "",
                                                        .plan = "",
                                                        .left_out = ratio,
                                                        .shipped = ratio};

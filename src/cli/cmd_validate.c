@@ -81,6 +81,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(command_page_check(flags->output, err));
     PLAIT_TRY(plait_runs_load(operands->text[0], arena, &runs, err));
     PLAIT_TRY(plait_validate(&runs, arena, validation, err));
+    PLAIT_TRY(plait_validate_claims(validation, arena, err));
     if (flags->optimism)
         PLAIT_TRY(plait_validate_optimism(validation, 0, arena, err));
     if (flags->plot != NULL) {

@@ -266,6 +266,35 @@ const char *report_run_terms(const plait_cost *cost, char text[REPORT_TERMS_SIZE
     return text;
 }
 
+/* ---- claims of techniques ---- */
+
+static plait_status print_claims(const plait_validation *v, FILE *out, plait_error *err)
+{
+    table *rows;
+
+    if (v->claims == 0)
+        return PLAIT_OK;
+    rows = table_new("technique|>runs|>without|>claimed|>gained|>error of a claim");
+    for (size_t i = 0; i < v->claims; i++) {
+        const plait_claim *const claim = &v->claim[i];
+        plait_degrees probe = plait_degrees_init();
+        char text[PLAIT_VALUE_SIZE];
+
+        plait_key_put(&probe, claim->key, claim->value);
+        table_cell(rows, "%s %.40s", plait_keys[claim->key].name,
+                   plait_degrees_get(&probe, claim->key, text, sizeof text));
+        TABLE_ROW(rows, as_int((double)claim->rows), as_int((double)claim->rows_without),
+                  as_format("%+.1f %%", 100.0 * claim->claimed),
+                  as_format("%+.1f %%", 100.0 * claim->gained),
+                  as_format("%.1f %%", 100.0 * claim->error));
+    }
+    fprintf(out,
+            "\ngains of techniques, claimed by the model and measured; half of a claim counts with "
+            "%.1f independent jobs:\n",
+            v->half_at);
+    return table_print(rows, 2, out, err);
+}
+
 /* ---- promises of searches ---- */
 
 static void optimism_cells(table *rows, const char *name, const plait_optimism *sum)
@@ -327,6 +356,7 @@ plait_status report_validation(const plait_validation *v, plait_run_key by, FILE
     PLAIT_TRY(print_regrets(v, out, err));
     PLAIT_TRY(print_memory(v, out, err));
     PLAIT_TRY(print_confusions(v, out, err));
+    PLAIT_TRY(print_claims(v, out, err));
     if (v->promises > 0)
         PLAIT_TRY(print_promises(v, out, err));
     if (v->worst_count != 0) {

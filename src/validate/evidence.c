@@ -9,10 +9,10 @@
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {"of",        "source",  "sweep",   "runtime",    "rules",
-                                     "narrowest", "gpus",    "experts", "calibrated", "tp",
-                                     "pp",        "vpp",     "mbs",     "zero3",      "recompute",
-                                     "left_out",  "shipped", "rack",    "plan",       NULL};
+static const char *const titles[] = {
+    "of",        "source",     "sweep",   "runtime", "rules", "narrowest", "gpus",
+    "experts",   "calibrated", "tp",      "pp",      "vpp",   "mbs",       "zero3",
+    "recompute", "left_out",   "shipped", "rack",    "job",   "plan",      NULL};
 
 /* Values of column `of`, which is the quantity of a row: step time or memory. */
 static const char *const subjects[] = {"step", "memory", NULL};
@@ -56,6 +56,7 @@ static plait_status read_row(const csv_table *table, size_t row, plait_evidence_
     for (int t = 0; t < PLAIT_TRAITS; t++)
         PLAIT_TRY(int_of(table, row, plait_trait_name[t], 0, 1 << 24, &out->trait[t], err));
     PLAIT_TRY(int_of(table, row, "rack", 0, 1, &rack, err));
+    out->job = text_of(table, row, "job");
     out->plan = text_of(table, row, "plan");
     PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
     PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
@@ -79,7 +80,8 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
     // and no words.
     for (int i = 0; titles[i] != NULL; i++)
         if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0 &&
-            strcmp(titles[i], "rack") != 0 && strcmp(titles[i], "plan") != 0)
+            strcmp(titles[i], "rack") != 0 && strcmp(titles[i], "job") != 0 &&
+            strcmp(titles[i], "plan") != 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
                               "expected a column \"%s\", found none", titles[i]);
     for (int s = 0; s < SUBJECTS; s++)
@@ -146,8 +148,8 @@ static void append_rows(text_builder *out, const char *of, const plait_evidence_
                            row[i].regime.experts, row[i].regime.calibrated);
         for (int t = 0; t < PLAIT_TRAITS; t++)
             text_append_printf(out, "%d,", row[i].trait[t]);
-        text_append_printf(out, "%.4g,%.4g,%d,%s\n", row[i].left_out, row[i].shipped,
-                           row[i].regime.rack, row[i].plan);
+        text_append_printf(out, "%.4g,%.4g,%d,%s,%s\n", row[i].left_out, row[i].shipped,
+                           row[i].regime.rack, row[i].job, row[i].plan);
     }
 }
 

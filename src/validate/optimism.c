@@ -32,15 +32,6 @@ static bool is_candidate(const plait_run_price *price)
            !setup_has_word(run, "document-mask");
 }
 
-static bool same_job(const plait_run *a, const plait_run *b)
-{
-    return strcmp(a->model, b->model) == 0 && a->layers == b->layers &&
-           strcmp(a->accelerator, b->accelerator) == 0 && a->nic_gbps == b->nic_gbps &&
-           a->gpus == b->gpus && a->gpus_per_node == b->gpus_per_node && a->seq_len == b->seq_len &&
-           a->gbs == b->gbs && strcmp(a->precision, b->precision) == 0 &&
-           setup_has_word(a, "no-mtp") == setup_has_word(b, "no-mtp");
-}
-
 /*
  * Lists the jobs of the candidates, each with the row of its shortest measured step. Jobs without a
  * run whose plan is fully published are left out: nobody can tell whether they were tuned.
@@ -55,7 +46,7 @@ static size_t list_jobs(const plait_validation *v, plait_promise *out)
 
         if (!is_candidate(&v->price[i]))
             continue;
-        while (at < jobs && !same_job(run, &v->runs->run[out[at].best]))
+        while (at < jobs && !setup_same_job(run, &v->runs->run[out[at].best]))
             at++;
         if (at == jobs)
             out[jobs++] = (plait_promise){.best = i};

@@ -87,6 +87,15 @@ void setup_note(setup *at, const char *fmt, ...)
     text_append(&at->note, phrase);
 }
 
+bool setup_same_job(const plait_run *a, const plait_run *b)
+{
+    return strcmp(a->model, b->model) == 0 && a->layers == b->layers &&
+           strcmp(a->accelerator, b->accelerator) == 0 && a->nic_gbps == b->nic_gbps &&
+           a->gpus == b->gpus && a->gpus_per_node == b->gpus_per_node && a->seq_len == b->seq_len &&
+           a->gbs == b->gbs && strcmp(a->precision, b->precision) == 0 &&
+           setup_has_word(a, "no-mtp") == setup_has_word(b, "no-mtp");
+}
+
 /* Returns the next word of a note, or NULL. Blanks, commas and semicolons separate words. */
 static const char *next_word(const char *text, size_t *length)
 {

@@ -45,6 +45,9 @@ const void *library_find(library *shelf, library_kind kind, const char *name, pl
 /** Adds a phrase to the note. */
 void setup_note(setup *at, const char *fmt, ...) PLAIT_PRINTF(2, 3);
 
+/** Returns whether two rows have the same model, cluster, sequences, batch and precision. */
+bool setup_same_job(const plait_run *a, const plait_run *b);
+
 /** Returns whether the row's notes contain a word. */
 bool setup_has_word(const plait_run *run, const char *word);
 

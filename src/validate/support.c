@@ -1,5 +1,4 @@
 /* support.c - how far measured runs support the values of a plan's keys (C.345) */
-#include <math.h>
 #include <string.h>
 
 #include "plait/validate.h"
@@ -7,8 +6,8 @@
 #include "base/text.h"
 
 /*
- * Effective number of runs with which half of a claimed gain counts. Derived from the claims of
- * techniques that were left out of the fits (docs/accuracy/training.md).
+ * Jobs with which half of a claimed gain counts: the square of the error of claims over the claims,
+ * as `plait validate` prints it (C.346).
  */
 static const double half_at = 0.5;
 
@@ -26,6 +25,11 @@ static const plait_key_set techniques =
 /* Keys whose prices follow from other terms, so that runs of all kinds speak of them. */
 static const plait_key_set structural =
     PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
+
+bool plait_evidence_judges(plait_key_id key)
+{
+    return (techniques & PLAIT_KEY_BIT(key)) != 0;
+}
 
 static bool is_like(const plait_regime *row, const plait_regime *regime)
 {
@@ -65,31 +69,55 @@ const char *plait_evidence_words(const plait_problem *problem, const plait_degre
     return text_builder_finish(&out, NULL);
 }
 
+/* Returns whether a row speaks of the value of a key for jobs of the regime. */
+static bool counts(const plait_evidence_row *row, const plait_regime *regime, plait_key_id key,
+                   const char *value, const char *without)
+{
+    return ((structural & PLAIT_KEY_BIT(key)) || is_like(&row->regime, regime)) &&
+           has_word(row->plan, plait_keys[key].name, value) &&
+           (without == NULL || strcmp(row->source, without) != 0);
+}
+
+static const char *row_source(const plait_evidence_row *row)
+{
+    return row->source;
+}
+
+static const char *row_job(const plait_evidence_row *row)
+{
+    return row->job;
+}
+
+/* Returns whether no earlier row that counts has the same text. */
+static bool is_first(const plait_evidence *evidence, size_t at, const plait_regime *regime,
+                     plait_key_id key, const char *value, const char *without,
+                     const char *(*text)(const plait_evidence_row *row))
+{
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(text(&evidence->row[i]), text(&evidence->row[at])) == 0 &&
+            counts(&evidence->row[i], regime, key, value, without))
+            return false;
+    return true;
+}
+
 plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
                                              const plait_regime *regime, plait_key_id key,
                                              int value, const char *without)
 {
     plait_degrees probe = plait_degrees_init();
-    plait_value_evidence out = {0, 0, 0.0};
+    plait_value_evidence out = {0, 0, 0};
     char text[PLAIT_VALUE_SIZE];
 
     plait_key_put(&probe, key, value);
     plait_degrees_get(&probe, key, text, sizeof text);
-    for (size_t begin = 0, end; begin < evidence->count; begin = end) {
-        int rows = 0;
+    for (size_t i = 0; i < evidence->count; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
 
-        // The rows of a source are adjacent.
-        for (end = begin; end < evidence->count &&
-                          strcmp(evidence->row[begin].source, evidence->row[end].source) == 0;
-             end++)
-            rows += ((structural & PLAIT_KEY_BIT(key)) ||
-                     is_like(&evidence->row[end].regime, regime)) &&
-                    has_word(evidence->row[end].plan, plait_keys[key].name, text);
-        if (rows == 0 || (without != NULL && strcmp(evidence->row[begin].source, without) == 0))
+        if (!counts(row, regime, key, text, without))
             continue;
-        out.rows += rows;
-        out.sources++;
-        out.effective += sqrt((double)rows);
+        out.rows++;
+        out.sources += is_first(evidence, i, regime, key, text, without, row_source);
+        out.jobs += is_first(evidence, i, regime, key, text, without, row_job);
     }
     return out;
 }
@@ -116,13 +144,12 @@ void plait_evidence_support(const plait_evidence *evidence, const plait_problem 
         for (int value = 0; (techniques & PLAIT_KEY_BIT(key)) && value < 31; value++) {
             if (!(takes >> value & 1u) || is_plain(problem, key, value))
                 continue;
-            const double runs =
-                plait_evidence_of_value(evidence, &regime, key, value, without).effective;
+            const int jobs = plait_evidence_of_value(evidence, &regime, key, value, without).jobs;
 
-            if (runs <= 0.0)
+            if (jobs == 0)
                 out->unmeasured[key] |= 1u << value;
             if (value < PLAIT_SUPPORT_VALUES)
-                out->unearned[key][value] = half_at / (runs + half_at);
+                out->unearned[key][value] = half_at / (jobs + half_at);
         }
     }
 }
