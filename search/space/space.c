@@ -33,8 +33,9 @@ typedef struct row_walk {
 static void turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
 {
     const unsigned takes = space_takes(space, key);
+    const bool matters = plait_keys[key].matters(space->problem, d);
 
-    for (int value = 1; value >= 0; value--) {
+    for (int value = matters ? 1 : 0; value >= 0; value--) {
         plait_key_put(d, key, value);
         if ((takes >> value & 1u) && limits_allow_value(space->options, key, value) &&
             plan_switches_run(space->problem, d, &no_reason))

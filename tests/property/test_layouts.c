@@ -236,6 +236,10 @@ static void check(instance *of)
     if (found.proven)
         assert_near_relative(cost.step_s, all.best_step_s, 1e-9);
     assert_true(found.floor_s <= all.best_step_s * (1.0 + 1e-9) || found.proven);
+    if (pipeline && isinf(found.pipeline_s)) { // few layouts are all tried, and none is left out
+        assert_true(found.proven);
+        return;
+    }
     assert_near_relative(pipeline ? found.pipeline_s : cost.step_s, all.best_s, 1e-9);
     if (pipeline)
         return;

@@ -426,7 +426,8 @@ static bool legal(const brute_force *b, const plait_degrees *d)
 
 static void take(brute_force *b, const plait_degrees *d)
 {
-    const bool asks = d->offload_acts > 0 || d->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    const bool asks = d->offload_acts > 0 || d->ep_overlap != PLAIT_EP_OVERLAP_NONE ||
+                      d->switches.cuda_graph != PLAIT_GRAPH_NONE;
 
     if (!obeys(&b->w->options, d) || (asks && !legal(b, d)))
         return;
@@ -765,6 +766,32 @@ static bool is_outdone(const brute_force *b, plait_degrees d, int how)
 }
 
 /*
+ * Every kind of CUDA graph of `graphs`, with the other switches on where they run. Plans that are
+ * not listed are tried on one microbatch size, and must not be better.
+ */
+static void all_graphs(brute_force *b, plait_degrees d, bool listed, unsigned graphs)
+{
+    const plait_problem *const problem = &b->w->problem;
+
+    for (int narrow = 1; narrow >= 0; narrow--) {
+        d.switches.fused_grouped_mlp = narrow == 1;
+        if (takes(b, PLAIT_KEY_FUSED_GROUPED_MLP, narrow) &&
+            (narrow == 0 || has_experts(&b->w->model)) &&
+            plan_switches_run(problem, &d, &no_reason))
+            break;
+    }
+    for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
+        d.switches.cuda_graph = (unsigned char)graph;
+        if (!(graphs >> graph & 1u) || !takes(b, PLAIT_KEY_CUDA_GRAPH, graph) ||
+            !plan_switches_run(problem, &d, &no_reason))
+            continue;
+        b->listed = listed;
+        if (b->listed || d.mbs == 1)
+            all_stages(b, d);
+    }
+}
+
+/*
  * Every dispatcher, alone and in pairs of microbatches. Those that a search leaves out, since another
  * one is never worse, are tried on one microbatch size, and must not be better.
  */
@@ -774,7 +801,7 @@ static void all_exchanges(brute_force *b, plait_degrees d)
 
     b->listed = b->kernel_listed;
     if (d.ep == 1 || !has_experts(&b->w->model)) {
-        all_stages(b, d);
+        all_graphs(b, d, b->kernel_listed, ~0u);
         return;
     }
     for (int overlap = 0; overlap < PLAIT_EP_OVERLAPS; overlap++)
@@ -787,9 +814,16 @@ static void all_exchanges(brute_force *b, plait_degrees d)
             const bool stands =
                 how == fastest || (overlap != PLAIT_EP_OVERLAP_NONE && dispatcher_runs(b, d, how) &&
                                    !is_outdone(b, d, how));
-            b->listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS && stands;
-            if (b->listed || d.mbs == 1)
-                all_stages(b, d);
+            const bool listed = b->kernel_listed && overlap != PLAIT_EP_OVERLAP_PAIRS;
+
+            // A graph of a whole iteration needs HybridEP, even if another one is faster.
+            const unsigned whole = 1u << PLAIT_GRAPH_FULL;
+            const unsigned graphs = how == fastest                   ? ~0u
+                                    : how == PLAIT_DISPATCH_HYBRIDEP ? ~0u
+                                                                     : ~whole;
+            all_graphs(b, d, listed && stands, graphs);
+            if (listed && !stands && how == PLAIT_DISPATCH_HYBRIDEP && dispatcher_runs(b, d, how))
+                all_graphs(b, d, true, whole);
         }
 }
 

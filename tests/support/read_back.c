@@ -15,7 +15,11 @@ static const char *degrees_difference(const plait_degrees *was, const plans_entr
             continue; // only companion files say it
         plait_degrees_get(was, (plait_key_id)k, before, sizeof before);
         plait_degrees_get(&is->degrees, (plait_key_id)k, after, sizeof after);
-        if (!(is->given & PLAIT_KEY_BIT(k)))
+        // plait import itself gives switches that a target does not have
+        const bool is_switch = k == PLAIT_KEY_FP8_ATTENTION || k == PLAIT_KEY_FUSED_GROUPED_MLP ||
+                               k == PLAIT_KEY_CUDA_GRAPH;
+        if (!(is->given & PLAIT_KEY_BIT(k)) &&
+            !(is_switch && plait_key_value(was, (plait_key_id)k) == 0))
             return plait_arena_printf(arena, "%s is not said", plait_keys[k].name);
         if (strcmp(before, after) != 0)
             return plait_arena_printf(arena, "%s was %s, is %s", plait_keys[k].name, before, after);

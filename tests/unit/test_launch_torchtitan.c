@@ -338,8 +338,9 @@ static void assert_same_plan(const world *w, const char *name)
 
     for (int k = 0; k < PLAIT_KEYS; k++) {
         assert_true((entry.given & PLAIT_KEY_BIT(k)) || plait_keys[k].numerics ||
-                    k == PLAIT_KEY_PLACEMENT ||
-                    k == PLAIT_KEY_POST_VALIDATION); // given by plait import itself
+                    k == PLAIT_KEY_PLACEMENT || k == PLAIT_KEY_POST_VALIDATION ||
+                    k == PLAIT_KEY_FUSED_GROUPED_MLP ||
+                    k == PLAIT_KEY_CUDA_GRAPH); // given by plait import itself
         plait_degrees_get(&w->plan.degrees, (plait_key_id)k, mine, sizeof mine);
         plait_degrees_get(&entry.degrees, (plait_key_id)k, its, sizeof its);
         if (strcmp(mine, its) != 0)

@@ -4,7 +4,7 @@
 #include "support/world.h"
 #include "costmodel/api.h"
 
-/* DeepSeek-V3 on 256 H100 whose nodes have twice the network. */
+/* DeepSeek-V3 on 256 H100 whose nodes have three times the network. */
 static plait_ranked best(const char *limits)
 {
     plait_search_result result;
@@ -14,7 +14,7 @@ static plait_ranked best(const char *limits)
     world_make(&w, "deepseek-v3", "megatron", "dgx-h100",
                (plait_job){.seq = 4096, .gbs = 1024, .gpus = 256}, arena);
     for (int l = 1; l < w.cluster.levels; l++)
-        w.cluster.level[l].link.bytes_per_s *= 2.0;
+        w.cluster.level[l].link.bytes_per_s *= 3.0;
     world_limit(&w, limits);
     must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
     assert_int_equal(result.plans, 1);
