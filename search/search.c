@@ -71,7 +71,10 @@ static plait_status find_closest(const search_run *run, plait_search_result *res
     return PLAIT_OK;
 }
 
-/* Puts the best plan of a refinement at the head of the ranking. */
+/*
+ * Puts the best plan of a refinement at the head of the ranking. The best plan before it stays, even
+ * if both agree in the distinct keys, since it may be the simplest of equal plans.
+ */
 static plait_status put_first(const search_run *run, const plait_ranked *best,
                               plait_search_result *result, plait_error *err)
 {
@@ -83,7 +86,7 @@ static plait_status put_first(const search_run *run, const plait_ranked *best,
 
     plans[0] = *best;
     for (int i = 0; i < result->plans && count < most; i++)
-        if (run->options->distinct == 0 ||
+        if (i == 0 || run->options->distinct == 0 ||
             !plait_degrees_equal_on(run->options->distinct, &best->plan.degrees,
                                     &result->plan[i].plan.degrees))
             plans[count++] = result->plan[i];

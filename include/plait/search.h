@@ -152,6 +152,20 @@ PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
                                            const plait_search_options *options, plait_arena *arena,
                                            plait_search_result *result, plait_error *err);
 
+/** Plans up to this share above the least objective count as equal, so that the simplest is run. */
+#define PLAIT_SIMPLEST_WITHIN 0.01
+
+/**
+ * The plan to run: of the ranked plans within PLAIT_SIMPLEST_WITHIN of the first, the simplest one.
+ * (S.110)
+ *
+ * A plan is simpler without a layout and without choices of single stages, then without offload,
+ * then with fewer techniques other than the software's defaults, then with more free memory.
+ *
+ * @return  index in result->plan; -1: no plan fits
+ */
+int plait_search_recommended(const plait_problem *problem, const plait_search_result *result);
+
 /** A node group that a plan leaves idle, and the best plan that uses it. */
 typedef struct plait_idle_group {
     int group;

@@ -216,6 +216,22 @@ plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
 void plait_evidence_support(const plait_evidence *evidence, const plait_problem *problem,
                             const char *without, plait_support *out);
 
+/** A measured run near a plan. */
+typedef struct plait_nearest_run {
+    const plait_evidence_row *row; /* NULL: no run of this software on such accelerators */
+    bool same_model;
+    plait_key_set differs; /* keys with another value: numbers of traits, and techniques */
+} plait_nearest_run;
+
+/**
+ * The measured run with the fewest different keys: of the same software, on the same generation of
+ * accelerators and size of scale-up domains, with experts if the model has them. A run of the same
+ * model comes before others that differ in up to two keys less.
+ */
+plait_nearest_run plait_evidence_nearest(const plait_evidence *evidence,
+                                         const plait_problem *problem,
+                                         const plait_degrees *degrees);
+
 /* ---- measured runs, and predictions for them ---- */
 
 typedef enum plait_run_outcome {

@@ -310,6 +310,20 @@ static plait_status choose_tries(int count, const plait_problem *problem, plait_
     return PLAIT_OK;
 }
 
+/* Find the measured run that is nearest to the recommended plan. */
+static plait_status find_nearest(const plait_problem *problem, plait_arena *arena,
+                                 report_found *found, plait_error *err)
+{
+    plait_nearest_run *nearest = plait_arena_alloc(arena, 1, sizeof *nearest);
+    plait_evidence evidence;
+
+    PLAIT_TRY(plait_check_allocated(nearest, err));
+    PLAIT_TRY(plait_evidence_find(arena, &evidence, err));
+    *nearest = plait_evidence_nearest(&evidence, problem, &found->plan[found->recommended].degrees);
+    found->nearest = nearest;
+    return PLAIT_OK;
+}
+
 static plait_status next_command(const search_values *flags, const opt_operands *operands,
                                  const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
@@ -408,6 +422,9 @@ static plait_status answer_search(const search_values *flags, const opt_operands
         plan[i].tied = i > 0 && plan[i].cost.step_s < problem->band.tie * plan[0].cost.step_s;
     }
     found.plan = plan;
+    found.recommended = plait_search_recommended(problem, result);
+    if (result->plans != 0)
+        PLAIT_TRY(find_nearest(problem, arena, &found, err));
     if (result->plans != 0) {
         const plait_degrees *const best = &result->plan[0].plan.degrees;
 

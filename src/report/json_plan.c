@@ -255,12 +255,35 @@ static void write_routing(json_writer *json, const plait_problem *problem, const
     json_end_object(json);
 }
 
+/* Writes the measured run nearest to the recommended plan; null without one. */
+static void write_nearest(json_writer *json, const plait_nearest_run *nearest)
+{
+    if (nearest == NULL || nearest->row == NULL) {
+        json_member_null(json, "nearest_run");
+        return;
+    }
+    json_member_object(json, "nearest_run");
+    JSON_STRINGS(json, {"job", nearest->row->job}, {"source", nearest->row->source});
+    json_member_int64(json, "gpus", nearest->row->regime.gpus);
+    json_member_bool(json, "same_model", nearest->same_model);
+    json_member_array(json, "differs");
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (nearest->differs & PLAIT_KEY_BIT(k))
+            json_write_string(json, plait_keys[k].name);
+    json_end_array(json);
+    json_end_object(json);
+}
+
 void json_search(json_writer *json, const plait_problem *problem, const report_found *found)
 {
     plans_write_question(json, problem);
     if (found->command != NULL)
         json_member_string(json, "command", found->command);
     write_search(json, found->result);
+    if (found->result->plans > 0) {
+        json_member_int64(json, "recommended", found->recommended + 1);
+        write_nearest(json, found->nearest);
+    }
     write_plans(json, problem, found->plan, found->result->plans);
     if (found->tries != NULL) {
         json_member_array(json, "tries");

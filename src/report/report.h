@@ -69,8 +69,10 @@ typedef struct report_found {
     const plait_idle_group *idle; /* [idle_groups] groups of nodes that the best plan leaves idle */
     const plait_tries *tries;     /* plans to try; NULL: not requested */
     int tries_asked;
-    const char *command; /* command line of the search; NULL: not available */
-    const char *next;    /* suggested next command; NULL: none */
+    int recommended;                  /* index of the plan to run; -1: no plan fits */
+    const plait_nearest_run *nearest; /* measured run near that plan; NULL: not looked for */
+    const char *command;              /* command line of the search; NULL: not available */
+    const char *next;                 /* suggested next command; NULL: none */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,

@@ -404,6 +404,47 @@ static void print_next(const report_found *found, FILE *out)
         fprintf(out, "next: %s\n", found->next);
 }
 
+/* ---- the recommendation ---- */
+
+/* Prints the keys in which the plan differs from a measured run, as "mbs, cuda_graph". */
+static void print_keys(plait_key_set keys, FILE *out)
+{
+    const char *between = "";
+
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (keys & PLAIT_KEY_BIT(k)) {
+            fprintf(out, "%s%s", between, plait_keys[k].name);
+            between = ", ";
+        }
+}
+
+/* Prints the plan to run, what faster plans would need, and the nearest measured run. */
+static void print_recommended(const plait_problem *problem, const report_found *found, FILE *out)
+{
+    const report_plan *const plan = &found->plan[found->recommended];
+    const plait_nearest_run *const nearest = found->nearest;
+    char line[LINE_SIZE], step[UNITS_SIZE], memory[UNITS_SIZE];
+
+    fprintf(out, "run plan %d: %s; %s a step, %s per GPU\n", found->recommended + 1,
+            report_line(problem, &plan->degrees, line), units_seconds(plan->cost.step_s, step),
+            units_gib(plan->cost.memory.peak_bytes, memory));
+    if (found->recommended > 0)
+        fprintf(out,
+                "  plan 1 takes %.1f %% less time but is less simple: layouts, offload or more "
+                "techniques\n",
+                100.0 * (1.0 - found->plan[0].cost.step_s / plan->cost.step_s));
+    if (found->result->unmeasured)
+        fputs("  no plan of techniques with measured runs fits; this one uses others\n", out);
+    if (nearest != NULL && nearest->row != NULL) {
+        fprintf(out, "  nearest measured run: %s on %d GPUs (%s)", nearest->row->job,
+                nearest->row->regime.gpus, nearest->row->source);
+        fputs(nearest->differs != 0 ? "; differs in " : "; the same keys", out);
+        print_keys(nearest->differs, out);
+        fputc('\n', out);
+    }
+    fputc('\n', out);
+}
+
 plait_status report_search(const plait_problem *problem, const report_found *found, FILE *out,
                            plait_error *err)
 {
@@ -423,6 +464,7 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
             units_gib(plait_capacity_bytes(problem, 0.5), device), 100.0 * problem->risk,
             plait_objective_name[found->options->objective]);
     if (found->result->plans > 0) {
+        print_recommended(problem, found, out);
         PLAIT_TRY(print_ranking(problem, found, out, err));
         print_band(problem, found, out);
         PLAIT_TRY(report_groups(problem, &found->plan[0], " of plan 1", out, err));

@@ -119,15 +119,17 @@ static plait_status promise_of(library *shelf, const plait_run_price *price, int
 
     plait_search_options_init(&search);
     search.refine = PLAIT_REFINE_ALL;
-    search.top = 1;
+    search.distinct = plait_distinct_keys();
     search.threads = threads;
     PLAIT_TRY(ask_as_user(shelf, price, arena, &problem, err));
     PLAIT_TRY(hold_numerics(&problem, &price->degrees, &search, err));
     PLAIT_TRY(plait_search(&problem, &search, arena, &result, err));
-    if (result.plans > 0) {
-        out->promised_s = result.plan[0].price.step_s;
+    const int run = plait_search_recommended(&problem, &result);
+
+    if (run >= 0) {
+        out->promised_s = result.plan[run].price.step_s;
         out->ratio = out->promised_s / price->run->step_s;
-        out->degrees = result.plan[0].plan.degrees;
+        out->degrees = result.plan[run].plan.degrees;
         if (out->degrees.split.layout != NULL) {
             out->degrees.split.layout = plait_arena_text(shelf->arena, out->degrees.split.layout);
             PLAIT_TRY(plait_check_allocated(out->degrees.split.layout, err));

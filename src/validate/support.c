@@ -53,6 +53,17 @@ static bool has_word(const char *text, const char *key, const char *value)
     return false;
 }
 
+/* Returns whether a text of words KEY=VALUE has a word for a key. */
+static bool has_key(const char *text, const char *key)
+{
+    const size_t length = strlen(key);
+
+    for (const char *at = text; (at = strstr(at, key)) != NULL; at += length)
+        if ((at == text || at[-1] == ' ') && at[length] == '=')
+            return true;
+    return false;
+}
+
 const char *plait_evidence_words(const plait_problem *problem, const plait_degrees *degrees,
                                  plait_arena *arena)
 {
@@ -152,4 +163,71 @@ void plait_evidence_support(const plait_evidence *evidence, const plait_problem 
                 out->unearned[key][value] = half_at / (jobs + half_at);
         }
     }
+}
+
+/* ---- the nearest measured run ---- */
+
+/* Returns the keys in which a plan differs from that of a row. */
+static plait_key_set keys_apart(const plait_problem *problem, const plait_degrees *d,
+                                const plait_evidence_row *row)
+{
+    static const plait_key_id key_of[PLAIT_TRAITS] = {
+        [PLAIT_TRAIT_TP] = PLAIT_KEY_TP,      [PLAIT_TRAIT_PP] = PLAIT_KEY_PP,
+        [PLAIT_TRAIT_VPP] = PLAIT_KEY_VPP,    [PLAIT_TRAIT_MBS] = PLAIT_KEY_MBS,
+        [PLAIT_TRAIT_ZERO3] = PLAIT_KEY_ZERO, [PLAIT_TRAIT_RECOMPUTE] = PLAIT_KEY_RECOMPUTE,
+    };
+    plait_key_set apart = 0;
+    int trait[PLAIT_TRAITS];
+
+    plait_traits_of(d, trait);
+    for (int t = 0; t < PLAIT_TRAITS; t++)
+        if (trait[t] != row->trait[t])
+            apart |= PLAIT_KEY_BIT(key_of[t]);
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        char text[PLAIT_VALUE_SIZE];
+
+        if (!(techniques & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_SCHEDULE) // vpp tells the schedule
+            continue;
+        plait_degrees_get(d, (plait_key_id)k, text, sizeof text);
+        if (plait_key_applies(problem, d, (plait_key_id)k)
+                ? !has_word(row->plan, plait_keys[k].name, text)
+                : has_key(row->plan, plait_keys[k].name))
+            apart |= PLAIT_KEY_BIT(k);
+    }
+    return apart;
+}
+
+static int count_keys(plait_key_set keys)
+{
+    int count = 0;
+
+    for (; keys != 0; keys &= keys - 1)
+        count++;
+    return count;
+}
+
+plait_nearest_run plait_evidence_nearest(const plait_evidence *evidence,
+                                         const plait_problem *problem, const plait_degrees *degrees)
+{
+    const plait_regime regime = plait_regime_of(problem);
+    plait_nearest_run out = {NULL, false, 0};
+    int least = 0;
+
+    for (size_t i = 0; i < evidence->count; i++) {
+        const plait_evidence_row *const row = &evidence->row[i];
+        const size_t name = strlen(problem->model->name);
+
+        if (strcmp(row->regime.runtime, regime.runtime) != 0 || !is_like(&row->regime, &regime))
+            continue;
+        const bool same =
+            strncmp(row->job, problem->model->name, name) == 0 && row->job[name] == '/';
+        const plait_key_set apart = keys_apart(problem, degrees, row);
+        const int distance = count_keys(apart) + (same ? 0 : 3);
+
+        if (out.row == NULL || distance < least) {
+            out = (plait_nearest_run){row, same, apart};
+            least = distance;
+        }
+    }
+    return out;
 }

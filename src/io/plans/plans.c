@@ -311,14 +311,16 @@ static plait_status find_plan(const json_cursor *plans, int rank, json_cursor *p
 }
 
 typedef struct plan_choice {
-    int rank; /* rank of the plan to find; 0: the first plan */
+    int rank; /* rank of the plan to find; 0: the recommended plan, else the first */
     plans_entry *entry;
 } plan_choice;
 
 static const char *const root_keys[] = {
-    "plait",      "model",       "cluster",        "job",         "search",  "plans",    "front",
-    "tight",      "closest",     "closest_proven", "relaxations", "explain", "warnings", "refusal",
-    "fewer_gpus", "idle_groups", "tries",          "command",     "routing", NULL};
+    "plait",       "model",   "cluster",  "job",     "search",
+    "plans",       "front",   "tight",    "closest", "closest_proven",
+    "relaxations", "explain", "warnings", "refusal", "fewer_gpus",
+    "idle_groups", "tries",   "command",  "routing", "recommended",
+    "nearest_run", NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
@@ -328,8 +330,12 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     json_cursor plans, plan;
 
     PLAIT_TRY(json_keys_among(root, root_keys, err));
+    int rank = wanted->rank;
+
     PLAIT_TRY(json_array(root, "plans", &plans, err));
-    PLAIT_TRY(find_plan(&plans, wanted->rank, &plan, err));
+    if (rank == 0)
+        PLAIT_TRY(json_int_optional(root, "recommended", 1, INT_MAX, &rank, err));
+    PLAIT_TRY(find_plan(&plans, rank, &plan, err));
     PLAIT_TRY(rank_of(&plan, &out->rank, err));
     out->where = plait_arena_printf(arena, "%s:/plans/%zu", root->key, plan.index);
     PLAIT_TRY(plait_check_allocated(out->where, err));
