@@ -145,6 +145,7 @@ INT(recompute_num_layers, NULL, 4, .least = 0, .most = PLAIT_MAX_LAYERS) // laye
 WORDS(recompute_layer_ids, NULL, 0) // only in Primus
 SWITCH(fine_grained_activation_offloading, 16)
 WORDS(offload_modules, NULL, 16)
+INT(fine_grained_offloading_max_inflight_offloads, NULL, 18, ANY, .placeholder = true)
 
 WORD(optimizer, "adam", 4, ALWAYS, .group = "optimizer")
 SWITCH(use_distributed_optimizer, 4)
@@ -182,6 +183,18 @@ SWITCH(overlap_moe_expert_parallel_comm, 14)
 SWITCH(delay_wgrad_compute, 14)
 WORD(attention_backend, "auto", 11, .optional = true)
 INT(flash_attention_version, NULL, 19, ANY, .optional = true)
+SWITCH(fp8_dot_product_attention, 0) // in YAML only: the parser has no flag for it
+SWITCH(use_transformer_engine_op_fuser, 18)
+INT(moe_mlp_glu_interleave_size, NULL, 18, ANY, .placeholder = true)
+WORD(cuda_graph_impl, "none", 15)
+WORDS(cuda_graph_modules, NULL, 18)
+WORDS(cuda_graph_scope, NULL, 15) // older name of cuda_graph_modules, which also had full_iteration
+SWITCH(te_rng_tracker, 11, .placeholder = true)
+ON_UNLESS("no_check_for_nan_in_loss_and_grad", check_for_nan_in_loss_and_grad, 5, .placeholder = true)
+NUMBER(moe_expert_rank_capacity_factor, NULL, 18, .placeholder = true)
+SWITCH(moe_paged_stash, 18, .placeholder = true)
+NUMBER(moe_paged_stash_buffer_size_factor_cuda, "1.1", 18, .placeholder = true)
+NUMBER(moe_paged_stash_buffer_size_factor_cpu, "0", 18, .placeholder = true)
 ON_UNLESS("no_masked_softmax_fusion", masked_softmax_fusion, 4)
 ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dataloader, 6, .placeholder = true)
 

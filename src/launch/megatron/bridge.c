@@ -132,11 +132,42 @@ static void override_parallelism(const plait_degrees *d, const megatron_args *ar
     override_fields(out, args, "dist.use_tp_pp_dp_mapping");
 }
 
-static void override_kernels(const megatron_args *args, launch_args *out)
+/*
+ * Write the graphs. From core 0.18 on the scope is an older name, which TransformerConfig rejects
+ * beside modules, and which recipes set. Unlike Megatron-LM, Megatron-Bridge does not choose the
+ * generator of random numbers by itself (src/megatron/bridge/models/gpt_provider.py).
+ */
+static void override_graphs(const plait_switches *switches, const megatron_args *args,
+                            launch_args *out)
+{
+    const bool whole = switches->cuda_graph == PLAIT_GRAPH_FULL;
+    const bool modules = megatron_argument(MEGATRON_FIELD(cuda_graph_modules))->since <= args->core;
+
+    override_quoted(out, "model.cuda_graph_impl", args->cuda_graph_impl);
+    if (switches->cuda_graph == PLAIT_GRAPH_NONE)
+        return;
+    if (modules && args->cuda_graph_modules == NULL)
+        args_words(out, "model.cuda_graph_modules", "[]");
+    override_list(args->cuda_graph_modules, '"', "model.cuda_graph_modules", out);
+    override_list(args->cuda_graph_scope, '"', "model.cuda_graph_scope", out);
+    if (modules)
+        override_text(out, "model.cuda_graph_scope", NULL);
+    override_bool(out, "model.use_te_rng_tracker", true);
+    override_bool(out, "rng.te_rng_tracker", true);
+    if (whole) {
+        override_bool(out, "rerun_state_machine.check_for_nan_in_loss", false);
+        override_bool(out, "ddp.check_for_nan_in_grad", false);
+    }
+    if (whole && args->fine_grained_activation_offloading)
+        override_fields(out, args, "model.fine_grained_offloading_max_inflight_offloads");
+}
+
+static void override_kernels(const plait_switches *switches, const megatron_args *args,
+                             launch_args *out)
 {
     override_text(out, "model.attention_backend", NULL);
     override_fields(out, args, "model.masked_softmax_fusion model.cross_entropy_loss_fusion");
-    override_quoted(out, "model.cuda_graph_impl", "none");
+    override_graphs(switches, args, out);
     if (args->num_experts > 0) {
         override_fields(out, args,
                         "model.moe_grouped_gemm model.moe_permute_fusion "
@@ -150,7 +181,15 @@ static void override_kernels(const megatron_args *args, launch_args *out)
             override_fields(
                 out, args,
                 "model.moe_expert_capacity_factor model.moe_pad_expert_input_to_capacity");
-        override_fields(out, args, "model.moe_router_padding_for_quantization");
+        override_fields(out, args,
+                        "model.moe_router_padding_for_quantization "
+                        "model.use_transformer_engine_op_fuser model.moe_mlp_glu_interleave_size "
+                        "model.moe_paged_stash");
+        if (args->moe_paged_stash)
+            override_fields(out, args,
+                            "model.moe_expert_rank_capacity_factor "
+                            "model.moe_paged_stash_buffer_size_factor_cuda "
+                            "model.moe_paged_stash_buffer_size_factor_cpu");
     }
 }
 
@@ -162,6 +201,32 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
     [PLAIT_MXFP8] = "bf16_with_mxfp8_mixed",
     [PLAIT_NVFP4] = "bf16_with_nvfp4_mixed",
 };
+
+/*
+ * Write the precision. A name sets all fields, and replaces a recipe's; only a config of its own
+ * can have fp8_dot_product_attention, so its other fields repeat those of the name
+ * (src/megatron/bridge/training/mixed_precision.py).
+ */
+static void override_precision(plait_precision precision, const plait_switches *switches,
+                               launch_args *out)
+{
+    static const char *const fields[PLAIT_PRECISIONS] = {
+        [PLAIT_FP8] = "fp8:hybrid,fp8_recipe:tensorwise,first_last_layers_bf16:true,"
+                      "num_layers_at_start_in_bf16:1,num_layers_at_end_in_bf16:1",
+        [PLAIT_MXFP8] = "fp8:e4m3,fp8_recipe:mxfp8,reuse_grad_buf_for_mxfp8_param_ag:true",
+    };
+    static const char dtype[] = "{_target_:torch.bfloat16,_call_:false}";
+
+    override_text(out, "mixed_precision", precision_sets[precision]);
+    if (switches->fp8_attention && fields[precision] != NULL)
+        override_text(
+            out, "mixed_precision",
+            plait_arena_printf(out->arena,
+                               "{_target_:megatron.bridge.training.mixed_precision."
+                               "MixedPrecisionConfig,bf16:true,params_dtype:%s,pipeline_dtype:%s,"
+                               "%s,fp8_param_gather:true,fp8_dot_product_attention:true}",
+                               dtype, dtype, fields[precision]));
+}
 
 static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
 {
@@ -254,9 +319,9 @@ static void append_overrides(const plait_launch *launch, const megatron_args *ar
     override_bool(&out, "model.batch_p2p_comm", !interleaved);
     override_fields(&out, args, "model.overlap_moe_expert_parallel_comm model.delay_wgrad_compute");
     args_group(&out, "kernels");
-    override_kernels(args, &out);
+    override_kernels(&d->switches, args, &out);
     args_group(&out, "precision");
-    override_text(&out, "mixed_precision", precision_sets[problem->job.precision]);
+    override_precision(problem->job.precision, &d->switches, &out);
     override_placeholders(args, megatron_bridge_of(problem->runtime), &out);
     args_append_shell(&out, text);
 }

@@ -37,6 +37,8 @@ static const flag_alias older[] = {
     {"moe_train_capacity_factor", "moe_expert_capacity_factor", NULL},
     {"moe_router_padding_for_fp8", "moe_router_padding_for_quantization", NULL},
     {"moe_enable_deepep", "moe_flex_dispatcher_backend", "deepep"},
+    {"enable_cuda_graph", "cuda_graph_impl", "local"},
+    {"external_cuda_graph", "cuda_graph_impl", "transformer_engine"},
     {"cpu_optimizer", "optimizer_cpu_offload", "true"},
 
     {"intermediate_size", "ffn_hidden_size", NULL}, // of Pai-Megatron-Patch, as is n_head_kv
@@ -159,15 +161,14 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 }
 
 /*
- * Flags outside the table that change the price or the model, and that no reader supports: CUDA
- * graphs save launches, shared experts and the optimizer overlap with communication, attention runs
- * in 8 bits, and switches reduce; models with hybrid or heterogeneous layers, or with an encoder
- * and a decoder, are not supported.
+ * Flags outside the table that change the price or the model, and that no reader supports: the step
+ * of the optimizer is captured in a graph, shared experts and the optimizer overlap with
+ * communication, products around attention run in 8 bits, and switches reduce; models with hybrid
+ * or heterogeneous layers, or with an encoder and a decoder, are not supported.
  */
 static const char *const unpriced[] = {
     // graphs, kernels, overlap
-    "enable_cuda_graph", "external_cuda_graph", "cuda_graph_impl", "moe_shared_expert_overlap",
-    "fp8_dot_product_attention", "overlap_param_gather_with_optimizer_step",
+    "optimizer_cuda_graph", "moe_shared_expert_overlap", "overlap_param_gather_with_optimizer_step",
     "fp8_multi_head_attention", "use_sharp",
     // models and stages
     "hybrid_override_pattern", "hybrid_attention_ratio", "hybrid_mlp_ratio",

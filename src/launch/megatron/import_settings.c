@@ -379,5 +379,5 @@ plait_status megatron_read_settings(const megatron_args *args, plan_reader *in, 
         if (text != NULL)
             import_warn(in->warnings, text);
     }
-    return PLAIT_OK;
+    return megatron_read_switches(args, in, err);
 }

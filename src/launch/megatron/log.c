@@ -27,6 +27,12 @@ static const char *word_of(const argument_row *row, char *word)
     word += strspn(word, " '\"");
     const size_t length = strcspn(word, "'\"");
     word[length] = '\0';
+    // "<CudaGraphModule.attn: 1>"
+    char *const member = word[0] == '<' ? strchr(word, '.') : NULL;
+    if (member != NULL) {
+        member[1 + strcspn(member + 1, ":>")] = '\0';
+        return member + 1;
+    }
     if (row != NULL && row->kind == ARGUMENT_INT && text_ends_with(word, ".0"))
         word[length - 2] = '\0'; // "zero_stage 1.0" of Megatron-DeepSpeed
     const int known = text_index(word, printed);

@@ -66,14 +66,25 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
         text_append(out, "export UB_SKIPMC=1\n");
     if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own stays off
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");
+    const plait_switches *const switches = &d->switches;
+    const bool whole = switches->cuda_graph == PLAIT_GRAPH_FULL;
+
+    if (switches->fused_grouped_mlp && model_has_experts(launch->problem->model))
+        text_append(out, "export NVTE_CUTEDSL_FUSED_GROUPED_MLP=1\n");
+    // NCCL may not register the buffers of a graph if segments of memory can expand: validate_args
+    if (switches->cuda_graph != PLAIT_GRAPH_NONE)
+        text_append(out, "export NCCL_GRAPH_REGISTER=0\n");
     // PyTorch 2.8 has only the older name, PYTORCH_CUDA_ALLOC_CONF, and 2.9 ignores the new one
     // (pytorch/pytorch issue 183387); 2.12, which has both, comes with Megatron Core 0.18 (NeMo
-    // 26.06, docs/releases/software-versions.md of Megatron-Bridge)
+    // 26.06, docs/releases/software-versions.md of Megatron-Bridge). A graph of the whole iteration
+    // reuses buffers between streams only if their use is recorded: perf_recipes of Megatron-Bridge
     text_append_printf(out,
-                       "export TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"
-                       "export %s=expandable_segments:True\n",
+                       "export TORCH_NCCL_AVOID_RECORD_STREAMS=%d\n"
+                       "export %s=expandable_segments:True%s\n",
+                       !whole,
                        megatron_core_of(launch->problem->runtime) < 18 ? "PYTORCH_CUDA_ALLOC_CONF"
-                                                                       : "PYTORCH_ALLOC_CONF");
+                                                                       : "PYTORCH_ALLOC_CONF",
+                       whole ? ",graph_capture_record_stream_reuse:True" : "");
 }
 
 static const char *argument_lines(const plait_launch *launch, const megatron_args *args,
@@ -88,7 +99,13 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
     const int since = megatron_args_since(args);
     const bool forced =
         megatron_args_is_written(args, MEGATRON_FIELD(moe_router_force_load_balancing));
+    const bool fp8_attention = launch->plan->degrees.switches.fp8_attention;
     const training_places places = (training_places){
+        .program = fp8_attention
+                       ? "fp8_dot_product_attention = True in core_transformer_config_from_args of "
+                         "megatron/training/arguments.py, which the price assumes; no argument "
+                         "sets it"
+                       : NULL,
         .data = forced ? "random tokens: --mock-data, --tokenizer-type; with real data remove "
                          "--moe-router-force-load-balancing, which the price assumes"
                        : "random tokens: --mock-data, --tokenizer-type",
@@ -102,6 +119,8 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
     if (since > 0)
         text_append_printf(&out, "# These arguments need Megatron Core 0.%d.0 or later.\n", since);
     notes_append(launch, &out);
+    if (fp8_attention)
+        notes_append_keys(launch, (plait_key_id[]){PLAIT_KEY_FP8_ATTENTION}, 1, &out);
     text_append(&out, "\n# environment\n");
     megatron_append_environment(launch, &out);
     if (args->attention_backend != NULL &&

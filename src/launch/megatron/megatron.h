@@ -149,6 +149,13 @@ PLAIT_MUST_CHECK plait_status megatron_read_settings(const megatron_args *args, 
                                                      plait_error *err);
 
 /**
+ * Read "cuda_graph", "fp8_attention" and "fused_grouped_mlp", after all other keys and the runtime.
+ * Values that no plan can have become the nearest ones, with a warning.
+ */
+PLAIT_MUST_CHECK plait_status megatron_read_switches(const megatron_args *args, plan_reader *in,
+                                                     plait_error *err);
+
+/**
  * Read the model that the arguments build.
  *
  * @param flags  source of the arguments, for messages

@@ -250,6 +250,93 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
         !has_argument(out, MEGATRON_FIELD(moe_router_padding_for_quantization));
 }
 
+/* ---- graphs and fused experts ---- */
+
+static bool has_dense_layers(const plait_model *model)
+{
+    return model_count_layers(model, layer_has_experts) < model->layers;
+}
+
+/*
+ * Return the parts of layers that graphs capture: all but experts. The all-to-all dispatcher waits
+ * for the host before it sends if rows are padded or dropped, and overlapped pairs of microbatches
+ * exclude the MLP of dense layers: TransformerConfig of megatron/core/transformer.
+ */
+static const char *captured_modules(const plait_model *model, const megatron_args *args)
+{
+    const bool drops =
+        args->moe_expert_capacity_factor > 0.0 && !args->moe_pad_expert_input_to_capacity;
+    const bool waits = strcmp(args->moe_token_dispatcher_type, "alltoall") == 0 &&
+                       (drops || args->moe_router_padding_for_quantization);
+    const bool dense = has_dense_layers(model) && !args->overlap_moe_expert_parallel_comm;
+
+    if (args->num_experts == 0)
+        return "attn mlp";
+    if (waits)
+        return dense ? "attn mlp moe_router" : "attn moe_router";
+    return dense ? "attn mlp moe_router moe_preprocess" : "attn moe_router moe_preprocess";
+}
+
+/* Capture the whole iteration, which was a scope before core 0.18. */
+static void take_whole_iteration(megatron_args *out)
+{
+    // checks for NaN wait for the host
+    out->check_for_nan_in_loss_and_grad = false;
+    if (has_argument(out, MEGATRON_FIELD(cuda_graph_modules))) {
+        out->cuda_graph_impl = "full_iteration";
+    } else {
+        out->cuda_graph_impl = "local";
+        out->cuda_graph_scope = "full_iteration";
+    }
+    if (out->fine_grained_activation_offloading)
+        out->fine_grained_offloading_max_inflight_offloads = 1;
+    if (out->num_experts == 0)
+        return;
+    // Sizes of the buffers for the rows of experts, over the rows of even routing, as in the
+    // recipes of Megatron-Bridge 067f987 (src/megatron/bridge/perf_recipes/qwen/common.py). A step
+    // in which a rank receives more rows is repeated without a graph.
+    out->moe_expert_rank_capacity_factor = 1.5;
+    out->moe_paged_stash = true;
+    out->moe_paged_stash_buffer_size_factor_cuda = 1.2;
+    out->moe_paged_stash_buffer_size_factor_cpu = 1.0;
+}
+
+/*
+ * Set the arguments of graphs and fused experts, after all other arguments. No argument sets
+ * fp8_attention: the list of edits at the head of the file has it, and Megatron-Bridge a field.
+ */
+static void take_switches(const plait_model *model, const plait_switches *switches,
+                          megatron_args *out)
+{
+    if (switches->fused_grouped_mlp && out->num_experts > 0) {
+        out->use_transformer_engine_op_fuser = true;
+        // blocks of gates and linear units, which the kernel expects to alternate
+        out->moe_mlp_glu_interleave_size = out->swiglu || out->quick_geglu ? 32 : 0;
+        // the fused experts pad their rows themselves, to multiples of 256
+        out->moe_router_padding_for_quantization = false;
+        out->moe_router_padding_for_fp8 = false;
+    }
+    switch ((plait_cuda_graph)switches->cuda_graph) {
+    case PLAIT_GRAPH_LAYERS:
+        out->cuda_graph_impl = "transformer_engine";
+        if (has_argument(out, MEGATRON_FIELD(cuda_graph_modules)))
+            out->cuda_graph_modules = captured_modules(model, out);
+        else
+            out->cuda_graph_scope = captured_modules(model, out);
+        break;
+    case PLAIT_GRAPH_FULL:
+        take_whole_iteration(out);
+        break;
+    case PLAIT_GRAPH_NONE:
+    case PLAIT_GRAPHS:
+        break;
+    }
+    // the generator of random numbers whose state a graph can capture
+    out->te_rng_tracker = switches->cuda_graph != PLAIT_GRAPH_NONE;
+}
+
+/* ---- number formats of the state ---- */
+
 /*
  * Set the number formats of parameters, gradients and optimizer. If the gather of MXFP8 parameters
  * overlaps, the two copies of the parameters reuse the gradient buffer.
@@ -354,5 +441,6 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
         PLAIT_TRY(plait_check_allocated(out->hierarchical_context_parallel_sizes, err));
     }
     PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
+    take_switches(problem->model, &d->switches, out);
     return megatron_args_check(out, err);
 }

@@ -393,6 +393,7 @@ plait_status mindspeed_import(const char *text, size_t length, const char *name,
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, warnings, out, err));
     if (out->runtime == NULL || text_starts_with(out->runtime, "megatron"))
         out->runtime = "mindspeed";
+    out->degrees.switches = (plait_switches){0}; // it has neither graphs nor such kernels
     return PLAIT_OK;
 }
 

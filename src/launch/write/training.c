@@ -109,6 +109,8 @@ void training_append_edits(const plait_problem *problem, const training_places *
                            text_builder *out)
 {
     text_append(out, "# To edit before a real run; the plan sets everything else:\n");
+    if (places->program != NULL)
+        text_append_printf(out, "#   program      %s\n", places->program);
     if (places->data != NULL)
         text_append_printf(out, "#   data         %s\n", places->data);
     if (places->length != NULL)

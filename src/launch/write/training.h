@@ -57,6 +57,7 @@ const char *training_checkpoints(const plait_model *model, plait_arena *arena);
  * omits it.
  */
 typedef struct training_places {
+    const char *program;     /* a line of the program to change for the plan */
     const char *data;        /* data and tokenizer: "--mock-data, --tokenizer-type" */
     const char *length;      /* length of the run: "--train-iters" */
     const char *values;      /* rates and schedule: "--lr to --clip-grad" */

@@ -1,0 +1,161 @@
+/* import_switches.c - reads graphs, fused experts and 8-bit attention from Megatron-LM's arguments */
+#include <string.h>
+
+#include "io/data/data.h"
+#include "launch/megatron/megatron.h"
+
+/* True if a list with blanks or commas between its words has a word. */
+static bool has_word(const char *list, const char *word)
+{
+    static const char between[] = " ,";
+    const size_t length = strlen(word);
+
+    if (list == NULL)
+        return false;
+    for (list += strspn(list, between); *list != '\0'; list += strspn(list, between)) {
+        const size_t its = strcspn(list, between);
+
+        if (its == length && memcmp(list, word, its) == 0)
+            return true;
+        list += its;
+    }
+    return false;
+}
+
+/* The modules of graphs, under the newer or the older name; NULL or "full": whole layers. */
+static const char *modules_of(const megatron_args *args)
+{
+    const char *const list =
+        args->cuda_graph_modules != NULL ? args->cuda_graph_modules : args->cuda_graph_scope;
+
+    return list == NULL || list[0] == '\0' || has_word(list, "full") ? NULL : list;
+}
+
+/* True if the profile of the plan has graphs; a user's own profile may have them. */
+static bool runtime_has_graphs(const char *runtime)
+{
+    return runtime != NULL && (strcmp(runtime, "megatron") == 0 ||
+                               text_starts_with(runtime, "megatron@") || data_is_path(runtime));
+}
+
+static bool recomputes_experts(const plait_recompute *recompute)
+{
+    return recompute->kind == PLAIT_RECOMPUTE_FULL ||
+           (recompute->kind == PLAIT_RECOMPUTE_MODULES &&
+            (recompute->modules >> PLAIT_MODULE_moe & 1u));
+}
+
+/*
+ * Warn if graphs of layers capture other parts than those that the key stands for, which are all
+ * but experts. Preprocessing before the dispatcher, and dense layers of a model with experts, are
+ * a small part of the launches.
+ */
+static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    const char *const modules = modules_of(args);
+    const bool experts = args->num_experts > 0;
+    const bool whole = modules == NULL || has_word(modules, "moe");
+    const bool all = modules == NULL || (has_word(modules, "attn") &&
+                                         has_word(modules, experts ? "moe_router" : "mlp"));
+
+    if (experts && whole) {
+        import_warn(in->warnings, "graphs that capture experts are priced as graphs of all parts "
+                                  "of layers but experts");
+    } else if (!all) {
+        const char *const text =
+            plait_arena_printf(in->flags->arena,
+                               "graphs of %.80s alone are priced as graphs of all parts of layers "
+                               "but experts",
+                               modules);
+        PLAIT_TRY(plait_check_allocated(text, err));
+        import_warn(in->warnings, text);
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_graphs(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    static const char *const impls[] = {"none", "local", "transformer_engine", "full_iteration",
+                                        NULL};
+    enum { IMPL_NONE, IMPL_LOCAL, IMPL_TRANSFORMER_ENGINE, IMPL_WHOLE };
+    plait_degrees *const d = &in->out->degrees;
+    const char *const modules = modules_of(args);
+    const int impl = text_index(args->cuda_graph_impl, impls);
+
+    if (impl < 0)
+        return flags_fail(in->flags, MEGATRON_NAME(cuda_graph_impl), err,
+                          "expected none, local, transformer_engine or full_iteration, found "
+                          "\"%.40s\"",
+                          args->cuda_graph_impl);
+    const bool whole = impl == IMPL_WHOLE || has_word(modules, "full_iteration");
+    const bool any = (impl != IMPL_NONE || whole) && !has_word(modules, "full_iteration_inference");
+
+    d->switches.cuda_graph = PLAIT_GRAPH_NONE;
+    if (!any)
+        return PLAIT_OK;
+    if (!runtime_has_graphs(in->out->runtime)) {
+        import_warn(in->warnings, "the profile of this plan has no CUDA graphs; the plan is "
+                                  "priced without them");
+    } else if (recomputes_experts(&d->recompute)) {
+        import_warn(in->warnings, "CUDA graphs with full recomputation, or recomputation of moe, "
+                                  "are not priced; the plan is priced without graphs");
+    } else if (whole && args->num_experts > 0 &&
+               (d->ep == 1 || d->dispatcher != PLAIT_DISPATCH_HYBRIDEP ||
+                !d->switches.fused_grouped_mlp)) {
+        d->switches.cuda_graph = PLAIT_GRAPH_LAYERS;
+        import_warn(in->warnings,
+                    "a graph of the whole iteration is priced with experts that use HybridEP and "
+                    "the fused kernel only; the plan is priced with graphs of layers");
+    } else if (whole) {
+        d->switches.cuda_graph = PLAIT_GRAPH_FULL;
+    } else {
+        d->switches.cuda_graph = PLAIT_GRAPH_LAYERS;
+        return warn_of_modules(args, in, err);
+    }
+    return PLAIT_OK;
+}
+
+static void read_fused_experts(const megatron_args *args, plan_reader *in)
+{
+    plait_degrees *const d = &in->out->degrees;
+    const bool fused = args->use_transformer_engine_op_fuser && args->num_experts > 0;
+
+    d->switches.fused_grouped_mlp = fused && in->out->precision == PLAIT_MXFP8 && d->etp == 1 &&
+                                    runtime_has_graphs(in->out->runtime);
+    if (fused && !d->switches.fused_grouped_mlp)
+        import_warn(in->warnings, "--use-transformer-engine-op-fuser is priced with mxfp8 and "
+                                  "expert-tensor-parallel size 1 only");
+}
+
+/*
+ * Read fp8_dot_product_attention, which only YAML and other launchers than Megatron-LM's parser
+ * have. Without it a note counts.
+ */
+static void read_fp8_attention(const megatron_args *args, plan_reader *in)
+{
+    plait_degrees *const d = &in->out->degrees;
+    const bool given = flags_last(in->flags, MEGATRON_NAME(fp8_dot_product_attention)) != NULL;
+    const bool noted = in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION);
+    const bool wanted =
+        given ? args->fp8_dot_product_attention : noted && d->switches.fp8_attention;
+    const bool other_kernel = (in->out->given & PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION)) &&
+                              d->attention != PLAIT_ATTENTION_FUSED;
+    const bool narrow = in->out->precision == PLAIT_FP8 || in->out->precision == PLAIT_MXFP8;
+
+    d->switches.fp8_attention =
+        wanted && narrow && !other_kernel && runtime_has_graphs(in->out->runtime);
+    if (wanted && !d->switches.fp8_attention)
+        import_warn(in->warnings, "fp8_dot_product_attention is priced with fused attention and a "
+                                  "tensorwise or mxfp8 recipe only");
+}
+
+plait_status megatron_read_switches(const megatron_args *args, plan_reader *in, plait_error *err)
+{
+    if (args->deepspeed)
+        return PLAIT_OK;
+    read_fused_experts(args, in);
+    read_fp8_attention(args, in);
+    PLAIT_TRY(read_graphs(args, in, err));
+    import_mark_known(in, "cuda_graph fp8_attention fused_grouped_mlp");
+    return PLAIT_OK;
+}
