@@ -165,11 +165,10 @@ static bool host_fits(const search_run *run, search_worker *worker, const plait_
  */
 static int choices_of(const search_run *run, const space_split *split, space_choice_class class)
 {
-    const int plain = run->space->recompute.count;
+    const int plain = run->space->recompute.of[class].count;
+    const int all = (int)space_choices_in(&run->space->recompute, class, 1, split->choices);
 
-    if (class != SPACE_CHOICES_ALL)
-        return run->space->recompute.of[class].count;
-    return run->coarse && plain > 0 && plain < split->choices ? plain : split->choices;
+    return run->coarse && plain > 0 ? plain : all;
 }
 
 /*
@@ -302,9 +301,7 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
         if (use != SET_NOTHING)
             price_group(run, worker, kind, degrees, choices_of(run, split, class), first + points,
                         use, found);
-        points +=
-            (int64_t)kind->shards *
-            (class != SPACE_CHOICES_ALL ? run->space->recompute.of[class].count : split->choices);
+        points += kind->shards * space_choices_in(&run->space->recompute, class, 1, split->choices);
     }
     return points;
 }

@@ -28,9 +28,9 @@ typedef struct row_walk {
 
 /*
  * Sets a switch to the last value that the limits allow and that runs. Switches that are on take no
- * more time and no more memory than those that are off.
+ * more time and no more memory than those that are off. Returns false if there is no such value.
  */
-static void turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
+static bool turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
 {
     const unsigned takes = space_takes(space, key);
     const bool matters = plait_keys[key].matters(space->problem, d);
@@ -39,8 +39,9 @@ static void turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
         plait_key_put(d, key, value);
         if ((takes >> value & 1u) && limits_allow_value(space->options, key, value) &&
             plan_switches_run(space->problem, d, &no_reason))
-            return;
+            return true;
     }
+    return false;
 }
 
 /* Walks the kinds of CUDA graphs, which need less time and more memory. */
@@ -48,8 +49,9 @@ static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
 {
     const plan_space *const space = walk->space;
 
-    turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d);
-    turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d);
+    if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d) ||
+        !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d))
+        return;
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;
         if (!(graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) ||

@@ -25,9 +25,11 @@ typedef plait_choice space_choice;
 /** Plans by the choices of recomputation that are legal in them. */
 typedef enum space_choice_class {
     SPACE_CHOICES_ALL,
-    SPACE_CHOICES_PARTIAL, /* pairs of microbatches, or CUDA graphs of layers */
+    SPACE_CHOICES_PAIRS,   /* pairs of microbatches without CUDA graphs */
+    SPACE_CHOICES_PARTIAL, /* CUDA graphs of layers, also in pairs of microbatches */
     SPACE_CHOICES_STATIC,  /* CUDA graphs of a whole iteration */
-    SPACE_CHOICE_CLASSES
+    SPACE_CHOICES_FUSED,   /* added to another class if the experts are one kernel */
+    SPACE_CHOICE_CLASSES = 2 * SPACE_CHOICES_FUSED
 } space_choice_class;
 
 typedef struct space_choice_list {
@@ -43,15 +45,15 @@ typedef struct space_recompute {
     space_choice_list of[SPACE_CHOICE_CLASSES]; /* legal choices of each class, without full:N */
 } space_recompute;
 
-/** The class of a point. Only in SPACE_CHOICES_ALL full:N is legal. */
 static inline space_choice_class space_class_of(const plait_degrees *degrees)
 {
-    if (degrees->switches.cuda_graph == PLAIT_GRAPH_FULL)
-        return SPACE_CHOICES_STATIC;
-    return degrees->ep_overlap != PLAIT_EP_OVERLAP_NONE ||
-                   degrees->switches.cuda_graph == PLAIT_GRAPH_LAYERS
-               ? SPACE_CHOICES_PARTIAL
-               : SPACE_CHOICES_ALL;
+    const int fused = degrees->switches.fused_grouped_mlp ? SPACE_CHOICES_FUSED : 0;
+    const int graphs = degrees->switches.cuda_graph == PLAIT_GRAPH_FULL     ? SPACE_CHOICES_STATIC
+                       : degrees->switches.cuda_graph == PLAIT_GRAPH_LAYERS ? SPACE_CHOICES_PARTIAL
+                       : degrees->ep_overlap != PLAIT_EP_OVERLAP_NONE       ? SPACE_CHOICES_PAIRS
+                                                                            : SPACE_CHOICES_ALL;
+
+    return (space_choice_class)(graphs + fused);
 }
 
 /** One split of the layers over pp x vpp chunks. */
@@ -60,6 +62,20 @@ typedef struct space_split {
     int vpp;
     int choices; /* number of recompute choices, which depends on the fullest stage */
 } space_split;
+
+/**
+ * The number of recompute choices of some splits in a class, whose sum over all choices is `all`.
+ * Without graphs and pairs of microbatches full:N is legal too.
+ */
+static inline int64_t space_choices_in(const space_recompute *recompute, space_choice_class class,
+                                       int splits, int64_t all)
+{
+    const int listed = recompute->of[class].count;
+
+    return class % SPACE_CHOICES_FUSED == SPACE_CHOICES_ALL
+               ? all - (int64_t)splits * (recompute->count - listed)
+               : (int64_t)splits * listed;
+}
 
 /** The splits that some schedules support: [first, end) of a list, and the sum of their choices. */
 typedef struct space_split_range {

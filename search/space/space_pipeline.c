@@ -286,10 +286,8 @@ static bool add_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipel
     const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
     const plait_degrees d = degrees_of(p->degrees, kind);
     const space_choice_class class = space_class_of(&d);
-    const int64_t choices =
-        class != SPACE_CHOICES_ALL
-            ? (int64_t)(splits->end - splits->first) * cursor->space->recompute.of[class].count
-            : splits->choices;
+    const int64_t choices = space_choices_in(&cursor->space->recompute, class,
+                                             splits->end - splits->first, splits->choices);
     const shard_list *const list = shards_of(cursor, slot, kind->relevant);
 
     if (!list)
@@ -400,7 +398,7 @@ void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
         return;
     }
     d->offload_acts = 0;
-    d->recompute =
-        (plait_recompute){.kind = PLAIT_RECOMPUTE_FULL,
-                          .layers = (short)(((r->low + vpp - 1) / vpp + choice - r->count) * vpp)};
+    d->recompute = (plait_recompute){
+        .kind = PLAIT_RECOMPUTE_FULL,
+        .layers = (short)(((r->low + vpp - 1) / vpp + choice - list->count) * vpp)};
 }

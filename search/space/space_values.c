@@ -243,11 +243,18 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
     limit_full_layers(options, out);
     plait_degrees probe = plait_degrees_init();
 
-    out->of[SPACE_CHOICES_ALL] = (space_choice_list){count, value};
-    probe.switches.cuda_graph = PLAIT_GRAPH_LAYERS;
-    PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
-    probe.switches.cuda_graph = PLAIT_GRAPH_FULL;
-    return list_legal(problem, &probe, arena, out, err);
+    for (int fused = 0; fused < 2; fused++) {
+        probe.switches = (plait_switches){.fused_grouped_mlp = fused != 0};
+        PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+        probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
+        PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+        probe.ep_overlap = PLAIT_EP_OVERLAP_NONE;
+        probe.switches.cuda_graph = PLAIT_GRAPH_LAYERS;
+        PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+        probe.switches.cuda_graph = PLAIT_GRAPH_FULL;
+        PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+    }
+    return PLAIT_OK;
 }
 
 // ---- all keys ------------------------------------------------------------------------------

@@ -247,14 +247,22 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
             fail_because(why, "the model needs ALiBi, which does not work with cp > 1 (rule P60)"));
 }
 
+/*
+ * The fused kernel has gated activations only, and multiplies outputs by the router's weights. Only
+ * Llama 4 multiplies inputs.
+ */
 static bool experts_fit_one_kernel(const plait_model *model)
 {
     static const int multiple = 64;
+    const plait_router *const router = &model->numerics.router;
 
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *const layer = &model->kind[k];
+        const bool of_inputs =
+            router->score == PLAIT_ROUTER_SIGMOID && !router->normalised && layer->moe.topk == 1;
         if (layer->ffn == PLAIT_FFN_MOE &&
-            (model->hidden % multiple != 0 || layer->moe.width % multiple != 0))
+            (!layer->moe.gated || of_inputs || model->hidden % multiple != 0 ||
+             layer->moe.width % multiple != 0))
             return false;
     }
     return true;
@@ -275,12 +283,14 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
                             "accelerator with mxfp8, found %s in %s (rule P63)",
                             plait_attention_kernel_name[d->attention],
                             plait_precision_name[precision]);
-    if (s->fused_grouped_mlp && experts &&
-        (precision != PLAIT_MXFP8 || d->etp > 1 || !experts_fit_one_kernel(problem->model)))
-        return fail_because(why,
-                            "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and widths that are "
-                            "multiples of 64, found %s and etp %d (rule P64)",
-                            plait_precision_name[precision], d->etp);
+    if (s->fused_grouped_mlp && (!experts || precision != PLAIT_MXFP8 || d->etp > 1 ||
+                                 !experts_fit_one_kernel(problem->model)))
+        return fail_because(
+            why,
+            "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
+            "mxfp8, etp 1, and widths that are multiples of 64, found %s and etp %d "
+            "(rule P64)",
+            plait_precision_name[precision], d->etp);
     if (s->cuda_graph == PLAIT_GRAPH_FULL && experts &&
         (d->ep == 1 || d->dispatcher != PLAIT_DISPATCH_HYBRIDEP || !s->fused_grouped_mlp))
         return fail_because(why,

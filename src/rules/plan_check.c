@@ -198,17 +198,38 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
             plait_ep_overlap_name[d->ep_overlap], moe ? "of moe" : "full");
 
     // A graph of the whole iteration has buffers of a fixed size for experts, which offload does not
-    // know.
+    // know, and a fused kernel of experts keeps its own inputs.
     static const unsigned of_experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
+    const bool whole = d->switches.cuda_graph == PLAIT_GRAPH_FULL;
     const bool graphs = d->switches.cuda_graph != PLAIT_GRAPH_NONE;
     if (graphs && (d->recompute.kind == PLAIT_RECOMPUTE_FULL || moe))
         return fail_because(why, "CUDA graphs do not allow recompute %s (rule P61)",
                             moe ? "of moe" : "full");
-    if (d->switches.cuda_graph == PLAIT_GRAPH_FULL &&
+    if ((whole || d->switches.fused_grouped_mlp) &&
         (plait_offload_modules(d->offload_acts) & of_experts))
+        return fail_because(why, "%s does not allow offload_acts of experts, found %s (rule P62)",
+                            whole ? "cuda_graph full_iteration" : "fused_grouped_mlp 1",
+                            plait_offload_acts_name[d->offload_acts]);
+
+    // A part that a graph captures and backward computes again must draw no random numbers.
+    const unsigned again = d->recompute.kind == PLAIT_RECOMPUTE_SELECTIVE
+                               ? 1u << PLAIT_MODULE_core_attn
+                           : d->recompute.kind == PLAIT_RECOMPUTE_MODULES ? d->recompute.modules
+                                                                          : 0;
+    static const unsigned random = 1u << PLAIT_MODULE_core_attn | 1u << PLAIT_MODULE_mlp;
+    if (graphs && p->model->dropout && (again & random))
+        return fail_because(why, "CUDA graphs of a model with dropout do not allow recompute of "
+                                 "core_attn or mlp (rule P66)");
+
+    // Norms are the boundary of the graphs of a layer, so that their inputs stay on the device.
+    // Releases without graphs of a whole iteration offload nothing that is inside a graph.
+    static const unsigned norms = 1u << PLAIT_OFFLOAD_attn_norm | 1u << PLAIT_OFFLOAD_mlp_norm;
+    if (d->switches.cuda_graph == PLAIT_GRAPH_LAYERS && d->offload_acts > 0 &&
+        ((plait_offload_modules(d->offload_acts) & norms) ||
+         runtime_brought(p->runtime, PLAIT_KEY_CUDA_GRAPH, PLAIT_GRAPH_FULL)))
         return fail_because(why,
-                            "cuda_graph full_iteration does not allow offload_acts of experts, "
-                            "found %s (rule P62)",
+                            "cuda_graph layers does not allow offload_acts of norms, and no "
+                            "offload_acts before full_iteration was added, found %s (rule P67)",
                             plait_offload_acts_name[d->offload_acts]);
 
     // The model must have the offloaded modules, and recomputation must keep their inputs.
