@@ -143,12 +143,12 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
         out->model = model;
         PLAIT_TRY(plait_check_allocated(model->name, err));
     }
-    // no config gives these keys: ranks are placed side by side, x first, since that only numbers
-    // the ranks; in every runtime all ranks wait before the optimizer; and only some software has
-    // the switches, whose reader then gives them
+    // no config gives the first two keys: ranks are placed side by side, x first, since that only
+    // numbers the ranks; and in every runtime all ranks wait before the optimizer. Only Megatron-LM
+    // has the graphs and kernels of the others
     static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION,
-                                            PLAIT_KEY_FP8_ATTENTION, PLAIT_KEY_FUSED_GROUPED_MLP,
-                                            PLAIT_KEY_CUDA_GRAPH};
+                                            PLAIT_KEY_CUDA_GRAPH, PLAIT_KEY_FP8_ATTENTION,
+                                            PLAIT_KEY_FUSED_GROUPED_MLP};
 
     for (size_t k = 0; k < sizeof constant / sizeof *constant; k++) {
         if (!(out->given & PLAIT_KEY_BIT(constant[k])))

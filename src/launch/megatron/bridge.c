@@ -133,9 +133,9 @@ static void override_parallelism(const plait_degrees *d, const megatron_args *ar
 }
 
 /*
- * Write the graphs. From core 0.18 on the scope is an older name, which TransformerConfig rejects
- * beside modules, and which recipes set. Unlike Megatron-LM, Megatron-Bridge does not choose the
- * generator of random numbers by itself (src/megatron/bridge/models/gpt_provider.py).
+ * Write the graphs. From core 0.18 on the scope is an older name, which recipes set and
+ * TransformerConfig rejects together with modules. Unlike Megatron-LM, Megatron-Bridge does not
+ * choose the generator of random numbers by itself (src/megatron/bridge/models/gpt_provider.py).
  */
 static void override_graphs(const plait_switches *switches, const megatron_args *args,
                             launch_args *out)
@@ -203,8 +203,8 @@ static const char *const precision_sets[PLAIT_PRECISIONS] = {
 };
 
 /*
- * Write the precision. A name sets all fields, and replaces a recipe's; only a config of its own
- * can have fp8_dot_product_attention, so its other fields repeat those of the name
+ * Write the precision. A name sets all fields, and replaces a recipe's; only a config in full can
+ * have fp8_dot_product_attention, so its other fields repeat those of the name
  * (src/megatron/bridge/training/mixed_precision.py).
  */
 static void override_precision(plait_precision precision, const plait_switches *switches,

@@ -4,7 +4,7 @@
 #include "io/data/data.h"
 #include "launch/megatron/megatron.h"
 
-/* True if a list with blanks or commas between its words has a word. */
+/* True if a list, with blanks or commas as separators, contains `word`. */
 static bool has_word(const char *list, const char *word)
 {
     static const char between[] = " ,";
@@ -46,8 +46,7 @@ static bool recomputes_experts(const plait_recompute *recompute)
 }
 
 /*
- * Warn if graphs of layers capture other parts than those that the key stands for, which are all
- * but experts. Preprocessing before the dispatcher, and dense layers of a model with experts, are
+ * Warn if graphs of layers capture other parts than those of the key, which are all but experts. Preprocessing before the dispatcher, and dense layers of a model with experts, are
  * a small part of the launches.
  */
 static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -55,7 +54,9 @@ static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, 
     const char *const modules = modules_of(args);
     const bool experts = args->num_experts > 0;
     const bool whole = modules == NULL || has_word(modules, "moe");
-    const bool all = modules == NULL || (has_word(modules, "attn") &&
+    // delayed weight gradients of attention with biases cannot be captured
+    const bool outside = args->delay_wgrad_compute && (args->add_bias_linear || args->add_qkv_bias);
+    const bool all = modules == NULL || ((outside || has_word(modules, "attn")) &&
                                          has_word(modules, experts ? "moe_router" : "mlp"));
 
     if (experts && whole) {

@@ -252,29 +252,31 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
 
 /* ---- graphs and fused experts ---- */
 
-static bool has_dense_layers(const plait_model *model)
-{
-    return model_count_layers(model, layer_has_experts) < model->layers;
-}
-
 /*
- * Return the parts of layers that graphs capture: all but experts. The all-to-all dispatcher waits
- * for the host before it sends if rows are padded or dropped, and overlapped pairs of microbatches
- * exclude the MLP of dense layers: TransformerConfig of megatron/core/transformer.
+ * Return the parts of layers that graphs capture: all but experts, as far as TransformerConfig and
+ * validate_args allow. Delayed weight gradients exclude attention with biases, and pairs of
+ * microbatches the MLP of dense layers. The all-to-all dispatcher waits for the host before it
+ * sends if rows are padded or dropped.
  */
-static const char *captured_modules(const plait_model *model, const megatron_args *args)
+static plait_status captured_modules(const plait_model *model, plait_arena *arena,
+                                     const megatron_args *args, const char **out, plait_error *err)
 {
+    const bool experts = args->num_experts > 0;
     const bool drops =
         args->moe_expert_capacity_factor > 0.0 && !args->moe_pad_expert_input_to_capacity;
-    const bool waits = strcmp(args->moe_token_dispatcher_type, "alltoall") == 0 &&
-                       (drops || args->moe_router_padding_for_quantization);
-    const bool dense = has_dense_layers(model) && !args->overlap_moe_expert_parallel_comm;
+    const bool waits =
+        strcmp(args->moe_token_dispatcher_type, "alltoall") == 0 &&
+        (drops || args->moe_router_padding_for_quantization || args->moe_router_padding_for_fp8);
+    const bool biased = args->add_bias_linear || args->add_qkv_bias;
+    static const char *const name[] = {"attn", "mlp", "moe_router", "moe_preprocess"};
+    const unsigned bits = (!(args->delay_wgrad_compute && biased) ? 1u : 0u) |
+                          (model_count_layers(model, layer_has_experts) < model->layers &&
+                                   !args->overlap_moe_expert_parallel_comm
+                               ? 2u
+                               : 0u) |
+                          (experts ? 4u : 0u) | (experts && !waits ? 8u : 0u);
 
-    if (args->num_experts == 0)
-        return "attn mlp";
-    if (waits)
-        return dense ? "attn mlp moe_router" : "attn moe_router";
-    return dense ? "attn mlp moe_router moe_preprocess" : "attn moe_router moe_preprocess";
+    return join_names(bits, name, (int)(sizeof name / sizeof *name), arena, out, err);
 }
 
 /* Capture the whole iteration, which was a scope before core 0.18. */
@@ -305,8 +307,8 @@ static void take_whole_iteration(megatron_args *out)
  * Set the arguments of graphs and fused experts, after all other arguments. No argument sets
  * fp8_attention: the list of edits at the head of the file has it, and Megatron-Bridge a field.
  */
-static void take_switches(const plait_model *model, const plait_switches *switches,
-                          megatron_args *out)
+static plait_status take_switches(const plait_model *model, const plait_switches *switches,
+                                  plait_arena *arena, megatron_args *out, plait_error *err)
 {
     if (switches->fused_grouped_mlp && out->num_experts > 0) {
         out->use_transformer_engine_op_fuser = true;
@@ -316,23 +318,18 @@ static void take_switches(const plait_model *model, const plait_switches *switch
         out->moe_router_padding_for_quantization = false;
         out->moe_router_padding_for_fp8 = false;
     }
-    switch ((plait_cuda_graph)switches->cuda_graph) {
-    case PLAIT_GRAPH_LAYERS:
-        out->cuda_graph_impl = "transformer_engine";
-        if (has_argument(out, MEGATRON_FIELD(cuda_graph_modules)))
-            out->cuda_graph_modules = captured_modules(model, out);
-        else
-            out->cuda_graph_scope = captured_modules(model, out);
-        break;
-    case PLAIT_GRAPH_FULL:
-        take_whole_iteration(out);
-        break;
-    case PLAIT_GRAPH_NONE:
-    case PLAIT_GRAPHS:
-        break;
-    }
     // the generator of random numbers whose state a graph can capture
     out->te_rng_tracker = switches->cuda_graph != PLAIT_GRAPH_NONE;
+    if (switches->cuda_graph == PLAIT_GRAPH_FULL)
+        take_whole_iteration(out);
+    if (switches->cuda_graph != PLAIT_GRAPH_LAYERS)
+        return PLAIT_OK;
+    out->cuda_graph_impl = "transformer_engine";
+    return captured_modules(model, arena, out,
+                            has_argument(out, MEGATRON_FIELD(cuda_graph_modules))
+                                ? &out->cuda_graph_modules
+                                : &out->cuda_graph_scope,
+                            err);
 }
 
 /* ---- number formats of the state ---- */
@@ -441,6 +438,6 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
         PLAIT_TRY(plait_check_allocated(out->hierarchical_context_parallel_sizes, err));
     }
     PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
-    take_switches(problem->model, &d->switches, out);
+    PLAIT_TRY(take_switches(problem->model, &d->switches, arena, out, err));
     return megatron_args_check(out, err);
 }
