@@ -17,8 +17,8 @@ moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 
 # ---- plans of a search ----
 
-proposed() { # proposed WHEN: keys of all plans into plans.json
-    "$plait" search "${moe[@]}" --fix tp=1,ep=8,etp=1,mbs=2 \
+proposed() { # proposed WHEN: keys of all plans into plans.json, measured or not
+    "$plait" search "${moe[@]}" --frontier --fix tp=1,ep=8,etp=1,mbs=2 \
         --runtime "megatron@$1" --json >plans.json 2>err ||
         complain "$1: no plan: $(cat err)"
 }

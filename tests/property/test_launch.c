@@ -103,6 +103,7 @@ static void widen(plait_runtime *runtime)
 {
     runtime->can.takes[PLAIT_KEY_SPLIT] |= 1u << PLAIT_SPLIT_SPREAD;
     runtime->can.takes[PLAIT_KEY_ZERO] |= 1u << 2 | 1u << 3;
+    runtime->can.takes[PLAIT_KEY_CUDA_GRAPH] = 1u << PLAIT_GRAPH_NONE; // as with FSDP
     runtime->file = "widened.json"; // no profile that has a name can this
 }
 
@@ -214,6 +215,12 @@ static const char *const corners[] = {
     "shard_group=4,tp=..2,mbs=1",
     "sp=0,tp=2..4,mbs=1",
     "sp=1,tp=2..8,mbs=1",
+    "cuda_graph=layers,mbs=..2",
+    "cuda_graph=layers,ep=2..8,tp=1,dispatcher=alltoall,mbs=1",
+    "cuda_graph=full_iteration,mbs=..2",
+    "fused_grouped_mlp=1,ep=2..8,tp=1,mbs=1",
+    "cuda_graph=full_iteration,dispatcher=hybridep,fused_grouped_mlp=1,tp=1,mbs=1",
+    "fp8_attention=1,tp=..2,mbs=1",
 };
 
 /* First and last stages that leave the middle ones a whole number of layers. */
@@ -359,6 +366,11 @@ static const char *const expected[] = {
     "--attention-backend unfused",
     "--flash-attention-version 2",
     "--flash-attention-version 3",
+    "--cuda-graph-modules attn mlp\n",
+    "--cuda-graph-modules attn moe_router",
+    "--cuda-graph-impl full_iteration",
+    "--use-transformer-engine-op-fuser",
+    "# plait: fp8_attention 1",
 };
 
 enum { EXPECTED = sizeof expected / sizeof *expected };

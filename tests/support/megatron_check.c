@@ -323,6 +323,32 @@ static bool predictions_know_positions(const launch *l)
            VALUE_IS(position_embedding_type, "none");
 }
 
+static bool has_graphs(const launch *l)
+{
+    return !VALUE_IS(cuda_graph_impl, "none");
+}
+
+static bool graphs_of_iterations_are_whole(const launch *l)
+{
+    return !VALUE_IS(cuda_graph_impl, "full_iteration") ||
+           (!IS_GIVEN(cuda_graph_modules) && IS_GIVEN(no_check_for_nan_in_loss_and_grad));
+}
+
+static bool graphs_register_nothing(const launch *l)
+{
+    return !VALUE_IS(cuda_graph_impl, "transformer_engine") ||
+           strcmp(l->args->graph_register, "0") == 0;
+}
+
+static bool delayed_graphs_have_no_biases(const launch *l)
+{
+    if (!IS_GIVEN(delay_wgrad_compute) || !IS_GIVEN(overlap_grad_reduce) ||
+        !HAS_WORD(cuda_graph_modules, "attn"))
+        return true;
+    return IS_GIVEN(disable_bias_linear) && !IS_GIVEN(add_qkv_bias) &&
+           !IS_GIVEN(no_gradient_accumulation_fusion);
+}
+
 /* ---- B: microbatches ---- */
 
 static bool batch_divides(const launch *l)
@@ -558,6 +584,73 @@ static bool deferral_has_stages(const launch *l)
            (l->pp > 1 && !IS_GIVEN(no_gradient_accumulation_fusion));
 }
 
+static bool has_dense_layers(const launch *l);
+
+static bool graph_modules_suit(const launch *l)
+{
+    const bool router = HAS_WORD(cuda_graph_modules, "moe_router");
+    const bool preprocess = HAS_WORD(cuda_graph_modules, "moe_preprocess");
+    const bool mlp = HAS_WORD(cuda_graph_modules, "mlp"), moe = HAS_WORD(cuda_graph_modules, "moe");
+    const bool padded = IS_GIVEN(moe_expert_capacity_factor)
+                            ? !IS_GIVEN(moe_pad_expert_input_to_capacity)
+                            : IS_GIVEN(moe_router_padding_for_quantization);
+
+    if (!has_graphs(l) || VALUE_IS(cuda_graph_impl, "full_iteration"))
+        return true;
+    if (moe || (preprocess && !router) || (router && l->experts <= 1) ||
+        (mlp && !has_dense_layers(l)))
+        return false;
+    if (IS_GIVEN(overlap_moe_expert_parallel_comm) && (mlp || !IS_GIVEN(cuda_graph_modules)))
+        return false;
+    return !(preprocess && padded && VALUE_IS(moe_token_dispatcher_type, "alltoall"));
+}
+
+static bool graphs_suit_recomputation(const launch *l)
+{
+    if (!has_graphs(l))
+        return true;
+    if (VALUE_IS(recompute_granularity, "full") || recomputes_module(l, "moe"))
+        return VALUE_IS(cuda_graph_impl, "full_iteration");
+    if (VALUE_IS(recompute_granularity, "selective") && NUMBER_OF(attention_dropout) > 0.0 &&
+        (!IS_GIVEN(recompute_modules) || recomputes_module(l, "core_attn")))
+        return false;
+    return NUMBER_OF(hidden_dropout) <= 0.0 || !recomputes_module(l, "mlp");
+}
+
+static bool graphs_suit_offloading(const launch *l)
+{
+    if (!has_graphs(l) || !IS_GIVEN(fine_grained_activation_offloading))
+        return true;
+    if (VALUE_IS(cuda_graph_impl, "full_iteration"))
+        return IS_GIVEN(fine_grained_offloading_max_inflight_offloads);
+    return !HAS_WORD(offload_modules, "attn_norm") && !HAS_WORD(offload_modules, "mlp_norm");
+}
+
+static bool offloads_experts(const launch *l)
+{
+    return HAS_WORD(offload_modules, "expert_fc1") || HAS_WORD(offload_modules, "moe_act");
+}
+
+static bool rank_capacity_suits(const launch *l)
+{
+    if (IS_GIVEN(moe_paged_stash) &&
+        (!IS_GIVEN(moe_expert_rank_capacity_factor) || offloads_experts(l)))
+        return false;
+    return !IS_GIVEN(moe_expert_rank_capacity_factor) ||
+           (VALUE_IS(moe_token_dispatcher_type, "flex") &&
+            VALUE_IS(moe_flex_dispatcher_backend, "hybridep") &&
+            IS_GIVEN(use_transformer_engine_op_fuser));
+}
+
+static bool fused_experts_suit(const launch *l)
+{
+    if (!IS_GIVEN(use_transformer_engine_op_fuser) || l->experts == 0)
+        return true;
+    return l->etp == 1 && !offloads_experts(l) && !IS_GIVEN(moe_apply_probs_on_input) &&
+           IS_GIVEN(moe_grouped_gemm) && (IS_GIVEN(swiglu) || IS_GIVEN(quick_geglu)) &&
+           strcmp(l->args->fused_experts, "1") == 0;
+}
+
 static bool context_words_suit(const launch *l)
 {
     return l->cp == 1 || WORDS_OF(cp_comm_type) == 1 || WORDS_OF(cp_comm_type) == l->layers;
@@ -780,6 +873,11 @@ static const check_rule rules[] = {
     {"V38", "latent attention has no groups of queries", latent_has_no_groups},
     {"V39", "an optimizer on the CPU is the precision-aware one", offload_has_its_optimizer},
     {"V43", "prediction modules have rotary positions or none", predictions_know_positions},
+    {"V44", "a graph of the iteration has no modules, and no checks for NaN",
+     graphs_of_iterations_are_whole},
+    {"V45", "graphs with expandable segments have NCCL_GRAPH_REGISTER=0", graphs_register_nothing},
+    {"V46", "delayed weight gradients in a graph have attention without biases",
+     delayed_graphs_have_no_biases},
     {"B1", "the batch divides by micro batch and dp", batch_divides},
     {"B2", "there is a microbatch", has_microbatches},
     {"G1", "tp pp cp divides the world", world_divides},
@@ -809,6 +907,12 @@ static const check_rule rules[] = {
     {"C25", "latent attention has fused rotation with YaRN alone, never interleaved",
      latent_rotation_suits},
     {"C26", "plain attention has rope type rope", rotation_suits},
+    {"C27", "graphs capture modules that the model has and whose shapes are fixed",
+     graph_modules_suit},
+    {"C28", "graphs have no full recomputation and none of experts or with dropout",
+     graphs_suit_recomputation},
+    {"C29", "graphs offload no norms, and a whole one limits its copies", graphs_suit_offloading},
+    {"C30", "a capacity of ranks has HybridEP and fused experts", rank_capacity_suits},
     {"L1", "layers divide into virtual stages", virtual_stages_divide},
     {"L2", "no stage has less than no layers", stages_are_not_negative},
     {"L3", "the stages hold all layers", stages_hold_all_layers},
@@ -823,6 +927,8 @@ static const check_rule rules[] = {
     {"F6", "the exchange has the name that its kernel knows", exchange_is_known},
     {"F7", "ep divides the experts", experts_divide},
     {"F8", "there are as many experts as a token goes to", enough_experts},
+    {"F10", "fused experts are whole, gated, on the device, and have their kernel",
+     fused_experts_suit},
     {"F9", "attention has a kernel for its contexts, sinks and widths", has_a_kernel},
 };
 

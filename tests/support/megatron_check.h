@@ -8,10 +8,10 @@
  *     flags      the parser        V  validate_args           B  microbatches
  *     G  process groups            C  configuration of the model
  *     L  layers of the stages      S  schedule                F  first forward pass; F6, F8 and
- *                                                                F9 are of its kernels
+ *                                                                to F10 are of its kernels
  *
  * Left out: rules of what a launch never asks for (hybrid models, weight shards, torch's FSDP 2,
- * optimizers other than Adam, CUDA graphs), and versions of libraries.
+ * optimizers other than Adam, inference), and versions of libraries.
  */
 #pragma once
 

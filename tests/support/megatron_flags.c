@@ -199,12 +199,22 @@ static bool read_values(word_reader *in, int f, megatron_args *args, bool *more,
 
 static bool read_export(const word_reader *in, megatron_args *args, char *sentence)
 {
-    static const char name[] = "CUDA_DEVICE_MAX_CONNECTIONS=";
+    const struct {
+        const char *name;
+        char *value;
+    } variables[] = {
+        {"CUDA_DEVICE_MAX_CONNECTIONS", args->connections},
+        {"NCCL_GRAPH_REGISTER", args->graph_register},
+        {"NVTE_CUTEDSL_FUSED_GROUPED_MLP", args->fused_experts},
+    };
+    const char *const equals = strchr(in->word, '=');
 
-    if (strchr(in->word, '=') == NULL)
+    if (equals == NULL)
         return refuse(sentence, "export of '%s' has no value", in->word);
-    if (strncmp(in->word, name, strlen(name)) == 0)
-        snprintf(args->connections, sizeof args->connections, "%s", in->word + strlen(name));
+    for (size_t v = 0; v < sizeof variables / sizeof *variables; v++)
+        if (strlen(variables[v].name) == (size_t)(equals - in->word) &&
+            strncmp(in->word, variables[v].name, strlen(variables[v].name)) == 0)
+            snprintf(variables[v].value, sizeof args->connections, "%s", equals + 1);
     return true;
 }
 

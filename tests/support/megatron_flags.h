@@ -168,6 +168,9 @@
     X(cuda_graph_impl, TEXT, "none", "none local transformer_engine full_iteration")              \
     X(cuda_graph_modules, TEXTS, "", "attn mlp moe moe_router moe_preprocess mamba")              \
     X(no_check_for_nan_in_loss_and_grad, SWITCH, "", "")                                          \
+    X(te_rng_tracker, SWITCH, "", "")                                                             \
+    X(use_transformer_engine_op_fuser, SWITCH, "", "")                                            \
+    X(fine_grained_offloading_max_inflight_offloads, INT, "", "")                                 \
     X(deterministic_mode, SWITCH, "", "")                                                         \
     X(distributed_timeout_minutes, INT, "10", "")                                                 \
     X(manual_gc, SWITCH, "", "")                                                                  \
@@ -185,6 +188,10 @@
     X(moe_enable_deepep, SWITCH, "", "")                                                          \
     X(moe_expert_capacity_factor, FLOAT, "", "")                                                  \
     X(moe_pad_expert_input_to_capacity, SWITCH, "", "")                                           \
+    X(moe_mlp_glu_interleave_size, INT, "", "")                                                   \
+    X(moe_expert_rank_capacity_factor, FLOAT, "", "")                                             \
+    X(moe_paged_stash_buffer_size_factor_cuda, FLOAT, "1.1", "")                                  \
+    X(moe_paged_stash_buffer_size_factor_cpu, FLOAT, "0", "")                                     \
     X(moe_router_load_balancing_type, TEXTS, "aux_loss",                                          \
       "aux_loss seq_aux_loss global_aux_loss sinkhorn quantile_balancing none")                   \
     X(moe_aux_loss_coeff, FLOATS, "0", "")                                                        \
@@ -281,7 +288,10 @@ enum { MEGATRON_VALUE_SIZE = 1024, MEGATRON_SENTENCE_SIZE = 240 };
 typedef struct megatron_args {
     bool given[MEGATRON_FLAG_COUNT];
     char value[MEGATRON_FLAG_COUNT][MEGATRON_VALUE_SIZE]; /* words of a list, one blank between */
-    char connections[16]; /* CUDA_DEVICE_MAX_CONNECTIONS; "" when it is not set */
+    // environment variables; "" when one is not set
+    char connections[16];    /* CUDA_DEVICE_MAX_CONNECTIONS */
+    char graph_register[16]; /* NCCL_GRAPH_REGISTER */
+    char fused_experts[16];  /* NVTE_CUTEDSL_FUSED_GROUPED_MLP */
 } megatron_args;
 
 /** Read args.sh; false with a sentence when the parser would refuse it. */

@@ -478,9 +478,9 @@ static void test_what_has_no_price__is_said(void **state)
     (void)state;
     import("--optimizer-cpu-offload --cpu-offloading-num-layers 2 --bf16", 0);
     assert_string_equal(warning, "options that the price ignores: cpu_offloading_num_layers");
-    import("--bf16 --cuda-graph-impl local --moe-shared-expert-overlap", 0);
+    import("--bf16 --optimizer-cuda-graph --moe-shared-expert-overlap", 0);
     assert_string_equal(
-        warning, "options that the price ignores: cuda_graph_impl, moe_shared_expert_overlap");
+        warning, "options that the price ignores: optimizer_cuda_graph, moe_shared_expert_overlap");
     import("{\"bf16\": true, \"cuda_graph_impl\": \"none\", \"use_sharp\": false}", 0);
     assert_string_equal(warning, "");
     import("--seq-length 65536 --bf16", 0);
@@ -489,6 +489,112 @@ static void test_what_has_no_price__is_said(void **state)
     assert_string_equal(warning, "");
     import("--seq-length 4096 --bf16", 0); // 16 MiB
     assert_string_equal(warning, "");
+}
+
+/* ---- graphs, fused experts and 8-bit attention ---- */
+
+#define EXPERTS                                                                                    \
+    SIZES "--bf16 --num-experts 8 --expert-model-parallel-size 4 --expert-tensor-parallel-size 1 " \
+          "--moe-token-dispatcher-type flex --moe-flex-dispatcher-backend hybridep "               \
+          "--moe-router-force-load-balancing "
+#define MXFP8 "--fp8-format e4m3 --fp8-recipe mxfp8 "
+
+static void assert_graph(const char *text, plait_cuda_graph graph, const char *expected)
+{
+    const plans_entry out = import(text, 0);
+
+    assert_true(out.given & PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH));
+    if (out.degrees.switches.cuda_graph != graph)
+        fail_msg("%s: graph %d", text, out.degrees.switches.cuda_graph);
+    assert_string_equal(warning, expected);
+}
+
+/* The words of core 0.12, 0.15, 0.16 and 0.18, in this order. */
+static void test_graphs_of_layers__have_the_words_of_their_release(void **state)
+{
+    (void)state;
+    assert_graph(SIZES "--bf16", PLAIT_GRAPH_NONE, "");
+    assert_graph(SIZES "--bf16 --enable-cuda-graph", PLAIT_GRAPH_LAYERS, "");
+    assert_graph(SIZES "--bf16 --external-cuda-graph --cuda-graph-scope full", PLAIT_GRAPH_LAYERS,
+                 "");
+    assert_graph(SIZES "--bf16 --cuda-graph-impl local --cuda-graph-scope full", PLAIT_GRAPH_LAYERS,
+                 "");
+    assert_graph(EXPERTS "--cuda-graph-impl transformer_engine "
+                         "--cuda-graph-scope attn moe_router moe_preprocess",
+                 PLAIT_GRAPH_LAYERS, "");
+    assert_graph(EXPERTS "--cuda-graph-impl transformer_engine "
+                         "--cuda-graph-modules attn moe_router moe_preprocess",
+                 PLAIT_GRAPH_LAYERS, "");
+    assert_graph("{\"bf16\": true, \"cuda_graph_impl\": \"transformer_engine\", "
+                 "\"cuda_graph_modules\": [\"attn\", \"mlp\"]}",
+                 PLAIT_GRAPH_LAYERS, "");
+}
+
+static void test_graphs_of_iterations__have_the_words_of_their_release(void **state)
+{
+    (void)state;
+    assert_graph(SIZES "--bf16 --enable-cuda-graph --cuda-graph-scope full_iteration",
+                 PLAIT_GRAPH_FULL, "");
+    assert_graph(SIZES "--bf16 --cuda-graph-impl local --cuda-graph-scope full_iteration",
+                 PLAIT_GRAPH_FULL, "");
+    assert_graph(SIZES "--bf16 --cuda-graph-impl full_iteration", PLAIT_GRAPH_FULL, "");
+    assert_graph(EXPERTS MXFP8 "--cuda-graph-impl full_iteration --use-transformer-engine-op-fuser "
+                               "--moe-expert-rank-capacity-factor 1.5 --moe-paged-stash",
+                 PLAIT_GRAPH_FULL, "");
+}
+
+static void test_other_graphs__become_the_nearest(void **state)
+{
+    (void)state;
+    assert_graph(EXPERTS "--cuda-graph-impl transformer_engine --cuda-graph-modules attn",
+                 PLAIT_GRAPH_LAYERS,
+                 "graphs of attn alone are priced as graphs of all parts of layers but experts");
+    assert_graph(EXPERTS "--cuda-graph-impl local", PLAIT_GRAPH_LAYERS,
+                 "graphs that capture experts are priced as graphs of all parts of layers but "
+                 "experts");
+    assert_graph(EXPERTS "--cuda-graph-impl full_iteration", PLAIT_GRAPH_LAYERS,
+                 "a graph of the whole iteration is priced with experts that use HybridEP and the "
+                 "fused kernel only; the plan is priced with graphs of layers");
+    assert_graph(SIZES "--bf16 --cuda-graph-impl full_iteration --recompute-granularity full",
+                 PLAIT_GRAPH_NONE,
+                 "CUDA graphs with full recomputation, or recomputation of moe, are not priced; "
+                 "the plan is priced without graphs");
+    assert_graph(SIZES "--bf16 --cuda-graph-impl local --use-megatron-fsdp", PLAIT_GRAPH_NONE,
+                 "the profile of this plan has no CUDA graphs; the plan is priced without them");
+    assert_refused("--cuda-graph-impl all", "args.sh: cuda_graph_impl",
+                   "expected none, local, transformer_engine or full_iteration, found \"all\"");
+}
+
+static void test_fused_experts__need_their_format(void **state)
+{
+    (void)state;
+    assert_true(import(EXPERTS MXFP8 "--use-transformer-engine-op-fuser", 0)
+                    .degrees.switches.fused_grouped_mlp);
+    assert_string_equal(warning, "");
+    assert_false(
+        import(EXPERTS "--use-transformer-engine-op-fuser", 0).degrees.switches.fused_grouped_mlp);
+    assert_string_equal(warning, "--use-transformer-engine-op-fuser is priced with mxfp8 and "
+                                 "expert-tensor-parallel size 1 only");
+}
+
+/* Only YAML and JSON have the option; args.sh of a launch has a note. */
+static void test_attention_in_8_bits__is_an_option_or_a_note(void **state)
+{
+    plans_entry out;
+
+    (void)state;
+    out = import("{\"bf16\": true, \"fp8\": \"e4m3\", \"fp8_recipe\": \"mxfp8\", "
+                 "\"fp8_dot_product_attention\": true}",
+                 0);
+    assert_true(out.degrees.switches.fp8_attention);
+    assert_string_equal(warning, "");
+    out = import("# plait: fp8_attention 1\n--bf16 " MXFP8, 0);
+    assert_true(out.degrees.switches.fp8_attention);
+    assert_string_equal(warning, "");
+    out = import("{\"bf16\": true, \"fp8_dot_product_attention\": true}", 0);
+    assert_false(out.degrees.switches.fp8_attention);
+    assert_string_equal(warning, "fp8_dot_product_attention is priced with fused attention and a "
+                                 "tensorwise or mxfp8 recipe only");
 }
 
 static void test_values_that_cannot_be__are_refused(void **state)
@@ -920,6 +1026,11 @@ int main(void)
         cmocka_unit_test(test_arguments__win_over_notes),
         cmocka_unit_test(test_notes__stand_where_arguments_are_coarser),
         cmocka_unit_test(test_what_has_no_price__is_said),
+        cmocka_unit_test(test_graphs_of_layers__have_the_words_of_their_release),
+        cmocka_unit_test(test_graphs_of_iterations__have_the_words_of_their_release),
+        cmocka_unit_test(test_other_graphs__become_the_nearest),
+        cmocka_unit_test(test_fused_experts__need_their_format),
+        cmocka_unit_test(test_attention_in_8_bits__is_an_option_or_a_note),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
         cmocka_unit_test(test_flags_that_are_not_read__are_listed_beside_the_warnings),
         cmocka_unit_test(test_files_that_say_nothing__are_refused),

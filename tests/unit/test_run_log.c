@@ -94,6 +94,22 @@ static void test_the_last_complete_block__counts(void **state)
                   PLAIT_LAUNCH_MEGATRON, "--num-layers 3 \\\n");
 }
 
+/* Python prints members of an enumeration in angle brackets, and the block has every default. */
+static void test_modules_of_graphs__are_members_of_an_enumeration(void **state)
+{
+    (void)state;
+    assert_config(BEGIN "  check_for_nan_in_loss_and_grad ... False\n"
+                        "  cuda_graph_impl ... transformer_engine\n"
+                        "  cuda_graph_modules ... [<CudaGraphModule.attn: 1>, "
+                        "<CudaGraphModule.moe_router: 4>]\n" END,
+                  PLAIT_LAUNCH_MEGATRON,
+                  "--no-check-for-nan-in-loss-and-grad \\\n"
+                  "--cuda-graph-impl transformer_engine \\\n"
+                  "--cuda-graph-modules attn moe_router \\\n");
+    assert_config(BEGIN "  cuda_graph_impl ... none\n  cuda_graph_modules ... []\n" END,
+                  PLAIT_LAUNCH_MEGATRON, "--cuda-graph-impl none \\\n");
+}
+
 static void test_vocabulary__is_of_the_tokenizer(void **state)
 {
     (void)state;
@@ -272,6 +288,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_prefixes_colours_and_other_ranks__do_not_matter, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_the_last_complete_block__counts, begin, end),
+        cmocka_unit_test_setup_teardown(test_modules_of_graphs__are_members_of_an_enumeration,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(test_vocabulary__is_of_the_tokenizer, begin, end),
         cmocka_unit_test_setup_teardown(
             test_a_method_of_fine_tuning__stays_for_the_import_to_refuse, begin, end),
