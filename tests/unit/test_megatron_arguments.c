@@ -335,6 +335,9 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "zero=1 grad_reduce=fp32 offload=optimizer offload_share=0.5",
         "ep=2 zero=1 dispatcher=hybridep ep_overlap=pairs-delayed-wgrad recompute=none",
         "zero=1 cp=4 cp_comm=a2a+p2p offload_acts=core_attn+attn_proj",
+        "zero=1 cuda_graph=layers",
+        "zero=1 ep=2 dispatcher=hybridep fused_grouped_mlp=1 cuda_graph=full_iteration "
+        "offload_acts=core_attn",
     };
     static int drawn = 0;
     plait_cluster cluster;
@@ -369,14 +372,14 @@ static void mark_shipped_models(plait_runtime *runtime)
 }
 
 /* Older spellings of what plans have. */
-static void mark_release(void)
+static void mark_release(const char *name, const char *words)
 {
     plait_cluster cluster;
     plait_runtime runtime;
     plait_model model;
     plait_error err;
 
-    must(plait_runtime_find("megatron@25.09", arena, &runtime, &err), &err);
+    must(plait_runtime_find(name, arena, &runtime, &err), &err);
     must(plait_model_find("qwen3-30b-a3b", arena, &model, NULL, &err), &err);
     must(plait_cluster_find("dgx-h100", arena, &cluster, &err), &err);
     const plait_problem problem = {
@@ -385,7 +388,7 @@ static void mark_release(void)
         .runtime = &runtime,
         .job = {.seq = 4096, .gbs = 64, .gpus = 8, .precision = PLAIT_FP8}};
 
-    mark_said(&problem, "ep=2 zero=1 dispatcher=deepep grad_sync=bucketed", PLAIT_ATTENTION_FUSED);
+    mark_said(&problem, words, PLAIT_ATTENTION_FUSED);
 }
 
 static plait_status import(const char *script, plans_entry *out, const char **warning,
@@ -487,7 +490,8 @@ static void test_every_row__is_said_by_a_launch_or_changes_what_is_read(void **s
         rows++;
     assert_true(rows <= MOST_ROWS);
     mark_shipped_models(&runtime);
-    mark_release();
+    mark_release("megatron@25.09", "ep=2 zero=1 dispatcher=deepep grad_sync=bucketed");
+    mark_release("megatron@core-v0.17.0", "ep=2 zero=1 dispatcher=hybridep cuda_graph=layers");
     for (size_t s = 0; s < sizeof scripts / sizeof *scripts; s++)
         mark_script(scripts[s], &runtime);
     for (int r = 0; r < rows; r++)
