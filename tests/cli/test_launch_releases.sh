@@ -45,6 +45,9 @@ never core-v0.12.0 "$hybrid" "$offload" "$pairs" '"split": "layout'
 never core-v0.13.0 "$hybrid" "$offload" "$pairs"
 never 25.09 "$hybrid" "$offload"
 never 25.11 "$offload"
+never core-v0.15.3 '"cuda_graph": "(layers|full)'
+never core-v0.17.1 '"cuda_graph": "full'
+some 25.11 '"cuda_graph": "layers'
 some core-v0.12.0 "$deep"
 some 25.11 "$hybrid"
 some v0.4.0 "$offload"
@@ -75,6 +78,7 @@ refused core-v0.11.0 'added in core-v0.12.0' --offload optimizer
 refused 25.11 'added in bridge-v0.2.2' --offload-acts expert_fc1
 refused core-v0.12.0 'added in core-v0.13.0' --optimizer-state bf16
 refused core-v0.11.0 'added in core-v0.12.0' --grad-reduce bf16
+refused core-v0.15.3 'added in core-v0.16.0rc0' --cuda-graph layers
 refused core-v0.12.0 'which core-v0.13.0 introduced' --precision fp8_block
 "$plait" eval deepseek-v3 dgx-h200 --gpus 256 --seq 4096 --gbs 256 --cp 2 --ep 64 --etp 1 \
     --runtime megatron@core-v0.13.0 >out 2>err && complain "0.13 takes cp beside MTP"
@@ -115,6 +119,12 @@ folder @25.11 "${degrees[@]}" --dispatcher hybridep
 has '--moe-flex-dispatcher-backend hybridep' 'export NUM_OF_HYBRID_EP_RANKS_PER_NVLINK_DOMAIN=8' \
     'export NVLINK_DOMAIN_SIZE=8' 'export USE_MNNVL=0'
 lacks enable-deepep
+folder @core-v0.17.1 --pp 2 --ep 8 --etp 1 --recompute none --dispatcher hybridep --cuda-graph layers
+has '--cuda-graph-scope attn moe_router moe_preprocess' 'export NCCL_GRAPH_REGISTER=0'
+lacks cuda-graph-modules
+folder @core-v0.18.0 --pp 2 --ep 8 --etp 1 --recompute none --dispatcher hybridep --cuda-graph layers
+has '--cuda-graph-modules attn moe_router moe_preprocess'
+lacks cuda-graph-scope
 folder @core-v0.13.0 "${degrees[@]}"
 lacks router-fusion global_aux_loss
 has --moe-router-force-load-balancing '--moe-router-load-balancing-type aux_loss'
