@@ -243,6 +243,56 @@ static void test_refusals__of_experts(void **state)
     assert_refused(&w, "pp=4 ep=8", "etp 1 x ep 8 does not divide the 4 GPUs of a stage");
 }
 
+/* P61 to P67, each next to a legal plan that differs in one key. */
+static void test_refusals__of_graphs_and_fused_experts(void **state)
+{
+    world w;
+
+    (void)state;
+    make_moe(&w);
+    w.layer.moe.gated = true;
+    w.gpu.peak_flops_per_s[PLAIT_MXFP8] = 2.0;
+    w.problem.job.precision = PLAIT_MXFP8;
+#define FUSED "ep=8 dispatcher=hybridep attention=fused fused_grouped_mlp=1"
+    assert_legal(&w, FUSED " cuda_graph=full_iteration recompute=modules:core_attn");
+    assert_refused(&w, FUSED " cuda_graph=full_iteration recompute=full",
+                   "CUDA graphs do not allow recompute full (rule P61)");
+    assert_refused(&w, "ep=8 attention=fused cuda_graph=layers recompute=modules:moe",
+                   "CUDA graphs do not allow recompute of moe (rule P61)");
+    assert_refused(&w, FUSED " offload_acts=moe_act",
+                   "fused_grouped_mlp 1 does not allow offload_acts of experts, found moe_act "
+                   "(rule P62)");
+    assert_legal(&w, "ep=8 attention=fused offload_acts=moe_act");
+    assert_legal(&w, "ep=8 attention=fused fp8_attention=1");
+    assert_refused(&w, "ep=8 attention=flash2 fp8_attention=1",
+                   "fp8_attention 1 needs attention fused, precision fp8 or mxfp8 and an "
+                   "accelerator with mxfp8, found flash2 in mxfp8 (rule P63)");
+    assert_refused(&w, FUSED " tp=2 etp=2 ep=4",
+                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
+                   "mxfp8, etp 1, and widths that are multiples of 64, found mxfp8 and etp 2 "
+                   "(rule P64)");
+    assert_refused(&w, "ep=8 dispatcher=hybridep attention=fused cuda_graph=full_iteration",
+                   "cuda_graph full_iteration with experts needs ep > 1, dispatcher hybridep and "
+                   "fused_grouped_mlp 1, found ep 8 and hybridep (rule P65)");
+    w.layer.moe.gated = false;
+    assert_refused(&w, FUSED,
+                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
+                   "mxfp8, etp 1, and widths that are multiples of 64, found mxfp8 and etp 1 "
+                   "(rule P64)");
+#undef FUSED
+    make(&w);
+    assert_legal(&w, "attention=fused cuda_graph=full_iteration recompute=modules:mlp");
+    assert_legal(&w, "attention=fused cuda_graph=layers offload_acts=core_attn");
+    assert_refused(&w, "attention=fused cuda_graph=layers offload_acts=attn_norm+mlp_norm",
+                   "cuda_graph layers does not allow offload_acts of norms, and no offload_acts "
+                   "before full_iteration was added, found attn_norm+mlp_norm (rule P67)");
+    w.model.dropout = true;
+    assert_refused(&w, "attention=fused cuda_graph=full_iteration recompute=modules:mlp",
+                   "CUDA graphs of a model with dropout do not allow recompute of core_attn or "
+                   "mlp (rule P66)");
+    assert_legal(&w, "attention=fused recompute=modules:mlp");
+}
+
 /* Stages between the replicas: the ranks of one stage are neighbours in blocks of tp cp only. */
 static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
 {
@@ -1098,6 +1148,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_layers_that_do_not_divide),
         cmocka_unit_test(test_refusals__of_sequences),
         cmocka_unit_test(test_refusals__of_experts),
+        cmocka_unit_test(test_refusals__of_graphs_and_fused_experts),
         cmocka_unit_test(test_refusals__of_experts_that_reach_into_other_stages),
         cmocka_unit_test(test_refusals__of_shards),
         cmocka_unit_test(test_refusals__of_schedules),
