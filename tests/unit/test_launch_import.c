@@ -525,6 +525,10 @@ static void test_graphs_of_layers__have_the_words_of_their_release(void **state)
     assert_graph(EXPERTS "--cuda-graph-impl transformer_engine "
                          "--cuda-graph-modules attn moe_router moe_preprocess",
                  PLAIT_GRAPH_LAYERS, "");
+    // Megatron-Bridge's run_script.py, whose recipe has the experts
+    assert_graph("--bf16 --cuda_graph_impl transformer_engine "
+                 "--cuda_graph_scope attn,moe_router,moe_preprocess",
+                 PLAIT_GRAPH_LAYERS, "");
     assert_graph("{\"bf16\": true, \"cuda_graph_impl\": \"transformer_engine\", "
                  "\"cuda_graph_modules\": [\"attn\", \"mlp\"]}",
                  PLAIT_GRAPH_LAYERS, "");

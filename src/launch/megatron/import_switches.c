@@ -56,8 +56,9 @@ static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, 
     const bool whole = modules == NULL || has_word(modules, "moe");
     // delayed weight gradients of attention with biases cannot be captured
     const bool outside = args->delay_wgrad_compute && (args->add_bias_linear || args->add_qkv_bias);
-    const bool all = modules == NULL || ((outside || has_word(modules, "attn")) &&
-                                         has_word(modules, experts ? "moe_router" : "mlp"));
+    const bool all = modules == NULL ||
+                     ((outside || has_word(modules, "attn")) &&
+                      (has_word(modules, "moe_router") || (!experts && has_word(modules, "mlp"))));
 
     if (experts && whole) {
         import_warn(in->warnings, "graphs that capture experts are priced as graphs of all parts "
