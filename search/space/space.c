@@ -37,6 +37,8 @@ static bool turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
 
     for (int value = matters ? 1 : 0; value >= 0; value--) {
         plait_key_put(d, key, value);
+        if (value == 1 && space_is_usual_only(space, key))
+            continue;
         if ((takes >> value & 1u) && limits_allow_value(space->options, key, value) &&
             plan_switches_run(space->problem, d, &no_reason))
             return true;
@@ -52,6 +54,11 @@ static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
     if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d) ||
         !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d))
         return;
+    // Without experts, graphs of layers leave no launch for a graph of the whole iteration.
+    if (!model_has_experts(space->problem->model) &&
+        (space_takes(space, PLAIT_KEY_CUDA_GRAPH) >> PLAIT_GRAPH_LAYERS & 1u) &&
+        limits_allow_value(space->options, PLAIT_KEY_CUDA_GRAPH, PLAIT_GRAPH_LAYERS))
+        graphs &= ~(1u << PLAIT_GRAPH_FULL);
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;
         if (!(graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) ||

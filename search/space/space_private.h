@@ -11,6 +11,12 @@ PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *
 PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,
                                                 plait_error *err);
 
+/**
+ * Returns whether a key keeps its default: no profile can restrict it, or it changes the numerics of
+ * a step and the options do not allow that. A key with a limit does not.
+ */
+bool space_is_usual_only(const plan_space *space, plait_key_id key);
+
 /** Returns the values of a key that the space may list, as bits 1 << value. */
 unsigned space_takes(const plan_space *space, plait_key_id key);
 

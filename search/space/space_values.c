@@ -103,7 +103,7 @@ static const plait_key_set walked =
  * profile can restrict it, or if it changes the numerics of a step and the options do not allow
  * that.
  */
-static bool is_usual_only(const plan_space *space, plait_key_id key)
+bool space_is_usual_only(const plan_space *space, plait_key_id key)
 {
     const plait_key *const row = &plait_keys[key];
 
@@ -295,7 +295,7 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
         assert(space->free_keys < SPACE_FREE_KEYS);
         space_free_key *const out = &space->free_key[space->free_keys++];
         out->key = key;
-        out->usual_only = is_usual_only(space, key);
+        out->usual_only = space_is_usual_only(space, key);
         PLAIT_TRY(list_mask(space, space_takes(space, key), key, arena, &out->values, err));
     }
     return space_list_recompute(problem, options, arena, &space->recompute, err);
