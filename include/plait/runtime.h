@@ -83,7 +83,7 @@ typedef struct plait_capabilities {
     unsigned char module_set[PLAIT_MAX_MODULE_SETS];
 } plait_capabilities;
 
-enum { PLAIT_SUPPORT_VALUES = 12 }; /* values of keys that evidence can speak of */
+enum { PLAIT_SUPPORT_VALUES = 12 }; /* values of a key whose evidence is counted */
 
 /**
  * How far measured runs support the values of a plan's keys. All 0: the model decides alone. (C.345)
@@ -365,7 +365,7 @@ struct plait_runtime {
     bool imbalance_stated;        /* whether the job gave factor.ep_imbalance, which memory then
                                    * also uses */
     plait_support support;
-    bool frontier;        /* whether the job asked for the model alone */
+    bool frontier;        /* whether the cost model alone decides (--frontier) */
     bool natural_routing; /* whether experts have no load balancing, which widens bands
                                    * (C.62) */
     const char

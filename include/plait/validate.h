@@ -181,7 +181,7 @@ PLAIT_MUST_CHECK plait_status plait_evidence_tie(const plait_evidence *evidence,
 const char *plait_evidence_words(const plait_problem *problem, const plait_degrees *degrees,
                                  plait_arena *arena);
 
-/** Does the support of a problem judge the values of a key? */
+/** Returns whether the support of a problem depends on the values of a key. */
 bool plait_evidence_judges(plait_key_id key);
 
 /** Measured runs of plans with a value of a key. */
@@ -192,7 +192,7 @@ typedef struct plait_value_evidence {
 } plait_value_evidence;
 
 /**
- * Counts the measured runs that speak of a value of a key.                        (C.345)
+ * Counts the measured runs that use a value of a key.                             (C.345)
  *
  * Counts rows of models with experts, or without, on the same generation of accelerators and the
  * same size of scale-up domains. Values of `schedule` and `order` are counted over all rows, since
@@ -452,7 +452,7 @@ typedef struct plait_promise {
     plait_degrees degrees; /* the recommended plan */
 } plait_promise;
 
-/** What the model claims for a value of a key, and what measured runs gained.        (C.346) */
+/** The gain that the model claims for a value of a key, and the measured one.          (C.346) */
 typedef struct plait_claim {
     plait_key_id key;
     int value;
@@ -523,8 +523,9 @@ PLAIT_MUST_CHECK plait_status plait_validate(const plait_runs *runs, plait_arena
  * Search the plan of each job of tuned recipes, and compare its step with the best measured one.
  *
  * A job is a model, cluster, sequence length, batch and precision for which NVIDIA published runs
- * of tuned recipes of Megatron-Bridge or NeMo, at least one with its whole plan. The search asks as a user would, with the newest
- * profile, but holds the keys that change the numerics of a step at the values of the best run.
+ * of tuned recipes of Megatron-Bridge or NeMo, at least one with its whole plan. The search is that
+ * of a user, with the newest profile, but keeps the keys that change the numerics of a step at the
+ * values of the best run.
  *
  * @param validation  result of plait_validate; sets its promises and optimism
  * @param threads     threads of each search; 0: all processors

@@ -1,7 +1,8 @@
 /*
  * space.h - the plan space: all degrees that a search considers, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep dispatcher mbs attention switches    what one layer costs
+ *     row        placement tp sp cp cp_comm etp ep       what one layer costs
+ *                dispatcher mbs attention switches
  *     pipeline   pp (and so dp, microbatches)       which ranks share what
  *     group      schedule order ep_overlap vpp split    how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts

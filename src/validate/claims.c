@@ -4,7 +4,7 @@
  *     claimed = log(predicted without the technique / predicted with it)
  *     error   = log(measured / predicted) with it - the mean of the same over runs without it
  *
- * A run is compared with the runs of the same job without the technique or, if there are none, with
+ * A run is compared with the runs of the same job without the technique or, without such runs, with
  * those of the same generation of accelerators, the same use of experts and the same precision. The
  * profiles are fitted to all runs; a fit without the runs that use a technique would move its other
  * constants by less than the differences between jobs.
@@ -18,7 +18,7 @@
 
 /* ---- runs with and without a technique ---- */
 
-static bool speaks(const plait_validation *v, size_t row)
+static bool is_timed(const plait_validation *v, size_t row)
 {
     return v->price[row].priced && plait_run_timed(&v->runs->run[row]) && !v->price[row].unmodelled;
 }
@@ -53,7 +53,7 @@ static double residual_without(const plait_validation *v, size_t row, plait_key_
     int count[2] = {0, 0};
 
     for (size_t i = 0; i < v->runs->count; i++) {
-        if (!speaks(v, i) || is_on(&v->price[i], key, value) ||
+        if (!is_timed(v, i) || is_on(&v->price[i], key, value) ||
             !same_kind(&v->price[i], &v->price[row]))
             continue;
         for (int kind = setup_same_job(&v->runs->run[i], &v->runs->run[row]) ? 0 : 1; kind < 2;
@@ -93,7 +93,7 @@ static void sum_claim(const plait_validation *v, plait_key_id key, int value, pl
 
     *out = (plait_claim){.key = key, .value = value};
     for (size_t i = 0; i < v->runs->count; i++) {
-        if (!speaks(v, i) || !is_on(&v->price[i], key, value))
+        if (!is_timed(v, i) || !is_on(&v->price[i], key, value))
             continue;
         const double without = residual_without(v, i, key, value);
         const double claim = claim_of(&v->price[i], key, scratch);
@@ -108,7 +108,7 @@ static void sum_claim(const plait_validation *v, plait_key_id key, int value, pl
         claim_squares += claim * claim;
     }
     for (size_t i = 0; i < v->runs->count; i++)
-        out->rows_without += speaks(v, i) && !is_on(&v->price[i], key, value) &&
+        out->rows_without += is_timed(v, i) && !is_on(&v->price[i], key, value) &&
                              (plait_keys[key].matters == NULL ||
                               plait_keys[key].matters(&v->price[i].problem, &v->price[i].degrees));
     if (out->rows == 0)

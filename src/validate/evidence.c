@@ -77,7 +77,7 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
 
     PLAIT_TRY(csv_table_among(table, titles, err));
     // Older files lack columns of traits and plans. All plans then have the same value of the trait,
-    // and no words.
+    // and support no technique.
     for (int i = 0; titles[i] != NULL; i++)
         if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0 &&
             strcmp(titles[i], "rack") != 0 && strcmp(titles[i], "job") != 0 &&

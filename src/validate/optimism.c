@@ -34,7 +34,7 @@ static bool is_candidate(const plait_run_price *price)
 
 /*
  * Lists the jobs of the candidates, each with the row of its shortest measured step. Jobs without a
- * run whose plan is fully published are left out: nobody can tell whether they were tuned.
+ * run whose plan is fully published are left out, since nothing shows whether they were tuned.
  */
 static size_t list_jobs(const plait_validation *v, plait_promise *out)
 {

@@ -1,4 +1,4 @@
-/* support.c - how far measured runs support the values of a plan's keys (C.345) */
+/* support.c - support of the values of a plan's keys by measured runs (C.345) */
 #include <string.h>
 
 #include "plait/validate.h"
@@ -22,7 +22,7 @@ static const plait_key_set techniques =
     PLAIT_KEY_BIT(PLAIT_KEY_POST_VALIDATION) | PLAIT_KEY_BIT(PLAIT_KEY_FUSION) |
     PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
 
-/* Keys whose prices follow from other terms, so that runs of all kinds speak of them. */
+/* Keys whose prices follow from other terms, so that runs of all kinds count. */
 static const plait_key_set structural =
     PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_ORDER);
 
@@ -37,7 +37,7 @@ static bool is_like(const plait_regime *row, const plait_regime *regime)
            row->rack == regime->rack;
 }
 
-/* Returns whether a text of words KEY=VALUE contains a word. */
+/* Returns whether a text of blank-separated KEY=VALUE contains this one. */
 static bool has_word(const char *text, const char *key, const char *value)
 {
     const size_t key_length = strlen(key), value_length = strlen(value);
@@ -80,7 +80,7 @@ const char *plait_evidence_words(const plait_problem *problem, const plait_degre
     return text_builder_finish(&out, NULL);
 }
 
-/* Returns whether a row speaks of the value of a key for jobs of the regime. */
+/* Returns whether a row counts as evidence of a key's value for jobs of the regime. */
 static bool counts(const plait_evidence_row *row, const plait_regime *regime, plait_key_id key,
                    const char *value, const char *without)
 {
