@@ -48,8 +48,8 @@ static void check_runs(const plait_runs *runs, plait_arena *arena)
 
 static void check_evidence(const plait_evidence *evidence, plait_arena *arena)
 {
-    const plait_regime regime = {"megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false,
-                                 true};
+    const plait_regime regime = {
+        "megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false, true, false};
     plait_error err;
     plait_band band;
     double tie;

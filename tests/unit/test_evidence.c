@@ -19,8 +19,8 @@ static plait_evidence parsed(const char *text)
     return evidence;
 }
 
-static const plait_regime dense = {"megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false,
-                                   true};
+static const plait_regime dense = {
+    "megatron", PLAIT_RULES_MEGATRON, PLAIT_NARROWEST_FP8, 64, false, true, false};
 
 /* ---- bands ---- */
 
