@@ -288,6 +288,44 @@ static void test_evidence__reads_what_it_writes(void **state)
     assert_near(after.row[0].shipped, 0.9, 0.0);
 }
 
+static void test_evidence__keeps_racks_jobs_and_plans(void **state)
+{
+    const plait_evidence before = parsed(
+        "of,source,sweep,runtime,rules,narrowest,gpus,experts,calibrated,left_out,shipped,rack,"
+        "job,plan\n"
+        "step,a,,megatron,megatron,fp4,72,1,1,1,1,1,m/gb200-nvl72/mxfp8,dispatcher=hybridep "
+        "schedule=1f1b\nmemory,a,,megatron,megatron,fp4,72,1,1,1,1,1,,\n");
+    const char *text;
+    plait_error err;
+    size_t length;
+
+    (void)state;
+    must(plait_evidence_text(&before, arena, &text, &length, &err), &err);
+    const plait_evidence after = parsed(text);
+    assert_int_equal(after.count, 1);
+    assert_int_equal(after.memories, 1);
+    assert_true(after.row[0].regime.rack);
+    assert_string_equal(after.row[0].job, "m/gb200-nvl72/mxfp8");
+    assert_string_equal(after.row[0].plan, "dispatcher=hybridep schedule=1f1b");
+    refused(
+        "of,source,sweep,runtime,rules,narrowest,gpus,experts,calibrated,left_out,shipped,rack\n"
+        "step,a,,megatron,megatron,fp8,64,0,1,1,1,2\n",
+        "e.csv:2:rack", "found");
+}
+
+/* Older files have neither: no row is in a rack, and no row supports a technique. */
+static void test_evidence__of_older_files_supports_nothing(void **state)
+{
+    const plait_evidence old = parsed(HEADER "step,a,,megatron,megatron,fp8,64,0,1,1,1\n");
+
+    (void)state;
+    assert_false(old.row[0].regime.rack);
+    assert_string_equal(old.row[0].job, "");
+    assert_string_equal(old.row[0].plan, "");
+    assert_int_equal(
+        plait_evidence_of_value(&old, &dense, PLAIT_KEY_SCHEDULE, PLAIT_1F1B, NULL).jobs, 0);
+}
+
 /* What is shipped loads, knows both kinds of profiles, and holds most of what it is made of. */
 static void test_evidence__is_shipped(void **state)
 {
@@ -336,6 +374,8 @@ int main(void)
         cmocka_unit_test(test_tie__needs_a_sweep_of_five),
         cmocka_unit_test(test_evidence__says_where_it_is_wrong),
         cmocka_unit_test(test_evidence__reads_what_it_writes),
+        cmocka_unit_test(test_evidence__keeps_racks_jobs_and_plans),
+        cmocka_unit_test(test_evidence__of_older_files_supports_nothing),
         cmocka_unit_test(test_evidence__is_shipped),
     };
 
