@@ -169,17 +169,17 @@ static bool same_question(const scenario *a, const scenario *b)
 {
     const problem_flags *const p = &a->values.problem, *const q = &b->values.problem;
     const char *const one[] = {
-        a->operands.text[0], a->operands.text[1], p->precision,    p->runtime, p->risk,
-        a->values.fix,       a->values.limit,     a->values.refine};
+        a->operands.text[0], a->operands.text[1], p->precision,     p->runtime,  p->risk,
+        a->values.fix,       a->values.limit,     a->values.refine, p->imbalance};
     const char *const other[] = {
-        b->operands.text[0], b->operands.text[1], q->precision,    q->runtime, q->risk,
-        b->values.fix,       b->values.limit,     b->values.refine};
+        b->operands.text[0], b->operands.text[1], q->precision,     q->runtime,  q->risk,
+        b->values.fix,       b->values.limit,     b->values.refine, q->imbalance};
 
     for (size_t i = 0; i < sizeof one / sizeof *one; i++)
         if ((one[i] == NULL) != (other[i] == NULL) ||
             (one[i] != NULL && strcmp(one[i], other[i]) != 0))
             return false;
-    return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus;
+    return p->seq == q->seq && p->gbs == q->gbs && p->gpus == q->gpus && p->frontier == q->frontier;
 }
 
 static plait_status find_plan(scenario *s)

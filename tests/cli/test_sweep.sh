@@ -57,6 +57,18 @@ END_PYTHON
 grep -q 'scenario 32: nonesuch: expected' said || complain "a bad scenario is told as: $(cat said)"
 grep -q 'scenarios\? of 39 failed' said || complain "how many is told as: $(tail -1 said)"
 
+# Scenarios that differ in the balance of experts have different plans.
+cat >balance.json <<'END_JSON'
+{"name": "balance", "scenarios": [{"model": "qwen3-30b-a3b", "cluster": "dgx-h100", "gpus": 16, "seq": "4k", "gbs": 64,
+  "fix": "tp=1,pp=1,ep=16,mbs=1", "imbalance": [1, 3]}]}
+END_JSON
+"$plait" sweep balance.json -o balance.jsonl 2>said || complain "a sweep over balances fails: $(cat said)"
+python3 - <<'END_PYTHON' || complain "scenarios with different balances have the same step"
+import json
+steps = [json.loads(line)["step_s"] for line in open("balance.jsonl")]
+assert steps[1] > 1.05 * steps[0], steps
+END_PYTHON
+
 # A line of a sweep has the numbers that capacity gives for the same scenario.
 "$plait" capacity llama-3.1-8b dgx-h100 --gpus 16 --seq 4k --gbs 64 --tokens 2T --price 3.5 --runs 0 \
     --limit pp=1 --refine none --json >alone.json
