@@ -53,7 +53,7 @@ static bool has_word(const char *text, const char *key, const char *value)
     return false;
 }
 
-/* Returns whether a text of words KEY=VALUE has a word for a key. */
+/* Returns whether a text of blank-separated KEY=VALUE has a value of a key. */
 static bool has_key(const char *text, const char *key)
 {
     const size_t length = strlen(key);
@@ -186,7 +186,7 @@ static plait_key_set keys_apart(const plait_problem *problem, const plait_degree
     for (int k = 0; k < PLAIT_KEYS; k++) {
         char text[PLAIT_VALUE_SIZE];
 
-        if (!(techniques & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_SCHEDULE) // vpp tells the schedule
+        if (!(techniques & PLAIT_KEY_BIT(k)) || k == PLAIT_KEY_SCHEDULE) // follows from vpp
             continue;
         plait_degrees_get(d, (plait_key_id)k, text, sizeof text);
         if (plait_key_applies(problem, d, (plait_key_id)k)
