@@ -329,6 +329,79 @@ static void test_unsupported_fused_experts__are_separate_kernels(void **state)
                   1);
 }
 
+// ---- the nearest measured run and the plan to run ------------------------------------------
+
+/* The traits of these rows are 0, so that every plan differs in tp, pp, vpp and mbs. */
+static void test_nearest_run__has_the_fewest_different_keys(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 16, PLAIT_BF16);
+    const plait_degrees d = point(&w, "ep=8 dispatcher=deepep cuda_graph=layers");
+    const char *const words = plait_evidence_words(&w.problem, &d, arena);
+    const plait_evidence other_model =
+        EVIDENCE({"a", "mixtral-8x7b/h100-80gb-sxm/bf16", "dispatcher=alltoall", ALIKE},
+                 {"b", "mixtral-8x7b/h100-80gb-sxm/bf16", words, ALIKE},
+                 {"c", "qwen3-30b-a3b/gb200-nvl72/bf16", words, IN_RACKS});
+    const plait_evidence same_model =
+        EVIDENCE({"a", "mixtral-8x7b/h100-80gb-sxm/bf16", words, ALIKE},
+                 {"b", "qwen3-30b-a3b/h100-80gb-sxm/bf16", words, ALIKE},
+                 {"c", "qwen3-30b-a3b-more/h100-80gb-sxm/bf16", words, ALIKE});
+    const plait_nearest_run other = plait_evidence_nearest(&other_model, &w.problem, &d);
+    const plait_nearest_run same = plait_evidence_nearest(&same_model, &w.problem, &d);
+
+    assert_string_equal(other.row->source, "b");
+    assert_false(other.same_model);
+    assert_false(other.differs &
+                 (PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH)));
+    assert_string_equal(same.row->source, "b");
+    assert_true(same.same_model);
+}
+
+static void test_nearest_run__is_of_the_same_software(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 16, PLAIT_BF16);
+    const plait_degrees d = point(&w, "ep=8");
+    const plait_evidence evidence =
+        EVIDENCE({"a", "qwen3-30b-a3b/h100-80gb-sxm/bf16", "dispatcher=alltoall", ALIKE});
+
+    w.runtime.name = "another";
+    assert_null(plait_evidence_nearest(&evidence, &w.problem, &d).row);
+}
+
+/* A plan with a layout is the fastest; of two others within 1 %, one offloads. */
+static void test_recommended_plan__is_the_simplest_of_equals(void **state)
+{
+    plait_ranked plan[4] = {0};
+    plait_search_result result = {.plans = 4, .plan = plan};
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
+    for (int i = 0; i < 4; i++) {
+        plan[i].plan.degrees = point(&w, "tp=2 pp=2");
+        plan[i].price.peak_bytes = 1e9;
+    }
+    plan[0].objective = 1.0;
+    plan[0].plan.degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = "Et|tL"};
+    plan[1].objective = 1.004;
+    plan[1].plan.degrees.offload_acts = 1;
+    plan[2].objective = 1.009;
+    plan[3].objective = 1.02;
+    plan[3].price.peak_bytes = 1.0;
+    assert_int_equal(plait_search_recommended(&w.problem, &result), 2);
+    plan[2].objective = 1.011;
+    assert_int_equal(plait_search_recommended(&w.problem, &result), 1);
+    plan[1].objective = 1.011;
+    assert_int_equal(plait_search_recommended(&w.problem, &result), 0);
+    result.plans = 0;
+    assert_int_equal(plait_search_recommended(&w.problem, &result), -1);
+}
+
 // ---- searches ------------------------------------------------------------------------------
 
 enum { MANY = 40 };
@@ -456,6 +529,9 @@ int main(void)
         TEST(test_unsupported_graphs__launch_every_kernel),
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
+        TEST(test_nearest_run__has_the_fewest_different_keys),
+        TEST(test_nearest_run__is_of_the_same_software),
+        TEST(test_recommended_plan__is_the_simplest_of_equals),
         TEST(test_a_search__leaves_unmeasured_techniques_out),
         TEST(test_a_search__takes_what_a_limit_names),
         TEST(test_a_search__uses_unmeasured_techniques_rather_than_none),
