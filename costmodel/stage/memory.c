@@ -30,6 +30,18 @@ static double ends_params(const layer_row *row, const stage_load *load)
 }
 
 /*
+ * Returns the parameters of a rank that ZeRO-3 gathers before use. If ep takes all ranks of a stage,
+ * no other rank has a replica of an expert, so experts are neither gathered nor reduced.
+ */
+static double gathered_params(const plait_degrees *d, plait_weights w)
+{
+    const bool experts =
+        d->offload == PLAIT_OFFLOAD_PARAMS || plait_group_of(d, PLAIT_AXIS_EDP).ranks > 1;
+
+    return w.dense + (experts ? w.expert : 0.0);
+}
+
+/*
  * Bytes of parameters gathered under ZeRO-3: a few layers ahead of their use, and the ends of the
  * model. DeepSpeed bounds its live parameters (stage3_max_live_parameters); it then gathers at most
  * that many, but at least one matrix, about a third of a layer's weights. With reshard `never` all
@@ -45,7 +57,8 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
     const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
 
     if (d->reshard == PLAIT_RESHARD_NEVER)
-        return state->gather * (load->dense + load->expert) + state->gradient_reduce * alive;
+        return state->gather * gathered_params(d, (plait_weights){load->dense, load->expert}) +
+               state->gradient_reduce * alive;
     const double of_node = d->reshard == PLAIT_RESHARD_NODE
                                ? load->dense / ways.node_dense + load->expert / ways.node_expert
                                : 0.0;
@@ -55,6 +68,8 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
 
 /*
  * C.81: ZeRO-1 shards the optimizer state, ZeRO-2 also the gradients, ZeRO-3 also the weights.
+ * Gradients that ZeRO-2 and -3 reduce once per step are summed unsharded in the format of the
+ * reduction (torch FSDPParam.to_accumulated_grad_if_needed), unless nothing reduces them.
  * DualPipe, which has every stage on two ranks, needs weights and gradients twice, but the
  * optimizer state once. The buffers are copies that the software makes, transients shaped like the
  * widest layer's weights, layers gathered ahead, and the gradients of two layers on their way to
@@ -70,24 +85,37 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double copies = plait_schedule_replicas((plait_schedule)d->schedule);
     const double ends = ends_params(row, load);
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
+    const double gathered = gathered_params(d, (plait_weights){load->dense, load->expert});
+    // Gradients that a step allocates grow while backward frees gathered parameters.
+    const bool fresh = problem->runtime->keep.gradients_freed && d->zero >= 3 &&
+                       d->reshard == PLAIT_RESHARD_NEVER &&
+                       plait_degrees_microbatches(d, problem->job.gbs) == 1;
+    const double summed = larger(state->gradient, state->gradient_reduce) - state->gradient;
     const double gradients_bytes =
-        copies * state->gradient * (plait_scatters_each(d) ? shard : whole);
+        copies * (plait_scatters_each(d)
+                      ? state->gradient * shard
+                      : state->gradient * whole + (d->zero >= 2 ? summed * gathered : 0.0));
     const double away = plait_gradients_offloaded(d) ? plait_offload_share_of(d) : 0.0;
-    double widest = 0.0;
+    double widest = 0.0, widest_gathered = 0.0;
 
-    for (int k = 0; k < problem->model->kinds; k++)
-        widest = larger(widest, row->price[k].weights.dense + row->price[k].weights.expert);
+    for (int k = 0; k < problem->model->kinds; k++) {
+        const plait_weights *const w = &row->price[k].weights;
+        widest = larger(widest, w->dense + w->expert);
+        widest_gathered = larger(widest_gathered, gathered_params(d, *w));
+    }
     const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
                                            (usual->weight - state->weight) * held_ends);
     return (stage_state){
         .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes,
-        .gradients_bytes = (1.0 - away) * gradients_bytes,
+        .gradients_bytes = fresh ? larger(0.0, gradients_bytes - state->gather * gathered)
+                                 : (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
         .buffers_bytes =
             state->replicated * whole - (state->replicated - usual->replicated) * ends +
             problem->runtime->keep.weight_transient * widest +
             smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
-            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest) : 0.0),
+            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest_gathered)
+                          : 0.0),
     };
 }
 

@@ -108,13 +108,16 @@ static void cache_degrees(plait_table *table, const plait_degrees *d)
 }
 
 /* Are all other keys equal on which gathers, reductions and state depend? */
-static bool same_shards(const plait_degrees *a, const plait_degrees *b)
+static bool same_shards(int gbs, const plait_degrees *a, const plait_degrees *b)
 {
-    return a->zero == b->zero && a->shard_group == b->shard_group &&
-           a->grad_reduce == b->grad_reduce && a->optimizer_state == b->optimizer_state &&
-           a->fp8_params == b->fp8_params && a->offload == b->offload &&
-           a->offload_share == b->offload_share && a->reshard == b->reshard &&
-           a->scatter == b->scatter && a->quantise == b->quantise && a->ep_overlap == b->ep_overlap;
+    const bool one = plait_degrees_microbatches(a, gbs) == 1;
+
+    return one == (plait_degrees_microbatches(b, gbs) == 1) && a->zero == b->zero &&
+           a->shard_group == b->shard_group && a->grad_reduce == b->grad_reduce &&
+           a->optimizer_state == b->optimizer_state && a->fp8_params == b->fp8_params &&
+           a->offload == b->offload && a->offload_share == b->offload_share &&
+           a->reshard == b->reshard && a->scatter == b->scatter && a->quantise == b->quantise &&
+           a->ep_overlap == b->ep_overlap;
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -304,7 +307,7 @@ void table_select(plait_table *table, const plait_degrees *d)
 {
     table_select_stages(table, d);
     table_select_sends(table, d);
-    const bool shards = table->shards_valid && same_shards(&table->last, d);
+    const bool shards = table->shards_valid && same_shards(table->problem.job.gbs, &table->last, d);
 
     if (!shards)
         fill_gather(table, d);

@@ -264,6 +264,8 @@ typedef struct plait_residents {
     double transient_layers; /* unsharded layers alive under ZeRO-3 */
     double transient_params; /* upper bound on the parameters of these layers, but at least one
                               * matrix; 0: none */
+    bool gradients_freed;  /* whether a step starts without gradients, which its first backward
+                            * allocates */
     double weight_transient; /* bytes per parameter of one layer that are alive during backward */
     double head_transient;   /* bytes per entry of V h / tp that are alive on the last stage */
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */

@@ -431,6 +431,56 @@ static void test_gathers__hold_whole_layers(void **state)
     assert_near(whole.memory.buffers_bytes, 0.0, 0.0);
 }
 
+/*
+ * 8 experts of 2 x 64 x 256 weights, in FP32 gradients. With ep 8 on 8 GPUs a rank keeps its expert
+ * whole and gathers the rest of two layers: 4 x 64^2, norms of 128, a router of 512.
+ */
+static void test_gathers__leave_out_experts_that_one_rank_keeps(void **state)
+{
+    const double expert = 2.0 * 64 * 256, rest = 4.0 * 64 * 64 + 128.0 + 512.0;
+    const double ends = 2.0 * (2.0 * table_weights + HIDDEN);
+    world w;
+
+    (void)state;
+    make(&w, 8);
+    w.runtime.keep.transient_layers = 2.0;
+    w.layer.ffn = PLAIT_FFN_MOE;
+    w.layer.moe = (plait_moe){.experts = 8, .topk = 2, .width = 256};
+    const plait_cost whole = price(&w, "ep=8 zero=3");
+    assert_near(whole.memory.buffers_bytes, 2.0 * (2.0 + 4.0) * rest + ends, 1e-6);
+    const plait_cost cut = price(&w, "ep=4 zero=3");
+    assert_near(cut.memory.buffers_bytes, 2.0 * (2.0 + 4.0) * (rest + 2.0 * expert) + ends, 1e-6);
+}
+
+/* Gradients of 2 bytes that are reduced in FP32 after the last microbatch wait in FP32. */
+static void test_gradients__wait_in_the_format_of_their_reduction(void **state)
+{
+    const double all = LAYERS * layer_weights + 2.0 * table_weights + HIDDEN;
+    world w;
+
+    (void)state;
+    make(&w, 8);
+    w.runtime.state.gradient = 2.0;
+    assert_near(price(&w, "zero=3").memory.gradients_bytes, 2.0 * all / 8.0, 1e-6);
+    assert_near(price(&w, "zero=3 scatter=step").memory.gradients_bytes, 4.0 * all, 1e-6);
+}
+
+/*
+ * With one microbatch, gradients of 4/8 bytes replace the parameters of 2 bytes that backward
+ * frees.
+ */
+static void test_gradients__replace_gathered_parameters_in_one_microbatch(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w, 8);
+    w.runtime.keep.gradients_freed = true;
+    assert_near(price(&w, "zero=3 reshard=never mbs=8").memory.gradients_bytes, 0.0, 0.0);
+    assert_true(price(&w, "zero=3 reshard=never mbs=4").memory.gradients_bytes > 0.0);
+    assert_true(price(&w, "zero=3 mbs=8").memory.gradients_bytes > 0.0);
+}
+
 /* A message in and one out: 2 bytes x tokens x h each, by tp under sp. */
 static void test_pipeline__holds_its_messages(void **state)
 {
@@ -488,6 +538,9 @@ int main(void)
         TEST(test_full_recompute__keeps_inputs_and_one_live_layer),
         TEST(test_recompute__keeps_less_the_more_it_repeats),
         TEST(test_gathers__hold_whole_layers),
+        TEST(test_gathers__leave_out_experts_that_one_rank_keeps),
+        TEST(test_gradients__wait_in_the_format_of_their_reduction),
+        TEST(test_gradients__replace_gathered_parameters_in_one_microbatch),
         TEST(test_pipeline__holds_its_messages),
         TEST(test_runtime__needs_more_than_is_allocated),
     };
