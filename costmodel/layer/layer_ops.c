@@ -41,8 +41,9 @@ double exchange_s(const plait_problem *problem, const plait_route *route, const 
                plait_expert_all_to_all_s(route, network, op->bytes, op->topk, op->node_copies);
     const double unearned =
         plait_unearned(problem->runtime, PLAIT_KEY_DISPATCHER, (int)op->dispatcher);
-    const double s = plait_relayed_all_to_all_s(route, network, op->bytes, op->topk, op->experts,
-                                                op->node_copies);
+    const double s =
+        plait_relayed_all_to_all_s(route, network, op->bytes, op->topk, op->experts,
+                                   op->node_copies, problem->runtime->round_robin_experts);
 
     if (unearned <= 0.0)
         return waited_for(op) * s;

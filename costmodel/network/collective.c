@@ -241,20 +241,21 @@ static double in_network_s(const plait_route *route, plait_network network, doub
  * for the exchange of routing tables and the work that waits for them (C.307).
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
-                                  double topk, double experts, double node_copies)
+                                  double topk, double experts, double node_copies, bool round_robin)
 {
+    double (*const reached)(double, double, double) =
+        round_robin ? plait_reached_groups_round_robin : plait_reached_groups;
     static const double call_s = 1e-4, crossing_s = 2e-4; // C.307
     const double token_bytes = bytes / topk;
 
     if (route->ranks < 2)
         return 0.0;
-    const double fan_out_s =
-        domain_s(route, route->joined[0], PLAIT_ALL_TO_ALL,
-                 token_bytes * plait_reached_groups(route->ranks, topk, experts));
+    const double fan_out_s = domain_s(route, route->joined[0], PLAIT_ALL_TO_ALL,
+                                      token_bytes * reached(route->ranks, topk, experts));
     if (route->levels == 1)
         return call_s + fan_out_s;
     const double nodes = plait_route_nodes(route);
-    const double copies = smaller(node_copies, plait_reached_groups(nodes, topk, experts));
+    const double copies = smaller(node_copies, reached(nodes, topk, experts));
     const double outer_s = route->accelerator->collective[PLAIT_ALL_TO_ALL].a_s[1] +
                            outer_all_to_all_s(route, network, token_bytes * copies);
     return call_s + crossing_s + larger(fan_out_s, outer_s);

@@ -184,6 +184,19 @@ double plait_reached_groups(double groups, double topk, double experts)
     return groups * (1.0 - missed);
 }
 
+double plait_reached_groups_round_robin(double groups, double topk, double experts)
+{
+    const double held = experts / groups;
+    double divisor = topk, rest = fmod(held, topk);
+
+    while (rest >= 1.0) {
+        const double next = fmod(divisor, rest);
+        divisor = rest;
+        rest = next;
+    }
+    return fmin(groups, 1.0 + (topk - divisor) / held);
+}
+
 // ---- NCCL's latencies, microseconds by protocol (LL, LL128, Simple) ------------------------
 
 /*

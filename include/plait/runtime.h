@@ -367,12 +367,16 @@ struct plait_runtime {
     bool imbalance_stated;        /* whether the job gave factor.ep_imbalance, which memory then
                                    * also uses */
     plait_support support;
-    bool frontier;        /* whether the cost model alone decides (--frontier) */
-    bool natural_routing; /* whether experts have no load balancing, which widens bands
+    bool frontier;            /* whether the cost model alone decides (--frontier) */
+    bool round_robin_experts; /* whether a fake gate assigns experts to tokens round robin, so that
+                               * a token's experts have consecutive numbers */
+    bool natural_routing;     /* whether experts have no load balancing, which widens bands
                                    * (C.62) */
     const char
         *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
 };
+    bool experts_in_turn; /* whether a fake gate assigns experts to tokens in turn, so that a
+                            * token's experts have consecutive numbers */
 
 /** The name of the software, without the release. */
 static inline const char *plait_runtime_software(const plait_runtime *runtime)

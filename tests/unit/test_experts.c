@@ -145,6 +145,19 @@ static void test_groups__are_chosen_without_replacement(void **state)
 }
 
 /*
+ * Two of 6 experts, round robin, in groups of 3: the pairs 0-1, 2-3 and 4-5 lie in 1, 2 and 1 groups. 8
+ * experts of 128 lie in one group of 16, and in two of 4.
+ */
+static void test_groups__of_round_robin_experts_are_few(void **state)
+{
+    (void)state;
+    assert_near_relative(plait_reached_groups_round_robin(2.0, 2.0, 6.0), 4.0 / 3.0, 1e-12);
+    assert_near_relative(plait_reached_groups_round_robin(8.0, 8.0, 128.0), 1.0, 1e-12);
+    assert_near_relative(plait_reached_groups_round_robin(32.0, 8.0, 128.0), 2.0, 1e-12);
+    assert_near_relative(plait_reached_groups_round_robin(4.0, 4.0, 4.0), 4.0, 1e-12);
+}
+
+/*
  * DeepEP's own figures on H800 (4,096 tokens of 7,168, 8 of 256 experts, 4 groups, combine in bf16),
  * bytes as it counts them: each token once a node, or in one node once a rank.
  */
@@ -171,7 +184,7 @@ static void test_deepep__is_within_an_eighth_of_its_published_rates(void **state
         const plait_route route = plait_route_of(
             &cluster, (plait_group_shape){.ranks = ranks, .runs = 1, .run = {{ranks, 1}}});
         const double s = plait_relayed_all_to_all_s(&route, (plait_network){.nic = 1.0},
-                                                    8.0 * tokens, 8.0, 256.0, 4.0);
+                                                    8.0 * tokens, 8.0, 256.0, 4.0, false);
         assert_near_relative(copies * tokens / s / 1e9, published[i].gb_per_s, 0.125);
     }
 }
@@ -301,6 +314,7 @@ int main(void)
         cmocka_unit_test(test_eight_bits__go_one_way),
         cmocka_unit_test(test_a_capacity__bounds_what_a_rank_takes),
         cmocka_unit_test(test_groups__are_chosen_without_replacement),
+        cmocka_unit_test(test_groups__of_round_robin_experts_are_few),
         cmocka_unit_test_setup_teardown(test_deepep__is_within_an_eighth_of_its_published_rates,
                                         begin, end),
         cmocka_unit_test(test_short_exchanges__hide_but_for_their_sms),

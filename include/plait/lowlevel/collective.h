@@ -156,6 +156,14 @@ double plait_expected_nodes(double nodes, double topk);
 double plait_reached_groups(double groups, double topk, double experts);
 
 /**
+ * Like plait_reached_groups(), if the topk experts of a token have consecutive numbers, as a fake
+ * gate assigns them round robin, and each group has consecutive experts. (C.150)
+ *
+ *     1 + (k - gcd(k, E/N)) / (E/N)
+ */
+double plait_reached_groups_round_robin(double groups, double topk, double experts);
+
+/**
  * Seconds of a collective on a placed group. (C.55)
  *
  * Inside one domain: the fitted lines and in-switch reduction of C.50, or C.51 on a grid. Across
@@ -182,9 +190,11 @@ double plait_expert_all_to_all_s(const plait_route *route, plait_network network
  * @param bytes          topk copies of the tokens of one rank
  * @param topk, experts  experts of a token, experts of the router
  * @param node_copies    maximum number of nodes of a token, its own included
+ * @param round_robin        whether a token's experts have consecutive numbers
  */
 double plait_relayed_all_to_all_s(const plait_route *route, plait_network network, double bytes,
-                                  double topk, double experts, double node_copies);
+                                  double topk, double experts, double node_copies,
+                                  bool round_robin);
 
 /** Seconds of one point-to-point message between neighbours of a group. (C.59) */
 double plait_p2p_s(const plait_route *route, plait_network network, double bytes);
