@@ -277,6 +277,10 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
  * the capacity of its experts allows. With the all-gather dispatcher a rank receives each token of
  * the group once and then selects these rows. Shared experts are a dense MLP over every token, with
  * separate tensor-parallel collectives.
+ *
+ * Software with indexed_permute gathers rows by an index, copies them into padded groups and back,
+ * and adds them to their tokens by a scatter. It multiplies rows by their scores in fp32. HybridEP's
+ * kernels permute the tokens that they send.
  */
 void block_moe(block_draft *draft)
 {
@@ -287,7 +291,10 @@ void block_moe(block_draft *draft)
     const double shared_rows = shard->dispatcher == PLAIT_DISPATCH_ALLGATHER
                                    ? tokens_sent(draft) * shard->ep * shard->etp
                                    : rows;
-    const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, true);
+    const plait_kernel_set *kernels = &shard->runtime->kernels;
+    const bool indexed = kernels->indexed_permute &&
+                         (shard->ep == 1 || shard->dispatcher != PLAIT_DISPATCH_HYBRIDEP);
+    const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, !indexed);
     const block_stream tokens = draft->at;
 
     block_product_add(draft, PLAIT_PART_router, draft->norm_tokens, hidden, moe->experts,
@@ -304,6 +311,9 @@ void block_moe(block_draft *draft)
     exchange_tokens(draft, PLAIT_PART_combine);
     block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * hidden);
     block_pass_add(draft, PLAIT_PART_combine, rows * hidden, permute);
+    if (indexed)
+        block_pass_add(draft, PLAIT_PART_combine, rows * hidden,
+                       block_traffic_of(BLOCK_PASS_SCORES, kernels->fused_activation));
     if (moe->shared_width > 0) {
         const block_stream combined = draft->at;
 

@@ -324,7 +324,8 @@ double plait_op_s(const plait_kernel_context *context, const plait_op *op)
     const double count = op->count * context->slowest;
     const bool opaque = op->part == PLAIT_PART_opaque;
     const double scan_rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
-    const bool permutes = !context->runtime->kernels.fused_permute &&
+    const plait_kernel_set *kernels = &context->runtime->kernels;
+    const bool permutes = !kernels->fused_permute && !kernels->indexed_permute &&
                           (op->part == PLAIT_PART_dispatch || op->part == PLAIT_PART_combine);
     const double passes = permutes ? gpu->grouped[context->precision].permute_passes : 1.0;
 

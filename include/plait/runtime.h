@@ -110,7 +110,9 @@ typedef struct plait_kernel_set {
     bool fused_residual; /* bias, dropout and addition in one pass */
     bool fused_softmax;  /* unfused attention runs one scale-mask-softmax kernel */
     bool fused_loss;
-    bool fused_permute; /* one pass puts tokens in the order of experts, and one puts them back */
+    bool fused_permute;   /* one pass puts tokens in the order of experts, and one puts them back */
+    bool indexed_permute; /* tokens are put in order by PyTorch's indexing and scatters, and rows
+                           * are multiplied by their scores in fp32 */
     bool fused_accumulation; /* a weight-gradient product adds directly to the gradient buffer */
     bool expert_streams;  /* one product per expert, on several streams; else one grouped product */
     bool recompute_stops; /* full recomputation ends with the last tensor that backward needs */

@@ -20,6 +20,7 @@ static const field kernel_fields[] = {
     {"fused_softmax", .is_bool = true, RUNTIME(kernels.fused_softmax)},
     {"fused_loss", .is_bool = true, RUNTIME(kernels.fused_loss)},
     {"fused_permute", .is_bool = true, RUNTIME(kernels.fused_permute)},
+    {"indexed_permute", .is_bool = true, RUNTIME(kernels.indexed_permute)},
     {"fused_accumulation", .is_bool = true, RUNTIME(kernels.fused_accumulation)},
     {"expert_streams", .is_bool = true, RUNTIME(kernels.expert_streams)},
     {"recompute_stops", .is_bool = true, RUNTIME(kernels.recompute_stops)},
