@@ -195,7 +195,9 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
         .kind = grouped ? PLAIT_OP_GROUPED_GEMM : PLAIT_OP_GEMM,
         .part = linear->part,
         .layout = layout,
-        .matrix_precision = head ? kernels->narrow_head : linear->part != PLAIT_PART_router,
+        .matrix_precision = head      ? kernels->narrow_head
+                            : grouped ? !kernels->wide_experts
+                                      : linear->part != PLAIT_PART_router && !kernels->wide_linears,
         .batch = grouped ? reached : 1.0,
         .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : rows,
         .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,

@@ -117,6 +117,8 @@ typedef struct plait_kernel_set {
     bool expert_streams;  /* one product per expert, on several streams; else one grouped product */
     bool recompute_stops; /* full recomputation ends with the last tensor that backward needs */
     bool narrow_head;     /* the head's product runs in the job's precision */
+    bool wide_experts;    /* products of experts run in bf16, whatever the job's precision */
+    bool wide_linears;    /* products other than those of experts run in bf16 */
     bool unpadded_vocab;  /* the vocabulary projection has the tokenizer's width; else a padded
                            * one */
     bool delayed_scaling; /* fp8 scale from the maxima of earlier steps; else from the tensor */

@@ -41,6 +41,8 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
         {"grad-reduce", PLAIT_KEY_GRAD_REDUCE},
         {"optimizer-state", PLAIT_KEY_OPTIMIZER_STATE},
         {"dispatcher", PLAIT_KEY_DISPATCHER},
+        {"reshard", PLAIT_KEY_RESHARD},
+        {"scatter", PLAIT_KEY_SCATTER},
     };
     char text[24];
 

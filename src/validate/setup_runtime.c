@@ -70,16 +70,60 @@ static void fuse_loss(plait_runtime *runtime)
  */
 static const double natural_imbalance = 1.4;
 
+/* Adam on the parameters themselves: two fp32 moments remain of the optimizer's state. */
+static void drop_master(plait_runtime *runtime)
+{
+    static const double moments = 8.0;
+    plait_state_bytes *const state = &runtime->state;
+
+    state->step_bytes -= 2.0 * larger(0.0, state->optimizer - moments);
+    state->optimizer = smaller(state->optimizer, moments);
+}
+
+/* A run without the optimizer: forward and backward alone are measured. */
+static void drop_optimizer(plait_runtime *runtime)
+{
+    runtime->state.optimizer = 0.0;
+    runtime->state.step_bytes = 0.0;
+    runtime->state.shard_passes = 0.0;
+    runtime->state.buffer_passes = 0.0;
+}
+
+/*
+ * Time of PyTorch's memory-efficient attention over that of FlashAttention 2: xformers' CUTLASS
+ * kernel in figures 4 to 6 of arXiv 2307.08691.
+ */
+static const double efficient_attention_slowdown = 2.0;
+
 static void apply_switches(const plait_run *run, plait_runtime *runtime)
 {
+    char products[16];
+
     if (setup_has_word(run, "fused-norm"))
         fuse_norm(runtime);
     if (setup_has_word(run, "fused-loss"))
         fuse_loss(runtime);
+    if (setup_has_word(run, "chunked-loss")) // torchtitan's ChunkedCELoss has eight chunks
+        runtime->keep.logits /= 8.0;
     if (setup_has_word(run, "token-drop")) // no rank receives more than the mean per expert
         runtime->factor.ep_imbalance = 1.0;
     if (setup_has_word(run, "natural-routing") && !setup_has_word(run, "token-drop")) // C.62
         runtime->factor.ep_imbalance = larger(runtime->factor.ep_imbalance, natural_imbalance);
+    if (setup_has_word(run, "round-robin-gate")) {
+        runtime->factor.ep_imbalance = 1.0;
+        runtime->round_robin_experts = true;
+    }
+    if (setup_value(run, "narrow", products, sizeof products)) {
+        runtime->kernels.wide_linears = strcmp(products, "experts") == 0;
+        runtime->kernels.wide_experts = strcmp(products, "linears") == 0;
+    }
+    // PyTorch runs this kernel if queries and values have heads of different widths.
+    if (setup_has_word(run, "attn=sdpa-efficient"))
+        runtime->factor.attention *= efficient_attention_slowdown;
+    if (setup_has_word(run, "no-master"))
+        drop_master(runtime);
+    if (setup_has_word(run, "no-optimizer"))
+        drop_optimizer(runtime);
     if (setup_has_word(run, "muon")) // one moment instead of Adam's two
         runtime->state.optimizer = smaller(runtime->state.optimizer, 8.0);
 }
@@ -157,6 +201,10 @@ plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *er
                                              "activation-offload",
                                              "document-mask",
                                              "megatron-fsdp",
+                                             "attn=flex",
+                                             "attn=sdpa-efficient",
+                                             "minimal-async-ep",
+                                             "pipeline-flushes",
                                              "launch-blocking",
                                              "swap-attention",
                                              "unfused-norm",
