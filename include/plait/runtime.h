@@ -31,7 +31,8 @@ PLAIT_BEGIN_DECLS
     X(PLAIT_RULES_GALVATRON, "galvatron", rules_galvatron)                                         \
     X(PLAIT_RULES_MINDSPEED, "mindspeed", rules_mindspeed)                                         \
     X(PLAIT_RULES_MAXTEXT, "maxtext", rules_maxtext)                                               \
-    X(PLAIT_RULES_MEGATRON_DEEPSPEED, "megatron-deepspeed", rules_megatron_deepspeed)
+    X(PLAIT_RULES_MEGATRON_DEEPSPEED, "megatron-deepspeed", rules_megatron_deepspeed)              \
+    X(PLAIT_RULES_AUTOMODEL, "automodel", rules_automodel)
 
 typedef enum plait_rules {
 #define X(constant, word, set) constant,
@@ -116,9 +117,9 @@ typedef struct plait_kernel_set {
     bool fused_accumulation; /* a weight-gradient product adds directly to the gradient buffer */
     bool expert_streams;  /* one product per expert, on several streams; else one grouped product */
     bool recompute_stops; /* full recomputation ends with the last tensor that backward needs */
-    bool narrow_head;     /* the head's product runs in the job's precision */
     bool wide_experts;    /* products of experts run in bf16, whatever the job's precision */
     bool wide_linears;    /* products other than those of experts run in bf16 */
+    bool narrow_head;     /* the head's product runs in the job's precision */
     bool unpadded_vocab;  /* the vocabulary projection has the tokenizer's width; else a padded
                            * one */
     bool delayed_scaling; /* fp8 scale from the maxima of earlier steps; else from the tensor */
@@ -263,13 +264,13 @@ typedef struct plait_residents {
     double keeps[PLAIT_TENSORS]; /* bytes per element; 0: not kept */
     bool quantised_inputs; /* products in 8 or 4 bits keep inputs and weights in that format */
     double keeps_gathered; /* share of inputs under sp that are kept gathered, not divided by tp */
+    bool gradients_freed;  /* whether a step starts without gradients, which its first backward
+                            * allocates */
     double logits;         /* bytes per token and vocabulary entry on the last stage */
     bool logits_whole;     /* whether logits are not divided by tp */
     double transient_layers; /* unsharded layers alive under ZeRO-3 */
     double transient_params; /* upper bound on the parameters of these layers, but at least one
                               * matrix; 0: none */
-    bool gradients_freed;  /* whether a step starts without gradients, which its first backward
-                            * allocates */
     double weight_transient; /* bytes per parameter of one layer that are alive during backward */
     double head_transient;   /* bytes per entry of V h / tp that are alive on the last stage */
     double workspace_bytes;  /* inside the allocator: cuBLAS and other workspaces */
@@ -379,8 +380,6 @@ struct plait_runtime {
     const char
         *file; /* absolute path, if plait_runtime_find was given a path; NULL: found by name */
 };
-    bool experts_in_turn; /* whether a fake gate assigns experts to tokens in turn, so that a
-                            * token's experts have consecutive numbers */
 
 /** The name of the software, without the release. */
 static inline const char *plait_runtime_software(const plait_runtime *runtime)

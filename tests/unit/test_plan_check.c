@@ -570,6 +570,25 @@ static void test_rules__of_torchtitan(void **state)
     assert_legal(&w, "ep=8 zero=3 shard_group=8");
 }
 
+static void test_rules__of_automodel(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_AUTOMODEL;
+    assert_refused(&w, "zero=2", "ZeRO 2 needs scatter step (software, rule A5)");
+    assert_legal(&w, "zero=2 scatter=step");
+    assert_refused(&w, "zero=3 shard_group=1",
+                   "shard_group must be a multiple of cp, and at least 2 cp (software, rule A4)");
+    make_moe(&w);
+    w.runtime.rules = PLAIT_RULES_AUTOMODEL;
+    assert_refused(&w, "ep=2 tp=2 etp=2 sp=0 zero=3", "experts need etp = 1 (software, rule A2)");
+    assert_refused(&w, "ep=2 tp=2 etp=1 sp=1 zero=3",
+                   "models with experts need sp = 0 (software, rule A3)");
+    assert_legal(&w, "ep=2 tp=2 etp=1 sp=0 zero=3");
+}
+
 static void test_rules__of_fsdp_and_deepspeed(void **state)
 {
     world w;
@@ -1179,6 +1198,7 @@ int main(void)
         cmocka_unit_test(test_rules__of_megatron),
         cmocka_unit_test(test_rules__of_megatron_about_kernels),
         cmocka_unit_test(test_rules__of_torchtitan),
+        cmocka_unit_test(test_rules__of_automodel),
         cmocka_unit_test(test_rules__of_fsdp_and_deepspeed),
     };
 

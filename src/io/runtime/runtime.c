@@ -61,8 +61,8 @@ static const field keep_fields[] = {
 
 static const field resident_fields[] = {
     {"quantised_inputs", .is_bool = true, RUNTIME(keep.quantised_inputs)},
-    {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
     {"gradients_freed", .is_bool = true, RUNTIME(keep.gradients_freed)},
+    {"logits_whole", .is_bool = true, RUNTIME(keep.logits_whole)},
     RUNTIME_RESIDENT_NUMBERS(NUMBER){.key = NULL},
 };
 
