@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "plan/model_queries.h"
+#include "plan/split.h"
 #include "rules/rules.h"
 
 static bool sequence_divides(const plait_problem *problem, const plait_degrees *d)
@@ -43,6 +44,12 @@ static bool predictions_without_stages(const plait_problem *problem, const plait
     return problem->model->mtp_layers == 0 || (d->pp == 1 && d->cp == 1);
 }
 
+/* Stages are lists of modules; the first reads tokens, and the last returns the loss. */
+static bool parts_are_modules(const plait_problem *problem, const plait_degrees *d)
+{
+    return split_has_ends_outside(problem->model, d) && split_fills_chunks(problem->model, d);
+}
+
 static bool microbatches_fill_stages(const plait_problem *problem, const plait_degrees *d)
 {
     return plait_degrees_microbatches(d, problem->job.gbs) >= d->pp;
@@ -60,6 +67,10 @@ static const plan_rule plan_rules[] = {
     {"A4", "shard_group must be a multiple of cp, and at least 2 cp", shards_have_two_ranks},
     {"A5", "ZeRO 2 needs scatter step", gathered_step_scatters_once},
     {"A7", "multi-token prediction needs pp = 1 and cp = 1", predictions_without_stages},
+    {"A8",
+     "each chunk needs a layer, the embedding or the loss, with the embedding in the first chunk "
+     "and the loss in the last",
+     parts_are_modules},
     {NULL, NULL, NULL},
 };
 
