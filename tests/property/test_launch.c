@@ -142,6 +142,8 @@ static plait_precision draw_precision(const question *q)
     const plait_accelerator *const gpu = q->cluster.group[0].accelerator;
     const plait_precision drawn = (plait_precision)random_below(PLAIT_PRECISIONS);
 
+    if (strncmp(q->limits, "fp8_attention", 13) == 0 && gpu->peak_flops_per_s[PLAIT_MXFP8] > 0.0)
+        return PLAIT_MXFP8;
     return once_in(2) || gpu->peak_flops_per_s[drawn] <= 0.0 ? PLAIT_BF16 : drawn;
 }
 
