@@ -79,7 +79,7 @@ static void add_mixer_half(block_draft *draft, int norms)
     block_tp_leave(draft, PLAIT_PART_attn_out);
     block_residual_add(draft, input);
     // C.347: a graph of each layer and microbatch writes its output to a separate buffer.
-    if (draft->shard->switches.cuda_graph != PLAIT_GRAPH_NONE && !draft->serving)
+    if (draft->shard->switches.cuda_graph == PLAIT_GRAPH_LAYERS && !draft->serving)
         block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
 }
 

@@ -188,12 +188,6 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
 // ---- experts -------------------------------------------------------------------------------
 
 /*
- * C.347: size of the buffers in which a graph of a whole step keeps what experts save, over what
- * they save on average. The factor of Megatron-Bridge's recipes (moe_paged_stash_buffer_size_factor).
- */
-static const double stash_room = 1.2;
-
-/*
  * C.304: time of PyTorch's kernels that add the biases expert by expert, over that of their traffic
  * at the rate of other passes. In a graph of a whole step the biases are added for all experts at
  * once.
@@ -225,8 +219,7 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     const block_traffic bias = block_traffic_of(BLOCK_PASS_EXPERT_BIAS, !kernels->expert_streams);
     // Rows of the fullest rank, for its kept activations. Only an imbalance that the job states
     // counts: predictions without the profile's imbalance agree with measured peaks.
-    const double kept = rows * (shard->runtime->imbalance_stated ? larger(1.0, uneven) : 1.0) *
-                        (shard->switches.cuda_graph == PLAIT_GRAPH_FULL ? stash_room : 1.0);
+    const double kept = rows * (shard->runtime->imbalance_stated ? larger(1.0, uneven) : 1.0);
     block_linear product = {.part = PLAIT_PART_expert_fc1,
                             .rows = rows / experts,
                             .n = fc1_width,
