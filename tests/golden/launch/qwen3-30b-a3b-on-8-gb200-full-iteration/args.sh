@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 8 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 7.044 s per step (80 % band: 6.408 to 8.901), 171.4 of 173.4 GiB on the fullest GPU
+# predicted: 7.052 s per step (80 % band: 6.116 to 8.878), 161.8 of 170.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   program      fp8_dot_product_attention = True in core_transformer_config_from_args of megatron/training/arguments.py, which the price assumes; no argument sets it
@@ -86,6 +86,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True,graph_capture_record_stream_r
 --overlap-grad-reduce
 --overlap-param-gather
 --cross-entropy-loss-fusion
+--grad-reduce-in-bf16
 --moe-grouped-gemm
 --moe-permute-fusion
 --moe-router-fusion
