@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 8 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 7.052 s per step (80 % band: 6.116 to 8.878), 161.8 of 170.2 GiB on the fullest GPU
+# predicted: 7.609 s per step (80 % band: 6.598 to 9.579), 122.5 of 170.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   program      fp8_dot_product_attention = True in core_transformer_config_from_args of megatron/training/arguments.py, which the price assumes; no argument sets it
@@ -75,7 +75,7 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True,graph_capture_record_stream_r
 --expert-tensor-parallel-size 1
 
 # batch
---micro-batch-size 4
+--micro-batch-size 2
 --global-batch-size 512
 
 # optimizer
@@ -86,7 +86,6 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True,graph_capture_record_stream_r
 --overlap-grad-reduce
 --overlap-param-gather
 --cross-entropy-loss-fusion
---grad-reduce-in-bf16
 --moe-grouped-gemm
 --moe-permute-fusion
 --moe-router-fusion
