@@ -158,8 +158,7 @@ typedef struct plait_factors {
     double host_s;        /* launch time of one layer's forward */
     double host_tp_s;     /* additional launch time if tp > 1 */
     double host_experts;  /* launches of an MoE layer over those of a dense one */
-    double host_moe_s;    /* additional launch time of an MoE layer's forward */
-    double host_expert_s; /* additional launch time of each of its experts on a rank */
+    double host_expert_s; /* additional launch time of each expert of a rank */
     double host_backward; /* launches of a backward over those of its forward */
     double nic;           /* factor on the network rate */
     double nic_ranks;     /* exponent with which the network rate falls with the ranks of a

@@ -26,7 +26,6 @@
     X("nic_ranks", factor.nic_ranks, NON_NEGATIVE, 0.0, 2.0, 1.0)                                  \
     X("rails", factor.rails, NON_NEGATIVE, 0.0, 1024.0, 1.0)                                       \
     X("host_experts", factor.host_experts, POSITIVE, 0.01, 100.0, 1.0)                             \
-    X("host_moe_us", factor.host_moe_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                          \
     X("host_expert_us", factor.host_expert_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                    \
     X("host_backward", factor.host_backward, POSITIVE, 0.01, 100.0, 1.0)                           \
     X("p2p_us", factor.p2p_s, NON_NEGATIVE, 0.0, 1e9, PLAIT_US)                                    \

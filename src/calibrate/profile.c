@@ -192,7 +192,7 @@ static const char *source_of(const profile_result *result, plait_arena *arena)
     text_append(&text, "; nic applies in addition to the cluster's efficiency, hop_us in addition "
                        "to its latency; ");
     if (result->runtime.factor.host_expert_s > 0.0)
-        text_append(&text, "host_experts, host_moe_us, host_expert_us: C.305; host_backward");
+        text_append(&text, "host_experts, host_expert_us: C.305; host_backward");
     else
         text_append(&text, "host_experts, host_backward");
     text_append(&text, " from an earlier fit to published training runs");

@@ -185,7 +185,6 @@ static void change_profile(plait_runtime *r)
     r->overlap.bucket_bytes_per_rank = once_in(2) ? 1e5 * (1 + random_below(100)) : 0.0;
     r->factor.host_s *= 4.0 * random_share();
     r->factor.host_backward = 0.1 + 3.0 * random_share();
-    r->factor.host_moe_s = 1e-3 * random_share();
     r->factor.host_expert_s = 1e-4 * random_share();
     r->factor.ep_imbalance = 1.0 + random_share();
     r->state.replicated = 4.0 * random_share();
