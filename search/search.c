@@ -235,8 +235,8 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
 }
 
 /*
- * Searches the plans whose techniques measured runs support. If none of them fits, also searches
- * the other plans.
+ * Searches the plans whose techniques measured runs support, without empty chunks. If none of them
+ * fits, also searches the other plans.
  */
 static plait_status search_supported(const plait_problem *problem,
                                      const plait_search_options *options, search_depth depth,
@@ -262,6 +262,7 @@ static plait_status search_supported(const plait_problem *problem,
     PLAIT_TRY(plait_check_allocated(runtime, err));
     *runtime = *problem->runtime;
     memset(runtime->support.unmeasured, 0, sizeof runtime->support.unmeasured);
+    runtime->support.judged = false; // also permits empty chunks
     whole.runtime = runtime;
     PLAIT_TRY(search_space(&whole, options, depth, below, arena, result, err));
     result->unmeasured = result->plans > 0;

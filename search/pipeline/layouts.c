@@ -97,6 +97,7 @@ bool layout_items_make(const plait_problem *problem, const plait_degrees *d,
         .fused_s = loads->fused_s,
         .after_s = loads->after_s,
         .microbatches = loads->microbatches,
+        .fills_all = problem->runtime->support.judged,
     };
     if (!maker.sum || !maker.rest || !maker.live_bytes ||
         !list_chunks(d, loads->microbatches, arena, row))
@@ -179,10 +180,20 @@ void layout_chunks(const layout_items *row, const int *end, plait_chunk *chunks)
 
 static const plait_price too_much = {.step_s = HUGE_VAL, .peak_bytes = HUGE_VAL, .exact = true};
 
+static bool has_empty_chunk(const layout_items *row, const int *end)
+{
+    for (int c = 1; c < row->chunks; c++)
+        if (end[c] == end[c - 1])
+            return true;
+    return false;
+}
+
 plait_price layout_price(layout_pricer *pricer, const layout_items *row, const int *end)
 {
     plait_chunk chunks[PLAIT_MAX_LAYERS];
 
+    if (row->fills_all && has_empty_chunk(row, end))
+        return too_much;
     layout_chunks(row, end, chunks);
     if (!layout_write(chunks, row->chunks, pricer->text))
         return too_much;

@@ -8,7 +8,8 @@
  *     E | t t t | t t t | t t t m L        items 0 .. 11, chunks end at 1, 4, 7, 12
  *
  * Each chunk except the first and the last has at least q - 1 layers, with q = floor(layers / (pp
- * vpp)). With many chunks q is at most 1, so some chunks may be empty.
+ * vpp)). With many chunks q is at most 1. Then some chunks may be empty, but only if the model ranks
+ * plans alone: no measured run has an empty chunk.
  *
  *     minimise    the step time of the point with this layout, by the cost model
  *     subject to  each rank's state and activations in flight fit
@@ -47,6 +48,7 @@ typedef struct layout_items {
     double rank_bytes, capacity_bytes;
     double fused_s, after_s;
     int microbatches;
+    bool fills_all; /* whether every chunk has an item */
 } layout_items;
 
 /** Builds the row of a point. Returns false if out of memory. */
