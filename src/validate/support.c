@@ -80,13 +80,22 @@ const char *plait_evidence_words(const plait_problem *problem, const plait_degre
     return text_builder_finish(&out, NULL);
 }
 
+/* Returns whether a row uses a value of a key. Pairs with delayed weight gradients are pairs too. */
+static bool uses(const plait_evidence_row *row, plait_key_id key, const char *value)
+{
+    return has_word(row->plan, plait_keys[key].name, value) ||
+           (key == PLAIT_KEY_EP_OVERLAP &&
+            strcmp(value, plait_ep_overlap_name[PLAIT_EP_OVERLAP_PAIRS]) == 0 &&
+            has_word(row->plan, plait_keys[key].name,
+                     plait_ep_overlap_name[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD]));
+}
+
 /* Returns whether a row counts as evidence of a key's value for jobs of the regime. */
 static bool counts(const plait_evidence_row *row, const plait_regime *regime, plait_key_id key,
                    const char *value, const char *without)
 {
     return ((structural & PLAIT_KEY_BIT(key)) || is_like(&row->regime, regime)) &&
-           has_word(row->plan, plait_keys[key].name, value) &&
-           (without == NULL || strcmp(row->source, without) != 0);
+           uses(row, key, value) && (without == NULL || strcmp(row->source, without) != 0);
 }
 
 static const char *row_source(const plait_evidence_row *row)
