@@ -423,8 +423,11 @@ static plait_status answer_search(const search_values *flags, const opt_operands
     }
     found.plan = plan;
     found.recommended = plait_search_recommended(problem, result);
-    if (result->plans != 0)
+    if (result->plans != 0) {
         PLAIT_TRY(find_nearest(problem, arena, &found, err));
+        PLAIT_TRY(plait_search_by_model(problem, search, &result->plan[found.recommended], arena,
+                                        &found.by_model, err));
+    }
     if (result->plans != 0) {
         const plait_degrees *const best = &result->plan[0].plan.degrees;
 

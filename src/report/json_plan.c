@@ -274,6 +274,27 @@ static void write_nearest(json_writer *json, const plait_nearest_run *nearest)
     json_end_object(json);
 }
 
+/* Writes the techniques without measured runs that are faster by the model; null without any. */
+static void write_by_model(json_writer *json, const plait_by_model *by_model)
+{
+    char value[PLAIT_VALUE_SIZE];
+
+    if (by_model->changed == 0) {
+        json_member_null(json, "by_model");
+        return;
+    }
+    json_member_object(json, "by_model");
+    json_member_number(json, "step_s", by_model->step_s);
+    json_member_object(json, "unmeasured");
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (by_model->changed & PLAIT_KEY_BIT(k))
+            json_member_string(
+                json, plait_keys[k].name,
+                plait_degrees_get(&by_model->degrees, (plait_key_id)k, value, sizeof value));
+    json_end_object(json);
+    json_end_object(json);
+}
+
 void json_search(json_writer *json, const plait_problem *problem, const report_found *found)
 {
     plans_write_question(json, problem);
@@ -283,6 +304,7 @@ void json_search(json_writer *json, const plait_problem *problem, const report_f
     if (found->result->plans > 0) {
         json_member_int64(json, "recommended", found->recommended + 1);
         write_nearest(json, found->nearest);
+        write_by_model(json, &found->by_model);
     }
     write_plans(json, problem, found->plan, found->result->plans);
     if (found->tries != NULL) {

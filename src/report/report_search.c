@@ -418,6 +418,20 @@ static void print_keys(plait_key_set keys, FILE *out)
         }
 }
 
+/* Prints the values of keys, as "mbs 4, cuda_graph layers". */
+static void print_values(const plait_degrees *degrees, plait_key_set keys, FILE *out)
+{
+    const char *between = "";
+    char value[PLAIT_VALUE_SIZE];
+
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (keys & PLAIT_KEY_BIT(k)) {
+            fprintf(out, "%s%s %s", between, plait_keys[k].name,
+                    plait_degrees_get(degrees, (plait_key_id)k, value, sizeof value));
+            between = ", ";
+        }
+}
+
 /* Prints the plan to run, what faster plans would need, and the nearest measured run. */
 static void print_recommended(const plait_problem *problem, const report_found *found, FILE *out)
 {
@@ -441,6 +455,13 @@ static void print_recommended(const plait_problem *problem, const report_found *
         fputs(nearest->differs != 0 ? "; differs in " : "; the same keys", out);
         print_keys(nearest->differs, out);
         fputc('\n', out);
+    }
+    if (found->by_model.changed != 0) {
+        fputs("  fastest by the model, without measured runs: with ", out);
+        print_values(&found->by_model.degrees, found->by_model.changed, out);
+        fprintf(out, " it claims %s, %.1f %% less; --frontier ranks such plans\n",
+                units_seconds(found->by_model.step_s, step),
+                100.0 * (1.0 - found->by_model.step_s / plan->cost.step_s));
     }
     fputc('\n', out);
 }

@@ -87,7 +87,19 @@ static void test_counts__are_of_whole_values(void **state)
     (void)state;
     assert_counts(&evidence, PLAIT_KEY_DISPATCHER, PLAIT_DISPATCH_DEEPEP, NULL, 0, 0, 0);
     assert_counts(&evidence, PLAIT_KEY_DISPATCHER, PLAIT_DISPATCH_DEEPEP_FP8, NULL, 1, 1, 1);
-    assert_counts(&evidence, PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS, NULL, 1, 1, 1);
+    assert_counts(&evidence, PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD, NULL, 1, 1,
+                  1);
+}
+
+static void test_counts__of_pairs_contain_delayed_weight_gradients(void **state)
+{
+    const plait_evidence evidence =
+        EVIDENCE({"a", "m1/h100/bf16", "ep_overlap=pairs", ALIKE},
+                 {"b", "m2/h100/bf16", "ep_overlap=pairs-delayed-wgrad", ALIKE},
+                 {"c", "m3/h100/bf16", "ep_overlap=none", ALIKE});
+
+    (void)state;
+    assert_counts(&evidence, PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS, NULL, 2, 2, 2);
 }
 
 /* The price of a schedule follows from other terms. */
@@ -406,16 +418,22 @@ static void test_recommended_plan__is_the_simplest_of_equals(void **state)
 
 enum { MANY = 40 };
 
-static plait_search_result searched(world *w, const char *limits)
+static plait_search_result refined(world *w, const char *limits, plait_refine refine)
 {
     plait_search_result result;
     plait_error err;
 
     world_limit(w, limits);
     w->options.top = MANY;
+    w->options.refine = refine;
     must(plait_search(&w->problem, &w->options, arena, &result, &err), &err);
     assert_true(result.plans > 0);
     return result;
+}
+
+static plait_search_result searched(world *w, const char *limits)
+{
+    return refined(w, limits, PLAIT_REFINE_NONE);
 }
 
 static void refuse_evidence(world *w, plait_key_id key, unsigned values)
@@ -479,6 +497,24 @@ static void test_a_search__uses_unmeasured_techniques_rather_than_none(void **st
     assert_false(searched(&w, "pp=2").unmeasured);
 }
 
+/* 126 layers leave 4 of 130 chunks empty: no other plan is legal. */
+static void test_a_search__leaves_no_chunk_empty_rather_than_none(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-405b", "dgx-h100", 416, PLAIT_BF16);
+    w.problem.job.gbs = 416;
+    const plait_search_result free = refined(&w, "tp=8,pp=13,vpp=10,cp=1", PLAIT_REFINE_LAYOUTS);
+
+    assert_false(free.unmeasured);
+    w.runtime.support.judged = true;
+    const plait_search_result judged = refined(&w, "tp=8,pp=13,vpp=10,cp=1", PLAIT_REFINE_LAYOUTS);
+
+    assert_true(judged.unmeasured);
+    assert_near(judged.plan[0].price.step_s, free.plan[0].price.step_s, 0.0);
+}
+
 static double peak_of(const world *w, const char *keys)
 {
     const plait_degrees d = point(w, keys);
@@ -512,6 +548,54 @@ static void test_a_search__offloads_unmeasured_rather_than_not_fit(void **state)
     assert_true(found.plan[0].plan.degrees.offload_acts > 0);
 }
 
+// ---- techniques without measured runs ------------------------------------------------------
+
+static plait_by_model by_model(const world *w, const plait_search_result *found)
+{
+    plait_by_model out;
+    plait_error err;
+
+    must(plait_search_by_model(&w->problem, &w->options, &found->plan[0], arena, &out, &err), &err);
+    return out;
+}
+
+/* Only the claims of unmeasured values count in full. */
+static void test_the_model_alone__claims_unmeasured_techniques(void **state)
+{
+    const unsigned relayed = 1u << PLAIT_DISPATCH_DEEPEP | 1u << PLAIT_DISPATCH_HYBRIDEP;
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 64, PLAIT_BF16);
+    refuse_evidence(&w, PLAIT_KEY_DISPATCHER, relayed);
+    w.runtime.support.unearned[PLAIT_KEY_DISPATCHER][PLAIT_DISPATCH_DEEPEP] = 1.0;
+    w.runtime.support.unearned[PLAIT_KEY_DISPATCHER][PLAIT_DISPATCH_HYBRIDEP] = 1.0;
+    const plait_search_result found = searched(&w, "tp=1,pp=1,ep=32,ep_overlap=none");
+    const plait_by_model alone = by_model(&w, &found);
+
+    assert_true(alone.step_s < 0.99 * found.plan[0].price.step_s);
+    assert_int_equal(alone.changed, PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER));
+    assert_true(relayed >> alone.degrees.dispatcher & 1u);
+
+    const plait_search_result limited =
+        searched(&w, "tp=1,pp=1,ep=32,ep_overlap=none,dispatcher=alltoall");
+    assert_int_equal(by_model(&w, &limited).changed, 0);
+}
+
+static void test_the_model_alone__changes_nothing_without_evidence(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 64, PLAIT_BF16);
+    const plait_search_result found = searched(&w, "tp=1,pp=1,ep=32,dispatcher=alltoall");
+    w.options.limits = 0;
+    const plait_by_model alone = by_model(&w, &found);
+
+    assert_int_equal(alone.changed, 0);
+    assert_near(alone.step_s, found.plan[0].price.step_s, 0.0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void)
@@ -519,6 +603,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(test_counts__are_of_rows_of_the_same_kind),
         TEST(test_counts__are_of_whole_values),
+        TEST(test_counts__of_pairs_contain_delayed_weight_gradients),
         TEST(test_counts__of_schedules_are_of_all_rows),
         TEST(test_unearned_shares__shrink_with_jobs),
         TEST(test_defaults__are_never_unmeasured),
@@ -529,6 +614,9 @@ int main(void)
         TEST(test_unsupported_graphs__launch_every_kernel),
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
+        TEST(test_a_search__leaves_no_chunk_empty_rather_than_none),
+        TEST(test_the_model_alone__claims_unmeasured_techniques),
+        TEST(test_the_model_alone__changes_nothing_without_evidence),
         TEST(test_nearest_run__has_the_fewest_different_keys),
         TEST(test_nearest_run__is_of_the_same_software),
         TEST(test_recommended_plan__is_the_simplest_of_equals),

@@ -320,7 +320,7 @@ static const char *const root_keys[] = {
     "plans",       "front",   "tight",    "closest", "closest_proven",
     "relaxations", "explain", "warnings", "refusal", "fewer_gpus",
     "idle_groups", "tries",   "command",  "routing", "recommended",
-    "nearest_run", NULL};
+    "nearest_run", "by_model", NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,
                               plait_error *err)
