@@ -448,6 +448,9 @@ enum { PLAIT_VALUE_SIZE = 1024 };
 /** The text of one key for plait_degrees_set; "" for an invalid value. Returns `text`. */
 char *plait_degrees_get(const plait_degrees *degrees, plait_key_id key, char *text, size_t size);
 
+/** The same text for a value of a key with words or small numbers. */
+char *plait_key_text(plait_key_id key, int value, char *text, size_t size);
+
 #define PLAIT_KEY_BIT(key) ((plait_key_set)1 << (key))
 
 /** The set of all keys. */

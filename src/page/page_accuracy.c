@@ -163,6 +163,34 @@ static void add_memory(page *out, const plait_validation *v)
     }
 }
 
+/* ---- techniques ---- */
+
+static void add_claims(page *out, const plait_validation *v)
+{
+    page_table *rows;
+    char text[PLAIT_VALUE_SIZE];
+
+    page_section(out, "techniques", "Claimed and measured gains of techniques");
+    page_text(out,
+              "Runs with a technique are compared with runs without it, of the same job or else "
+              "of the same kind. A search counts only a part of a claim: half of it with %.1f "
+              "independent jobs.",
+              v->half_at);
+    rows = page_table_add(out, "claims", "Gain of the step time",
+                          "technique=technique|runs>runs|without>runs without|claimed>claimed|"
+                          "gained>measured|error>error of a claim",
+                          NULL);
+    for (size_t i = 0; i < v->claims; i++) {
+        const plait_claim *const claim = &v->claim[i];
+
+        page_word(rows, "%s %s", plait_keys[claim->key].name,
+                  plait_key_text(claim->key, claim->value, text, sizeof text));
+        PAGE_ROW(rows, as_int((double)claim->rows), as_int((double)claim->rows_without),
+                 as_signed_percent(claim->claimed), as_signed_percent(claim->gained),
+                 as_percent(claim->error));
+    }
+}
+
 /* ---- promises of searches ---- */
 
 static void add_optimism(page_table *rows, const char *jobs, const plait_optimism *sum)
@@ -245,6 +273,8 @@ plait_status page_of_accuracy(const plait_validation *v, const char *command, pl
     }
     add_ranking(made, v);
     add_memory(made, v);
+    if (v->claims > 0)
+        add_claims(made, v);
     if (v->promises > 0)
         add_promises(made, v);
     page_section(made, "worst", "Largest errors");

@@ -266,3 +266,11 @@ char *plait_degrees_get(const plait_degrees *d, plait_key_id key, char *text, si
         return text;
     }
 }
+
+char *plait_key_text(plait_key_id key, int value, char *text, size_t size)
+{
+    plait_degrees probe = plait_degrees_init();
+
+    plait_key_put(&probe, key, value);
+    return plait_degrees_get(&probe, key, text, size);
+}

@@ -49,6 +49,29 @@ static void write_confusion(json_writer *json, const plait_confusion *c)
 
 /* ---- the document ---- */
 
+static void write_claims(json_writer *json, const plait_validation *v)
+{
+    char text[PLAIT_VALUE_SIZE];
+
+    json_member_object(json, "claims");
+    json_member_number(json, "half_at", v->half_at);
+    json_member_array(json, "techniques");
+    for (size_t i = 0; i < v->claims; i++) {
+        const plait_claim *const claim = &v->claim[i];
+
+        json_begin_object(json);
+        JSON_STRINGS(json, {"key", plait_keys[claim->key].name},
+                     {"value", plait_key_text(claim->key, claim->value, text, sizeof text)});
+        json_member_int64(json, "runs", (int64_t)claim->rows);
+        json_member_int64(json, "runs_without", (int64_t)claim->rows_without);
+        JSON_NUMBERS(json, {"claimed", claim->claimed}, {"gained", claim->gained},
+                     {"error", claim->error});
+        json_end_object(json);
+    }
+    json_end_array(json);
+    json_end_object(json);
+}
+
 static void write_optimism(json_writer *json, const char *key, const plait_optimism *sum)
 {
     json_member_object(json, key);
@@ -148,6 +171,7 @@ static void write_summary(json_writer *json, const plait_validation *v)
     }
     json_end_array(json);
     json_end_object(json);
+    write_claims(json, v);
     if (v->promises > 0)
         write_promises(json, v);
     json_member_array(json, "worst");

@@ -277,12 +277,10 @@ static plait_status print_claims(const plait_validation *v, FILE *out, plait_err
     rows = table_new("technique|>runs|>without|>claimed|>gained|>error of a claim");
     for (size_t i = 0; i < v->claims; i++) {
         const plait_claim *const claim = &v->claim[i];
-        plait_degrees probe = plait_degrees_init();
         char text[PLAIT_VALUE_SIZE];
 
-        plait_key_put(&probe, claim->key, claim->value);
         table_cell(rows, "%s %.40s", plait_keys[claim->key].name,
-                   plait_degrees_get(&probe, claim->key, text, sizeof text));
+                   plait_key_text(claim->key, claim->value, text, sizeof text));
         TABLE_ROW(rows, as_int((double)claim->rows), as_int((double)claim->rows_without),
                   as_format("%+.1f %%", 100.0 * claim->claimed),
                   as_format("%+.1f %%", 100.0 * claim->gained),

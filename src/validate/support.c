@@ -124,12 +124,10 @@ plait_value_evidence plait_evidence_of_value(const plait_evidence *evidence,
                                              const plait_regime *regime, plait_key_id key,
                                              int value, const char *without)
 {
-    plait_degrees probe = plait_degrees_init();
     plait_value_evidence out = {0, 0, 0};
     char text[PLAIT_VALUE_SIZE];
 
-    plait_key_put(&probe, key, value);
-    plait_degrees_get(&probe, key, text, sizeof text);
+    plait_key_text(key, value, text, sizeof text);
     for (size_t i = 0; i < evidence->count; i++) {
         const plait_evidence_row *const row = &evidence->row[i];
 

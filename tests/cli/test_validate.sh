@@ -53,6 +53,12 @@ refused 'cannot write' "$runs" --plot "$scratch/no/such/folder.svg"
 rows=$(($(wc -l <"$runs") - 1))
 [ "$(grep -c '^      "id": ' "$scratch/all.json")" -ge $rows ] || complain "rows are missing"
 "$plait" validate "$runs" --json | cmp -s - "$scratch/all.json" || complain "other bytes"
+# n0 of C.345 in src/validate/support.c is 0.5: the printed value within a third.
+half=$(sed -n 's/^ *"half_at": \([0-9.]*\),/\1/p' "$scratch/all.json")
+awk -v half="$half" 'BEGIN { exit !(half > 0.33 && half < 0.67) }' ||
+    complain "half of a claim counts with $half jobs: n0 of support.c does not"
+grep -q '"value": "pairs-delayed-wgrad"' "$scratch/all.json" || complain "no claim of delayed weight gradients"
+
 unpriced=$(spoilt 's/,a100-80gb-sxm,/,abacus,/')
 "$plait" validate "$unpriced" >"$scratch/out" || complain "status $? of rows without a price"
 grep -q '^  *3 .*abacus' "$scratch/out" || complain "the reason is missing"
