@@ -8,6 +8,8 @@
  *               the last item of a chunk exceed the share by nothing, by half of the item, or by
  *               the whole item.
  *     level     Two seeds whose chunks have nearly equal work (layout_level below).
+ *
+ * Where no chunk may be empty, items of later and earlier chunks shift into empty ones.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -216,6 +218,27 @@ static int keep_new(const layout_items *row, const int *end, int seeds)
     return seeds + 1;
 }
 
+/*
+ * Shifts the ends of chunks by the fewest items such that every chunk has one, if the row asks for
+ * it. Returns false if no such layout exists, or if the modules are in a chunk that cannot take
+ * them.
+ */
+static bool fill_empty(const layout_items *row, int *end)
+{
+    if (!row->fills_all)
+        return true;
+    for (int c = 1; c < row->chunks; c++)
+        end[c] = end[c] > end[c - 1] ? end[c] : end[c - 1] + 1;
+    end[row->chunks - 1] = row->items;
+    for (int c = row->chunks - 2; c >= 0; c--)
+        end[c] = end[c] < end[c + 1] ? end[c] : end[c + 1] - 1;
+    for (int c = 0; c < row->chunks; c++)
+        if (row->modules_at >= (c > 0 ? end[c - 1] : 0) && row->modules_at < end[c] &&
+            !layout_takes_modules(row, c))
+            return false;
+    return end[0] > 0;
+}
+
 int layout_seeds(const layout_items *row, int *end)
 {
     static const seed_shape shapes[] = {{false, 0.0}, {false, 0.5}, {false, 1.0},
@@ -223,12 +246,14 @@ int layout_seeds(const layout_items *row, int *end)
     int seeds = 0;
 
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (fill_least(row, shapes[s], end + seeds * row->chunks))
+        if (fill_least(row, shapes[s], end + seeds * row->chunks) &&
+            fill_empty(row, end + seeds * row->chunks))
             seeds = keep_new(row, end, seeds);
     for (int i = 0; i < 2; i++) {
         const int last = row->chunks - 1;
         layout_level(row, i == 0 ? last : last - row->ranks / 2, end + seeds * row->chunks);
-        seeds = keep_new(row, end, seeds);
+        if (fill_empty(row, end + seeds * row->chunks))
+            seeds = keep_new(row, end, seeds);
     }
     return seeds;
 }

@@ -515,6 +515,22 @@ static void test_a_search__leaves_no_chunk_empty_rather_than_none(void **state)
     assert_near(judged.plan[0].price.step_s, free.plan[0].price.step_s, 0.0);
 }
 
+/* The one layout without empty chunks is E|(t|)*61m|L, which seeds reach by shifting items. */
+static void test_a_search__finds_layouts_that_fill_all_chunks(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "deepseek-v3", "dgx-h100", 1024, PLAIT_BF16);
+    w.problem.job.gbs = 1024;
+    w.runtime.support.judged = true;
+    const plait_search_result found =
+        refined(&w, "tp=2,pp=16,vpp=4,ep=32,cp=1", PLAIT_REFINE_LAYOUTS);
+
+    assert_false(found.unmeasured);
+    assert_string_equal(found.plan[0].plan.degrees.split.layout, "E|(t|)*61m|L");
+}
+
 static double peak_of(const world *w, const char *keys)
 {
     const plait_degrees d = point(w, keys);
@@ -615,6 +631,7 @@ int main(void)
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
         TEST(test_a_search__leaves_no_chunk_empty_rather_than_none),
+        TEST(test_a_search__finds_layouts_that_fill_all_chunks),
         TEST(test_the_model_alone__claims_unmeasured_techniques),
         TEST(test_the_model_alone__changes_nothing_without_evidence),
         TEST(test_nearest_run__has_the_fewest_different_keys),
