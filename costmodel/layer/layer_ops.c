@@ -65,9 +65,12 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
     const double s = op->count * exchange_s(problem, route, op);
 
     switch (op->overlap) {
-    case PLAIT_OVERLAP_TP:
-        return (collective_time){
-            s, (route->levels > 1 ? larger(1.0, overlap->tp_exposed) : overlap->tp_exposed) * s};
+    case PLAIT_OVERLAP_TP: {
+        // No overlap covers the products of experts, whose shards are etp.
+        const double share = op->axis == PLAIT_AXIS_TP ? row->tp_exposed : overlap->tp_exposed;
+
+        return (collective_time){s, (route->levels > 1 ? larger(1.0, share) : share) * s};
+    }
     case PLAIT_OVERLAP_EP:
         return (collective_time){s, overlap->ep_exposed * s};
     case PLAIT_OVERLAP_CP_RING:

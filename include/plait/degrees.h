@@ -232,12 +232,13 @@ typedef struct plait_switches {
     unsigned char cuda_graph; /* plait_cuda_graph */
     bool fp8_attention;       /* core attention of 8- and 4-bit jobs in 8 bits */
     bool fused_grouped_mlp;   /* both products, bias and activation of experts are one kernel */
+    bool tp_comm_overlap;     /* products hide the gathers and scatters of tensor parallelism */
 } plait_switches;
 
 static inline bool plait_switches_same(plait_switches a, plait_switches b)
 {
     return a.cuda_graph == b.cuda_graph && a.fp8_attention == b.fp8_attention &&
-           a.fused_grouped_mlp == b.fused_grouped_mlp;
+           a.fused_grouped_mlp == b.fused_grouped_mlp && a.tp_comm_overlap == b.tp_comm_overlap;
 }
 
 /** Fused collectives of two adjacent parallelisms, if that is faster (plait/lowlevel/fuse.h). */
@@ -324,6 +325,7 @@ typedef enum plait_key_id {
     PLAIT_KEY_ATTENTION,
     PLAIT_KEY_FP8_ATTENTION,
     PLAIT_KEY_FUSED_GROUPED_MLP,
+    PLAIT_KEY_TP_COMM_OVERLAP,
     PLAIT_KEY_CUDA_GRAPH,
     PLAIT_KEY_RECOMPUTE,
     PLAIT_KEY_OFFLOAD_ACTS,
@@ -428,7 +430,8 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degre
                         plait_key_id key);
 
 /**
- * Should a table show the value? True if the key has an effect and its value is not absent_value.
+ * Should a table show the value? True if the key has an effect and its value is not absent_value,
+ * or for a switch with a default in the profile not that default.
  */
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
                        plait_key_id key);

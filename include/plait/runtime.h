@@ -134,7 +134,6 @@ typedef struct plait_kernel_set {
  */
 typedef struct plait_overlaps {
     bool grad_reduce;  /* buckets reduced during backward; only launch files read it */
-    bool tp_comm;      /* products hide tensor-parallel traffic; only launch files read it */
     bool ddp;          /* gradient buckets of ZeRO-0 overlap with backward, as in DDP */
     bool reduce_whole; /* ZeRO-1 all-reduces gradients, although each rank updates only its shard */
     bool param_gather; /* the all-gather of ZeRO-1 overlaps with the next forward */
@@ -144,6 +143,8 @@ typedef struct plait_overlaps {
     double bucket_bytes;          /* minimum size of a gradient bucket; 0: one bucket for all */
     double bucket_bytes_per_rank; /* minimum bucket size per rank that shares it */
     double tp_exposed;            /* share of TP collectives left exposed */
+    double tp_exposed_overlapped; /* share left exposed with tp_comm_overlap 1; 0: tp_exposed is
+                                   * that share, and without the overlap it is at least 1 */
     double dp_exposed;            /* share of gradient and parameter traffic never hidden */
     double ep_exposed;            /* share of expert all-to-alls left exposed */
     double p2p_exposed;           /* share of pipeline sends left exposed when p2p overlaps */

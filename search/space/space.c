@@ -52,7 +52,8 @@ static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
     const plan_space *const space = walk->space;
 
     if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d) ||
-        !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d))
+        !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d) ||
+        !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, &d))
         return;
     // Without experts, graphs of layers leave no launch for a graph of the whole iteration.
     if (!model_has_experts(space->problem->model) &&

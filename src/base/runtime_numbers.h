@@ -11,6 +11,7 @@
     X("bucket_mb_per_rank", overlap.bucket_bytes_per_rank, NON_NEGATIVE, 0.0, 1e6, PLAIT_MB)       \
     X("bucket_mb", overlap.bucket_bytes, NON_NEGATIVE, 0.0, 1e6, PLAIT_MB)                         \
     X("tp_exposed", overlap.tp_exposed, NON_NEGATIVE, 0.0, 10.0, 1.0)                              \
+    X("tp_exposed_overlapped", overlap.tp_exposed_overlapped, NON_NEGATIVE, 0.0, 10.0, 1.0)        \
     X("dp_exposed", overlap.dp_exposed, NON_NEGATIVE, 0.0, 10.0, 1.0)                              \
     X("ep_exposed", overlap.ep_exposed, NON_NEGATIVE, 0.0, 10.0, 1.0)                              \
     X("p2p_exposed", overlap.p2p_exposed, NON_NEGATIVE, 0.0, 10.0, 1.0)                            \

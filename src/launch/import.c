@@ -146,9 +146,9 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     // no config gives the first two keys: ranks are placed side by side, x first, since that only
     // numbers the ranks; and in every runtime all ranks wait before the optimizer. Only Megatron-LM
     // has the graphs and kernels of the others
-    static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT, PLAIT_KEY_POST_VALIDATION,
-                                            PLAIT_KEY_CUDA_GRAPH, PLAIT_KEY_FP8_ATTENTION,
-                                            PLAIT_KEY_FUSED_GROUPED_MLP};
+    static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT,         PLAIT_KEY_POST_VALIDATION,
+                                            PLAIT_KEY_CUDA_GRAPH,        PLAIT_KEY_FP8_ATTENTION,
+                                            PLAIT_KEY_FUSED_GROUPED_MLP, PLAIT_KEY_TP_COMM_OVERLAP};
 
     for (size_t k = 0; k < sizeof constant / sizeof *constant; k++) {
         if (!(out->given & PLAIT_KEY_BIT(constant[k])))

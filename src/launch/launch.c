@@ -35,11 +35,13 @@ static void keep_nearest(nearest_found *best, const plait_degrees *degrees, doub
 }
 
 /* Keys that find_nearest may leave open; keys that depend on an open key are left open too. */
-static const plait_key_id choices[] = {
-    PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE, PLAIT_KEY_SPLIT, PLAIT_KEY_ZERO,
-    PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC, PLAIT_KEY_ORDER, PLAIT_KEY_ETP,
-    PLAIT_KEY_SHARD_GROUP, PLAIT_KEY_SP,        PLAIT_KEY_VPP,   PLAIT_KEY_MBS,
-    PLAIT_KEY_CUDA_GRAPH};
+static const plait_key_id choices[] = {PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE,
+                                       PLAIT_KEY_SPLIT,       PLAIT_KEY_ZERO,
+                                       PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC,
+                                       PLAIT_KEY_ORDER,       PLAIT_KEY_ETP,
+                                       PLAIT_KEY_SHARD_GROUP, PLAIT_KEY_SP,
+                                       PLAIT_KEY_VPP,         PLAIT_KEY_MBS,
+                                       PLAIT_KEY_CUDA_GRAPH,  PLAIT_KEY_TP_COMM_OVERLAP};
 
 enum { CHOICES = sizeof choices / sizeof *choices };
 
@@ -50,6 +52,8 @@ static plait_key_set without_key(plait_key_set given, plait_key_id key)
         given &= ~(PLAIT_KEY_BIT(PLAIT_KEY_SCHEDULE) | PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
     if (key == PLAIT_KEY_ZERO)
         given &= ~PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP);
+    if (key == PLAIT_KEY_SP)
+        given &= ~PLAIT_KEY_BIT(PLAIT_KEY_TP_COMM_OVERLAP);
     if (key == PLAIT_KEY_CUDA_GRAPH)
         given &=
             ~(PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION) | PLAIT_KEY_BIT(PLAIT_KEY_FUSED_GROUPED_MLP));

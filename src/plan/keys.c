@@ -168,6 +168,11 @@ static bool inputs_are_offloaded(const plait_problem *problem, const plait_degre
     return d->offload_acts > 0;
 }
 
+static bool tensor_traffic_can_hide(const plait_problem *problem, const plait_degrees *d)
+{
+    return tp_overlap_runs(problem, d->tp, d->sp);
+}
+
 static bool software_has_graphs(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -277,6 +282,12 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                      .matters = has_experts, .title = "fused MLP",
                                      .help = "one kernel for both products of experts and the "
                                              "activation between them (default: 0)"},
+    [PLAIT_KEY_TP_COMM_OVERLAP] = {NAMED_SWITCH(tp_comm_overlap), .limit_name = "tp_comm_overlap",
+                                   .has_default = true, .absent_value = 0,
+                                   .matters = tensor_traffic_can_hide, .title = "TP overlap",
+                                   .help = "matrix products hide the communication of tensor "
+                                           "parallelism (default: the runtime's, where it is "
+                                           "possible)"},
     [PLAIT_KEY_CUDA_GRAPH] = {.name = "cuda_graph",
                               .offset = offsetof(plait_degrees, switches.cuda_graph),
                               WORD(cuda_graph_name),

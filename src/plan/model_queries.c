@@ -136,6 +136,31 @@ bool recompute_keeps_inputs(unsigned char set, plait_recompute recompute)
     return recompute.kind != PLAIT_RECOMPUTE_FULL;
 }
 
+/*
+ * NVIDIA/TransformerEngine d0067d0, transformer_engine/pytorch/module/base.py: its buffers take no
+ * quantizer of blocks or of NVFP4. PyTorch's symmetric memory maps the memory of all peers.
+ */
+bool tp_overlap_runs(const plait_problem *problem, int tp, bool sp)
+{
+    const plait_cluster *const cluster = problem->cluster;
+    const plait_runtime *const runtime = problem->runtime;
+    const plait_precision precision = problem->job.precision;
+    const bool torchtitan = runtime->rules == PLAIT_RULES_TORCHTITAN;
+
+    if (!(runtime->can.takes[PLAIT_KEY_TP_COMM_OVERLAP] >> 1 & 1u) || tp <= 1 || !sp ||
+        cluster->level[0].gpus % tp != 0 ||
+        (!torchtitan && (precision == PLAIT_FP8_BLOCK || precision == PLAIT_NVFP4)))
+        return false;
+    for (int g = 0; g < cluster->groups; g++) {
+        const plait_accelerator *const gpu = cluster->group[g].accelerator;
+
+        if (cluster->group[g].gpus_per_node % tp != 0 || gpu->scale_up_pcie ||
+            !(torchtitan || plait_accelerator_runs(gpu, PLAIT_KERNEL_MULTICAST)))
+            return false;
+    }
+    return true;
+}
+
 bool model_scores_are_plain(const plait_model *model)
 {
     const plait_numerics *n = &model->numerics;

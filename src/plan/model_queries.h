@@ -40,6 +40,15 @@ bool offload_inputs_exist(const plait_problem *problem, unsigned char set);
 bool recompute_keeps_inputs(unsigned char set, plait_recompute recompute);
 
 /**
+ * Returns whether the runtime can overlap the gathers and scatters of tensor parallelism with
+ * products: under sequence parallelism, in groups of `tp` ranks inside a node and a scale-up domain,
+ * between accelerators that are joined by more than PCIe. Transformer Engine's user buffers also
+ * need stores that reach several GPUs, and a format of products other than fp8_block and nvfp4.
+ * (rule P68)
+ */
+bool tp_overlap_runs(const plait_problem *problem, int tp, bool sp);
+
+/**
  * Returns true for a model without scales or caps of scores, logits and embeddings, without ALiBi,
  * and without norms of q or k that cover several heads.
  */

@@ -297,6 +297,13 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
                             "cuda_graph full_iteration with experts needs ep > 1, dispatcher "
                             "hybridep and fused_grouped_mlp 1, found ep %d and %s (rule P65)",
                             d->ep, plait_dispatcher_name[d->dispatcher]);
+    // A stage with tp 1 has nothing to hide, and may be part of a plan that hides traffic elsewhere.
+    if (s->tp_comm_overlap && d->tp > 1 && !tp_overlap_runs(problem, d->tp, d->sp))
+        return fail_because(why,
+                            "tp_comm_overlap 1 needs sp, tp ranks inside one node whose "
+                            "accelerators are joined directly, and kernels for accelerator and "
+                            "precision, found tp %d, sp %d and %s (rule P68)",
+                            d->tp, d->sp, plait_precision_name[precision]);
     return true;
 }
 

@@ -41,7 +41,8 @@ static plait_status relax_runtime(const plait_runtime *runtime, plait_arena *are
     open->rules = PLAIT_RULES_GENERIC;
     for (int key = 0; key < PLAIT_KEYS; key++) {
         can->most[key] = PLAIT_MAX_LAYERS;
-        can->takes[key] = plait_key_all((plait_key_id)key);
+        if (key != PLAIT_KEY_TP_COMM_OVERLAP) // without the overlap, the price depends on this
+            can->takes[key] = plait_key_all((plait_key_id)key);
     }
     can->etp = can->hsdp = can->full_layers = true;
     can->recompute_by = PLAIT_BY_LAYER;
@@ -84,11 +85,12 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     plait_accelerator *gpu = plait_arena_alloc(at->arena, 1, sizeof *gpu);
     char refused[256], why[256];
 
-    // Use a cluster with all kernels, since the run shows that its kernels exist.
+    // Use a cluster with all kernels, since the run shows that its kernels exist. Multicast is kept,
+    // since the price of a plan without overlap of tensor parallelism depends on it.
     PLAIT_TRY(plait_check_allocated(cluster && gpu, err));
     *cluster = *problem->cluster;
     *gpu = *cluster->group[0].accelerator;
-    gpu->missing_kernels = 0;
+    gpu->missing_kernels &= 1u << PLAIT_KERNEL_MULTICAST;
     cluster->group[0].accelerator = gpu;
     problem->cluster = cluster;
     if (plait_degrees_check(problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)

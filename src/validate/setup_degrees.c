@@ -62,6 +62,8 @@ static plait_status set_noted_keys(setup *at, plait_degrees *d, plait_key_set *g
         set_key(PLAIT_KEY_FUSED_GROUPED_MLP, 1, d, given);
     if (setup_has_word(at->run, "fp8-attention"))
         set_key(PLAIT_KEY_FP8_ATTENTION, 1, d, given);
+    if (setup_has_word(at->run, "async-tp") || setup_has_word(at->run, "tp-comm-overlap"))
+        set_key(PLAIT_KEY_TP_COMM_OVERLAP, 1, d, given);
     // Every kind of CUDA graph but that of the whole iteration leaves out experts.
     if (setup_value(at->run, "cuda-graph", text, sizeof text))
         set_key(PLAIT_KEY_CUDA_GRAPH,

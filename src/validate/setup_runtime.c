@@ -194,8 +194,7 @@ static void move_to_host(setup *at, plait_runtime *runtime)
 plait_status setup_runtime(setup *at, const plait_runtime **out, plait_error *err)
 {
     // Features that the cost model lacks; the row is priced without them.
-    static const char *const unmodelled[] = {"async-tp",
-                                             "deferred-embedding-wgrad",
+    static const char *const unmodelled[] = {"deferred-embedding-wgrad",
                                              "fine-tuning",
                                              "experts-in-sequence",
                                              "activation-offload",

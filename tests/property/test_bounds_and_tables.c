@@ -151,29 +151,24 @@ static double random_share(void)
 static void change_profile(plait_runtime *r)
 {
     bool *const flags[] = {
-        &r->overlap.grad_reduce,
-        &r->overlap.ddp,
-        &r->overlap.tp_comm,
-        &r->overlap.param_gather,
-        &r->overlap.p2p,
-        &r->overlap.p2p_scatter,
-        &r->overlap.moe_dedup,
-        &r->kernels.fused_norm,
-        &r->kernels.compiled_step,
-        &r->keep.logits_whole,
-        &r->kernels.fused_permute,
-        &r->kernels.fused_accumulation,
-        &r->kernels.expert_streams,
-        &r->kernels.narrow_head,
-        &r->kernels.recompute_stops,
-        &r->keep.quantised_inputs,
-        &r->kernels.delayed_scaling,
-        &r->kernels.rowwise_scaling,
-        &r->kernels.unpadded_vocab,
+        &r->overlap.grad_reduce,        &r->overlap.ddp,
+        &r->overlap.param_gather,       &r->overlap.p2p,
+        &r->overlap.p2p_scatter,        &r->overlap.moe_dedup,
+        &r->kernels.fused_norm,         &r->kernels.compiled_step,
+        &r->keep.logits_whole,          &r->kernels.fused_permute,
+        &r->kernels.fused_accumulation, &r->kernels.expert_streams,
+        &r->kernels.narrow_head,        &r->kernels.recompute_stops,
+        &r->keep.quantised_inputs,      &r->kernels.delayed_scaling,
+        &r->kernels.rowwise_scaling,    &r->kernels.unpadded_vocab,
     };
     double *const shares[] = {
-        &r->overlap.tp_exposed,  &r->overlap.dp_exposed, &r->overlap.ep_exposed,
-        &r->overlap.p2p_exposed, &r->overlap.window,     &r->keep.keeps_gathered,
+        &r->overlap.tp_exposed,
+        &r->overlap.dp_exposed,
+        &r->overlap.ep_exposed,
+        &r->overlap.p2p_exposed,
+        &r->overlap.window,
+        &r->keep.keeps_gathered,
+        &r->overlap.tp_exposed_overlapped,
     };
 
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
@@ -341,7 +336,8 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     d->mbs = random_divisor(p->job.gbs, 8);
     d->switches = (plait_switches){.cuda_graph = (unsigned char)random_below(PLAIT_GRAPHS),
                                    .fp8_attention = once_in(2),
-                                   .fused_grouped_mlp = once_in(2)};
+                                   .fused_grouped_mlp = once_in(2),
+                                   .tp_comm_overlap = d->sp && once_in(2)};
     d->attention = once_in(4) ? random_bit(can->takes[PLAIT_KEY_ATTENTION])
                               : (unsigned char)plait_attention_usual(p);
     random_placement(p, d);

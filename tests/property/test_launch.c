@@ -223,6 +223,8 @@ static const char *const corners[] = {
     "fused_grouped_mlp=1,ep=2..8,tp=1,mbs=1",
     "cuda_graph=full_iteration,dispatcher=hybridep,fused_grouped_mlp=1,tp=1,mbs=1",
     "fp8_attention=1,tp=..2,mbs=1",
+    "tp_comm_overlap=1,tp=2..8,mbs=1",
+    "tp_comm_overlap=0,sp=1,tp=2..8,mbs=1",
 };
 
 /* First and last stages that leave the middle ones a whole number of layers. */

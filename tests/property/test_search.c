@@ -21,6 +21,7 @@
 #include "plan/split.h"
 #include "support/world.h"
 #include "costmodel/api.h"
+#include "plan/model_queries.h"
 
 static plait_arena *arena;
 
@@ -780,6 +781,8 @@ static void all_graphs(brute_force *b, plait_degrees d, bool listed, unsigned gr
             plan_switches_run(problem, &d, &no_reason))
             break;
     }
+    d.switches.tp_comm_overlap =
+        takes(b, PLAIT_KEY_TP_COMM_OVERLAP, 1) && tp_overlap_runs(problem, d.tp, d.sp);
     // Without experts, graphs of layers leave no launch for a graph of the whole iteration.
     if (!has_experts(&b->w->model) && takes(b, PLAIT_KEY_CUDA_GRAPH, PLAIT_GRAPH_LAYERS))
         graphs &= ~(1u << PLAIT_GRAPH_FULL);

@@ -601,6 +601,23 @@ static void test_attention_in_8_bits__is_an_option_or_a_note(void **state)
                                  "tensorwise or mxfp8 recipe only");
 }
 
+static void test_user_buffers__are_the_overlap_of_tensor_parallelism(void **state)
+{
+#define TENSORS SIZES "--bf16 --tensor-model-parallel-size 2 --sequence-parallel "
+    (void)state;
+    assert_true(import(TENSORS "--tp-comm-overlap", 0).degrees.switches.tp_comm_overlap);
+    assert_string_equal(warning, "");
+    const plans_entry out = import(TENSORS, 0);
+    assert_false(out.degrees.switches.tp_comm_overlap);
+    assert_true(out.given & PLAIT_KEY_BIT(PLAIT_KEY_TP_COMM_OVERLAP));
+    assert_true(import("tp_comm_overlap: true\nbf16: true\ntensor_model_parallel_size: 2\n"
+                       "sequence_parallel: true\n",
+                       0)
+                    .degrees.switches.tp_comm_overlap);
+    assert_false(import(SIZES "--bf16 --tp-comm-overlap", 0).degrees.switches.tp_comm_overlap);
+#undef TENSORS
+}
+
 static void test_values_that_cannot_be__are_refused(void **state)
 {
     (void)state;
@@ -1035,6 +1052,7 @@ int main(void)
         cmocka_unit_test(test_other_graphs__become_the_nearest),
         cmocka_unit_test(test_fused_experts__need_their_format),
         cmocka_unit_test(test_attention_in_8_bits__is_an_option_or_a_note),
+        cmocka_unit_test(test_user_buffers__are_the_overlap_of_tensor_parallelism),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
         cmocka_unit_test(test_flags_that_are_not_read__are_listed_beside_the_warnings),
         cmocka_unit_test(test_files_that_say_nothing__are_refused),

@@ -42,6 +42,8 @@ static void test_user_buffers__in_a_domain_with_multicast(void **state)
     assert_user_buffers(true, false);
     render("tp=4 sp=0 mbs=1 recompute=full");
     assert_user_buffers(false, false);
+    render("tp=4 tp_comm_overlap=0 mbs=1 recompute=full");
+    assert_user_buffers(false, false);
 }
 
 static void test_user_buffers__without_a_switch_go_by_ipc(void **state)
@@ -53,6 +55,9 @@ static void test_user_buffers__without_a_switch_go_by_ipc(void **state)
     render_as("tp=4 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
     assert_says(&it, "overrides.sh", "model.tp_comm_overlap=true\n");
     assert_says(&it, "run.sh", "export UB_SKIPMC=1\n");
+    render_as("tp=4 tp_comm_overlap=0 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
+    assert_says(&it, "overrides.sh", "model.tp_comm_overlap=false\n");
+    assert_silent(&it, "run.sh", "UB_SKIPMC");
 }
 
 static void test_user_buffers__are_off_where_they_would_fail(void **state)

@@ -365,6 +365,7 @@ static void test_plans__come_back_as_they_were(void **state)
         {"llama-3.1-8b", "zero=3 recompute=full offload=params"},
         {"qwen3-30b-a3b", "ep=8 zero=3 recompute=full"},
         {"gpt-oss-20b", "ep=4 pp=2 zero=3 recompute=full schedule=gpipe"},
+        {"llama-3.1-8b", "tp=4 zero=3 recompute=full tp_comm_overlap=1"},
     };
     static const char *const names[] = {"recipe.py", "args.sh", "config.toml"};
 
@@ -377,6 +378,32 @@ static void test_plans__come_back_as_they_were(void **state)
             if (text_of(&w, names[n]) != NULL)
                 assert_same_plan(&w, names[n]);
     }
+}
+
+static void test_asynchronous_tensors__are_an_option_of_their_release(void **state)
+{
+#define FULL "[activation_checkpoint]\nmode = \"full\"\n"
+    static const char eager[] = "[parallelism]\ntensor_parallel_degree = 8\n"
+                                "enable_async_tensor_parallel = true\n[compile]\nenable = false\n" FULL;
+    static const char old[] = "[training]\ncompile = true\ntensor_parallel_degree = 8\n"
+                              "[experimental]\nenable_async_tensor_parallel = true\n" FULL;
+    const char *warning;
+    world w;
+
+    (void)state;
+    render(&w, "llama-3.1-8b", "tp=8 tp_comm_overlap=1 recompute=full");
+    assert_says(&w, "args.sh", "--compile.enable_async_tensor_parallel\n");
+    assert_says(&w, "recipe.py", "enable_async_tensor_parallel=True,");
+    assert_says(&w, "config.toml", "\nenable_async_tensor_parallel = true\n");
+    render(&w, "llama-3.1-8b", "tp=8 tp_comm_overlap=0 recompute=full");
+    assert_says(&w, "args.sh", "--compile.no-enable_async_tensor_parallel\n");
+    assert_null(strstr(text_of(&w, "config.toml"), "async"));
+    assert_true(import(old, &warning).degrees.switches.tp_comm_overlap);
+    assert_string_equal(warning, "");
+    assert_false(import(eager, &warning).degrees.switches.tp_comm_overlap);
+    assert_string_equal(warning, "asynchronous tensor parallelism needs torch.compile; the plan is "
+                                 "priced without it");
+#undef FULL
 }
 
 /* torchrun 2 x 8; what no flag says stays open. */
@@ -577,6 +604,7 @@ int main(void)
         cmocka_unit_test(test_rules__refuse_what_the_client_would),
         cmocka_unit_test(test_models__that_cannot_be_built_are_refused),
         cmocka_unit_test(test_plans__come_back_as_they_were),
+        cmocka_unit_test(test_asynchronous_tensors__are_an_option_of_their_release),
         cmocka_unit_test(test_command__of_a_user_is_read),
         cmocka_unit_test(test_recipe__of_a_user_is_read),
         cmocka_unit_test(test_toml__of_a_user_is_read),

@@ -327,7 +327,8 @@ static void mark_said(const plait_problem *problem, const char *words, int kerne
 static void mark_launches(const plait_model *model, plait_runtime *runtime)
 {
     static const char *const plans[] = {
-        "tp=2 sp=1 pp=2 vpp=2 dp=4 shard_group=2 split=first-last:2,2 recompute=full:2",
+        "tp=2 sp=1 tp_comm_overlap=1 pp=2 vpp=2 dp=4 shard_group=2 split=first-last:2,2 "
+        "recompute=full:2",
         "cp=2 cp_comm=a2a ep=2 zero=3 split=both recompute=modules:mlp grad_sync=bucketed",
         "pp=2 vpp=2 zero=1 split=spread recompute=selective order=tp-cp-pp-dp grad_sync=bucketed",
         "pp=2 vpp=2 zero=2 split=even",

@@ -294,6 +294,43 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
 }
 
 /* Stages between the replicas: the ranks of one stage are neighbours in blocks of tp cp only. */
+/* P68, with each condition of the overlap violated once. */
+static void test_refusals__of_overlapped_tensor_parallelism(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.cluster.level[0].gpus = 8;
+#define REFUSED(found)                                                                             \
+    "tp_comm_overlap 1 needs sp, tp ranks inside one node whose accelerators are joined "          \
+    "directly, "                                                                                   \
+    "and kernels for accelerator and precision, found " found " (rule P68)"
+    assert_legal(&w, "tp=4 sp=1 tp_comm_overlap=1");
+    assert_legal(&w, "tp=1 tp_comm_overlap=1");
+    assert_legal(&w, "tp=4 sp=0 tp_comm_overlap=0");
+    assert_refused(&w, "tp=4 sp=0 tp_comm_overlap=1", REFUSED("tp 4, sp 0 and bf16"));
+    w.cluster.group[0].gpus_per_node = 2;
+    assert_refused(&w, "tp=4 sp=1 tp_comm_overlap=1", REFUSED("tp 4, sp 1 and bf16"));
+    w.cluster.group[0].gpus_per_node = 8;
+    w.cluster.level[0].gpus = 2;
+    assert_refused(&w, "tp=4 sp=1 tp_comm_overlap=1", REFUSED("tp 4, sp 1 and bf16"));
+    w.cluster.level[0].gpus = 8;
+    w.gpu.scale_up_pcie = true;
+    assert_refused(&w, "tp=4 sp=1 tp_comm_overlap=1", REFUSED("tp 4, sp 1 and bf16"));
+    w.gpu.scale_up_pcie = false;
+    w.gpu.missing_kernels = 1u << PLAIT_KERNEL_MULTICAST;
+    assert_refused(&w, "tp=4 sp=1 tp_comm_overlap=1", REFUSED("tp 4, sp 1 and bf16"));
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_legal(&w, "tp=4 sp=1 tp_comm_overlap=1 split=even");
+    make(&w);
+    w.cluster.level[0].gpus = 8;
+    w.gpu.peak_flops_per_s[PLAIT_FP8_BLOCK] = 2.0;
+    w.problem.job.precision = PLAIT_FP8_BLOCK;
+    assert_refused(&w, "tp=4 sp=1 tp_comm_overlap=1", REFUSED("tp 4, sp 1 and fp8_block"));
+#undef REFUSED
+}
+
 static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
 {
     world w;
@@ -1168,6 +1205,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_sequences),
         cmocka_unit_test(test_refusals__of_experts),
         cmocka_unit_test(test_refusals__of_graphs_and_fused_experts),
+        cmocka_unit_test(test_refusals__of_overlapped_tensor_parallelism),
         cmocka_unit_test(test_refusals__of_experts_that_reach_into_other_stages),
         cmocka_unit_test(test_refusals__of_shards),
         cmocka_unit_test(test_refusals__of_schedules),

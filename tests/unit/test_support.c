@@ -341,6 +341,69 @@ static void test_unsupported_fused_experts__are_separate_kernels(void **state)
                   1);
 }
 
+static void load_torchtitan(world *w, const char *cluster)
+{
+    world_make(w, "llama-3.1-8b", "torchtitan", cluster,
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 16}, arena);
+}
+
+static void test_unsupported_asynchronous_tensors__hide_nothing(void **state)
+{
+    world w;
+
+    (void)state;
+    load_torchtitan(&w, "dgx-h100");
+    assert_earned(&w, "tp=8 mbs=1", "tp=8 mbs=1 tp_comm_overlap=1", PLAIT_KEY_TP_COMM_OVERLAP, 1);
+}
+
+/*
+ * The fitted share of Megatron contains the overlap where it is possible. Elsewhere neither value
+ * has an effect, and both are priced with the fitted share.
+ */
+static void test_overlap_of_tensors__is_part_of_the_fitted_share_in_megatron(void **state)
+{
+    static const char *const plans[] = {"tp=8 mbs=1", "tp=8 mbs=1 tp_comm_overlap=0"};
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
+    assert_true(point(&w, "tp=8 mbs=1").switches.tp_comm_overlap);
+    assert_false(point(&w, "tp=8 sp=0 mbs=1").switches.tp_comm_overlap);
+    const double with = step_of(&w, plans[0]), without = step_of(&w, plans[1]);
+    const double share = w.runtime.overlap.tp_exposed;
+
+    assert_true(share < 1.0);
+    w.runtime.can.takes[PLAIT_KEY_TP_COMM_OVERLAP] = 1u;
+    assert_near_relative(step_of(&w, plans[1]), with, 1e-12);
+    w.runtime.overlap.tp_exposed = 1.0;
+    assert_near_relative(step_of(&w, plans[1]), without, 1e-12);
+    assert_true(without > 1.001 * with);
+    load(&w, "llama-3.1-8b", "a100-80gb-sxm:2x8", 16, PLAIT_BF16);
+    assert_false(point(&w, plans[0]).switches.tp_comm_overlap);
+    const double on_ampere = step_of(&w, plans[1]);
+    w.runtime.can.takes[PLAIT_KEY_TP_COMM_OVERLAP] = 1u;
+    assert_near_relative(step_of(&w, plans[1]), on_ampere, 1e-12);
+}
+
+/* A table shows the value that differs from the default of the software. */
+static void test_words__have_the_overlap_that_is_not_the_default(void **state)
+{
+    static const char word[] = "tp_comm_overlap=";
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
+    plait_degrees d = point(&w, "tp=8");
+    assert_null(strstr(plait_evidence_words(&w.problem, &d, arena), word));
+    d.switches.tp_comm_overlap = false;
+    assert_non_null(strstr(plait_evidence_words(&w.problem, &d, arena), "tp_comm_overlap=0"));
+    load_torchtitan(&w, "dgx-h100");
+    d = point(&w, "tp=8");
+    assert_null(strstr(plait_evidence_words(&w.problem, &d, arena), word));
+    d.switches.tp_comm_overlap = true;
+    assert_non_null(strstr(plait_evidence_words(&w.problem, &d, arena), "tp_comm_overlap=1"));
+}
+
 // ---- the nearest measured run and the plan to run ------------------------------------------
 
 /* The traits of these rows are 0, so that every plan differs in tp, pp, vpp and mbs. */
@@ -630,6 +693,9 @@ int main(void)
         TEST(test_unsupported_graphs__launch_every_kernel),
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
+        TEST(test_unsupported_asynchronous_tensors__hide_nothing),
+        TEST(test_overlap_of_tensors__is_part_of_the_fitted_share_in_megatron),
+        TEST(test_words__have_the_overlap_that_is_not_the_default),
         TEST(test_a_search__leaves_no_chunk_empty_rather_than_none),
         TEST(test_a_search__finds_layouts_that_fill_all_chunks),
         TEST(test_the_model_alone__claims_unmeasured_techniques),

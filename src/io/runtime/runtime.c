@@ -34,7 +34,6 @@ static const field kernel_fields[] = {
 
 static const field overlap_fields[] = {
     {"grad_reduce", .is_bool = true, RUNTIME(overlap.grad_reduce)},
-    {"tp_comm", .is_bool = true, RUNTIME(overlap.tp_comm)},
     {"ddp", .is_bool = true, RUNTIME(overlap.ddp)},
     {"reduce_whole", .is_bool = true, RUNTIME(overlap.reduce_whole)},
     {"param_gather", .is_bool = true, RUNTIME(overlap.param_gather)},

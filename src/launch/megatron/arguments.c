@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "launch/megatron/megatron.h"
+#include "plan/model_queries.h"
 
 #define ROW(of_kind, of, otherwise, release, ...)                                                  \
     {.name = #of,                                                                                  \
@@ -73,12 +74,7 @@ int megatron_bridge_of(const plait_runtime *runtime)
 
 user_buffers user_buffers_of(const plait_problem *problem, const plait_degrees *degrees)
 {
-    const plait_accelerator *const gpu = problem->cluster->group[0].accelerator;
-
-    if (degrees->tp == 1 || !degrees->sp ||
-        (problem->cluster->group[0].gpus_per_node % degrees->tp != 0 ||
-         problem->cluster->level[0].gpus % degrees->tp != 0) ||
-        gpu->scale_up_pcie || !plait_accelerator_runs(gpu, PLAIT_KERNEL_MULTICAST))
+    if (!degrees->switches.tp_comm_overlap || !tp_overlap_runs(problem, degrees->tp, degrees->sp))
         return USER_BUFFERS_NONE;
     return problem->cluster->level[0].kind == PLAIT_LEVEL_SWITCH ? USER_BUFFERS_MULTICAST
                                                                  : USER_BUFFERS_IPC;

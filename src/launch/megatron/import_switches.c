@@ -1,4 +1,4 @@
-/* import_switches.c - reads graphs, fused experts and 8-bit attention from Megatron-LM's arguments */
+/* import_switches.c - reads graphs, fused experts, 8-bit attention and overlap from Megatron-LM's arguments */
 #include <string.h>
 
 #include "io/data/data.h"
@@ -151,13 +151,27 @@ static void read_fp8_attention(const megatron_args *args, plan_reader *in)
                                   "tensorwise or mxfp8 recipe only");
 }
 
+/* Read --tp-comm-overlap where the profile has the key. */
+static void read_user_buffers(const megatron_args *args, plan_reader *in)
+{
+    const char *const runtime = in->out->runtime;
+    plait_degrees *const d = &in->out->degrees;
+    const bool has = runtime != NULL && strcmp(runtime, "megatron-2021") != 0 &&
+                     strcmp(runtime, "megatron-deepspeed") != 0 &&
+                     (text_starts_with(runtime, "megatron") ||
+                      text_starts_with(runtime, "flagscale") || data_is_path(runtime));
+
+    d->switches.tp_comm_overlap = has && args->tp_comm_overlap && d->tp > 1 && d->sp;
+}
+
 plait_status megatron_read_switches(const megatron_args *args, plan_reader *in, plait_error *err)
 {
     if (args->deepspeed)
         return PLAIT_OK;
     read_fused_experts(args, in);
     read_fp8_attention(args, in);
+    read_user_buffers(args, in);
     PLAIT_TRY(read_graphs(args, in, err));
-    import_mark_known(in, "cuda_graph fp8_attention fused_grouped_mlp");
+    import_mark_known(in, "cuda_graph fp8_attention fused_grouped_mlp tp_comm_overlap");
     return PLAIT_OK;
 }

@@ -61,8 +61,7 @@ void megatron_append_environment(const plait_launch *launch, text_builder *out)
                            ranks < domain ? ranks : domain, domain,
                            domain > cluster->group[0].gpus_per_node);
     }
-    if (launch->problem->runtime->overlap.tp_comm &&
-        user_buffers_of(launch->problem, &launch->plan->degrees) == USER_BUFFERS_IPC)
+    if (user_buffers_of(launch->problem, d) == USER_BUFFERS_IPC)
         text_append(out, "export UB_SKIPMC=1\n");
     if (launch->plan->degrees.offload_acts > 0) // Transformer Engine's own stays off
         text_append(out, "export NVTE_CPU_OFFLOAD_V1=1\n");

@@ -89,7 +89,7 @@ int megatron_core_of(const plait_runtime *runtime);
 int megatron_bridge_of(const plait_runtime *runtime);
 
 typedef enum user_buffers {
-    USER_BUFFERS_NONE,     /* not possible: the first layer would raise an error */
+    USER_BUFFERS_NONE,     /* off, or not possible: the first layer would raise an error */
     USER_BUFFERS_IPC,      /* by CUDA IPC, if UB_SKIPMC=1 */
     USER_BUFFERS_MULTICAST /* by multicast, the default */
 } user_buffers;
@@ -149,8 +149,8 @@ PLAIT_MUST_CHECK plait_status megatron_read_settings(const megatron_args *args, 
                                                      plait_error *err);
 
 /**
- * Read "cuda_graph", "fp8_attention" and "fused_grouped_mlp", after all other keys and the runtime.
- * Values that no plan can have become the nearest ones, with a warning.
+ * Read "cuda_graph", "fp8_attention", "fused_grouped_mlp" and "tp_comm_overlap", after all other
+ * keys and the runtime. Values that no plan can have become the nearest ones, with a warning.
  */
 PLAIT_MUST_CHECK plait_status megatron_read_switches(const megatron_args *args, plan_reader *in,
                                                      plait_error *err);

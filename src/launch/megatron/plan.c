@@ -169,7 +169,7 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
 
     out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
-    out->tp_comm_overlap = overlap->tp_comm && user_buffers_of(problem, d) != USER_BUFFERS_NONE;
+    out->tp_comm_overlap = user_buffers_of(problem, d) != USER_BUFFERS_NONE;
     out->create_attention_mask_in_dataloader = false; // the kernels mask causally by themselves
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
     if (out->num_experts == 0)

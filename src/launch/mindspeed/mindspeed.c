@@ -116,7 +116,6 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
     const bool rotary = strcmp(args->position_embedding_type, "rope") == 0;
 
     args_group(own, "kernels of Ascend");
-    args->tp_comm_overlap = false; // an overlap of Transformer Engine
     args->gradient_accumulation_fusion = kernels->fused_accumulation;
     args_text(own, "--transformer-impl", args->fp8 != NULL ? "transformer_engine" : "local");
     if (kernels->fused_norm && strcmp(args->normalization, "RMSNorm") == 0)
@@ -127,7 +126,7 @@ static void move_own_arguments(const plait_problem *problem, const plait_plan *p
         args_switch(own, "--use-fused-rotary-pos-emb");
     // MC2 overlaps traffic with matrix products; the fitted share of exposed tensor-parallel
     // traffic contains its effect
-    if (problem->runtime->overlap.tp_comm && d->tp > 1 && d->sp && args->num_experts == 0)
+    if (d->tp > 1 && d->sp && args->num_experts == 0)
         args_switch(own, "--use-ascend-mc2");
     args->ckpt_format = "torch";
     args->padded_vocab_size = 0;

@@ -213,10 +213,6 @@ static void warn_of_others(titan_reading *in)
     const char *const dispatcher = titan_word_of(in, "parallelism.expert_parallel_comm_backend");
     const char *const dtype = titan_word_of(in, "training.dtype");
 
-    if (titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
-        titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1)
-        import_warn(in->warnings,
-                    "asynchronous tensor parallelism is priced with the overlap of the profile");
     if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
         import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as float32");
     if (titan_switch_of(in, "parallelism.pipeline_parallel_expert_parallel_overlap") == 1)
@@ -330,6 +326,20 @@ static void take_fixed(titan_reading *in)
         titan_set_number(in, "etp", d->ep == 1 ? d->tp : etp > 0 ? etp : 1);
 }
 
+/* Set tp_comm_overlap, after the runtime. The key moved to the section `compile` in 2026-08. */
+static void take_tensor_overlap(titan_reading *in)
+{
+    const plait_degrees *const d = &in->out->degrees;
+    const bool on = titan_switch_of(in, "compile.enable_async_tensor_parallel") == 1 ||
+                    titan_switch_of(in, "parallelism.enable_async_tensor_parallel") == 1;
+    const bool compiled = strcmp(in->out->runtime, "torchtitan-eager") != 0;
+
+    if (on && !compiled)
+        import_warn(in->warnings, "asynchronous tensor parallelism needs torch.compile; the plan "
+                                  "is priced without it");
+    titan_set_number(in, "tp_comm_overlap", on && compiled && d->tp > 1 && d->sp);
+}
+
 static plait_status take_all(titan_reading *in, plait_error *err)
 {
     PLAIT_TRY(titan_take_model(in, err));
@@ -386,6 +396,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
         in->out->runtime = compiled ? "torchtitan" : "torchtitan-eager";
     else
         in->out->runtime = noted != NULL ? noted : "torchtitan";
+    take_tensor_overlap(in);
     warn_of_others(in);
     return in->status;
 }

@@ -139,6 +139,11 @@ bool titan_is_compiled(const plait_launch *launch)
     return launch->problem->runtime->kernels.fused_norm;
 }
 
+static bool hides_tensor_traffic(const plait_degrees *d)
+{
+    return d->switches.tp_comm_overlap && d->tp > 1;
+}
+
 static void add_compile(const plait_launch *launch, titan_settings *out)
 {
     on_off(out, "compile", "enable", titan_is_compiled(launch));
@@ -191,7 +196,7 @@ void titan_settings_of(const plait_launch *launch, titan_settings *out)
     add_numbers(out);
     add_offload(d, out);
     add_compile(launch, out);
-    on_off(out, "compile", "enable_async_tensor_parallel", false);
+    on_off(out, "compile", "enable_async_tensor_parallel", hides_tensor_traffic(d));
 }
 
 /* ---- settings of versions that read TOML ---- */
@@ -215,6 +220,8 @@ void titan_toml_settings_of(const plait_launch *launch, titan_settings *out)
     add_pipeline(d, out);
     if (d->pp > 1)
         set_number(out, "parallelism", "pipeline_parallel_microbatch_size", d->mbs);
+    if (hides_tensor_traffic(d)) // a key of `compile` since 2026-08
+        on_off(out, "parallelism", "enable_async_tensor_parallel", true);
     if (d->cp > 1)
         set_word(out, "parallelism", "context_parallel_rotate_method", "allgather");
     set_number(out, "parallelism", "expert_parallel_degree", d->ep);

@@ -46,7 +46,7 @@ fi
 
 choices() { # the job of a document, and the members of its plan that are choices
     local keys='tp|sp|pp|vpp|cp|cp_comm|ep|etp|dp|zero|shard_group|mbs|recompute|schedule|grad_sync'
-    keys+='|fp8_attention|fused_grouped_mlp|cuda_graph'
+    keys+='|fp8_attention|fused_grouped_mlp|tp_comm_overlap|cuda_graph'
     sed -nE "/^  \"job\"/,/^  \}/p; s/^ {6}\"($keys|split|order)\": /&/p" "$1" | sed 's/,$//'
 }
 
