@@ -66,8 +66,9 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
 
     switch (op->overlap) {
     case PLAIT_OVERLAP_TP: {
-        // No overlap covers the products of experts, whose shards are etp.
-        const double share = op->axis == PLAIT_AXIS_TP ? row->tp_exposed : overlap->tp_exposed;
+        // The overlap leaves out the products of experts, whose shards are etp.
+        const double share = plait_tp_exposed(
+            problem->runtime, op->axis == PLAIT_AXIS_TP && row->key.switches.tp_comm_overlap);
 
         return (collective_time){s, (route->levels > 1 ? larger(1.0, share) : share) * s};
     }

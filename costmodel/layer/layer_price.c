@@ -6,7 +6,6 @@
 #include "costmodel/layer/layer_ops.h"
 #include "base/numbers.h"
 #include "costmodel/api.h"
-#include "plan/model_queries.h"
 
 // ---- inputs of operator prices -------------------------------------------------------------
 
@@ -335,30 +334,9 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
 
-/*
- * Returns the exposed share of the collectives of the tensor axis inside one domain. A share without
- * overlap is fitted if the runtime has one with overlap; otherwise the fitted runs had the overlap
- * and nothing hides without it. (C.60)
- */
-static double tp_exposed_share(const plait_problem *problem, const layer_key *key)
-{
-    const plait_overlaps *const overlap = &problem->runtime->overlap;
-    const bool both = overlap->tp_exposed_overlapped > 0.0;
-    const double with = both ? overlap->tp_exposed_overlapped : overlap->tp_exposed;
-    const double without = both ? overlap->tp_exposed : larger(1.0, overlap->tp_exposed);
-
-    if (!tp_overlap_runs(problem, key->tp, key->sp))
-        return overlap->tp_exposed;
-    if (!key->switches.tp_comm_overlap)
-        return without;
-    return without - (1.0 - plait_unearned(problem->runtime, PLAIT_KEY_TP_COMM_OVERLAP, 1)) *
-                         larger(0.0, without - with);
-}
-
 void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *row)
 {
     row->key = key;
-    row->tp_exposed = tp_exposed_share(problem, &key);
     row->shard = shard_of(problem, &key);
     row->placed = false;
 }

@@ -98,8 +98,7 @@ typedef struct layer_row {
     struct layer_cache *cache; /* prices of earlier rows; NULL: no cache */
     layer_key key;
     plait_shard shard;
-    double tp_exposed; /* exposed share of the collectives of the tensor axis (C.60) */
-    bool placed;       /* the routes below are computed for the key */
+    bool placed;                     /* the routes below are computed for the key */
     plait_route route[PLAIT_GROUPS]; /* routes of tp, cp, ep and etp */
     unsigned char fused
         [PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: rules applied to each kind of layer */

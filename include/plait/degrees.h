@@ -430,8 +430,7 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degre
                         plait_key_id key);
 
 /**
- * Should a table show the value? True if the key has an effect and its value is not absent_value,
- * or for a switch with a default in the profile not that default.
+ * Should a table show the value? True if the key has an effect and its value is not absent_value.
  */
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
                        plait_key_id key);

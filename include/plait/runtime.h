@@ -396,6 +396,26 @@ static inline double plait_unearned(const plait_runtime *runtime, plait_key_id k
     return value < PLAIT_SUPPORT_VALUES ? runtime->support.unearned[key][value] : 0.0;
 }
 
+/**
+ * The exposed share of tensor-parallel collectives inside a scale-up domain, with or without
+ * tp_comm_overlap. A runtime with tp_exposed_overlapped has both shares; with tp_exposed alone it is
+ * that of runs with the overlap, and nothing hides without it. (C.60)
+ */
+static inline double plait_tp_exposed(const plait_runtime *runtime, bool overlapped)
+{
+    const plait_overlaps *const overlap = &runtime->overlap;
+    const bool both = overlap->tp_exposed_overlapped > 0.0;
+    const double with = both ? overlap->tp_exposed_overlapped : overlap->tp_exposed;
+    double without = overlap->tp_exposed;
+
+    if (!both && (runtime->can.takes[PLAIT_KEY_TP_COMM_OVERLAP] >> 1 & 1u) && without < 1.0)
+        without = 1.0;
+    return overlapped && with < without
+               ? without - (1.0 - plait_unearned(runtime, PLAIT_KEY_TP_COMM_OVERLAP, 1)) *
+                               (without - with)
+               : without;
+}
+
 /** Bytes of state per parameter under the number formats of a plan. (C.81) */
 plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degrees *degrees);
 

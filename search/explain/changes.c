@@ -64,11 +64,7 @@ static plait_key_set changed_keys(const plait_problem *problem, const plait_degr
         if (key != PLAIT_KEY_DP && !plait_key_same(from, to, (plait_key_id)key) &&
             (key_matters(problem, from, key) || key_matters(problem, to, key)))
             changed |= PLAIT_KEY_BIT(key);
-    // A default that depends on tp and sp is no change of its own.
-    return plait_key_is_usual(problem, from, PLAIT_KEY_TP_COMM_OVERLAP) &&
-                   plait_key_is_usual(problem, to, PLAIT_KEY_TP_COMM_OVERLAP)
-               ? changed & ~BIT(TP_COMM_OVERLAP)
-               : changed;
+    return changed;
 }
 
 static int keys_in(plait_key_set set)

@@ -56,7 +56,7 @@ static unsigned axes_from_to(const layer_graph *g, const spread *from, const spr
  */
 static double exposed_share(const conversion *w, unsigned axes, plait_collective_op op)
 {
-    const double share = w->g->problem->runtime->overlap.tp_exposed;
+    const double share = plait_tp_exposed(w->g->problem->runtime, false);
 
     if (op == PLAIT_ALL_TO_ALL)
         return 1.0;

@@ -283,11 +283,10 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                      .help = "one kernel for both products of experts and the "
                                              "activation between them (default: 0)"},
     [PLAIT_KEY_TP_COMM_OVERLAP] = {NAMED_SWITCH(tp_comm_overlap), .limit_name = "tp_comm_overlap",
-                                   .has_default = true, .absent_value = 0,
-                                   .matters = tensor_traffic_can_hide, .title = "TP overlap",
+                                   .absent_value = 0, .matters = tensor_traffic_can_hide,
+                                   .title = "TP overlap",
                                    .help = "matrix products hide the communication of tensor "
-                                           "parallelism (default: the runtime's, where it is "
-                                           "possible)"},
+                                           "parallelism (default: 0)"},
     [PLAIT_KEY_CUDA_GRAPH] = {.name = "cuda_graph",
                               .offset = offsetof(plait_degrees, switches.cuda_graph),
                               WORD(cuda_graph_name),

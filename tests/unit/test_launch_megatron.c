@@ -12,15 +12,6 @@ static void render_as(const char *keys, plait_launch_target target)
     must(launched_render(&it, keys, target, arena, &err), &err);
 }
 
-/* 16 GPUs of the cluster "gpu:nodes x GPUs". */
-static void on(const char *cluster)
-{
-    plait_error err;
-
-    must(plait_cluster_find(cluster, arena, &it.cluster, &err), &err);
-    must(plait_cluster_take(&it.cluster, 16, &err), &err);
-}
-
 // ---- user buffers of Transformer Engine -----------------------------------------------------
 
 static void assert_user_buffers(bool there, bool by_ipc)
@@ -38,11 +29,9 @@ static void assert_user_buffers(bool there, bool by_ipc)
 static void test_user_buffers__in_a_domain_with_multicast(void **state)
 {
     (void)state;
-    render("tp=4 mbs=1 recompute=full");
+    render("tp=4 tp_comm_overlap=1 mbs=1 recompute=full");
     assert_user_buffers(true, false);
-    render("tp=4 sp=0 mbs=1 recompute=full");
-    assert_user_buffers(false, false);
-    render("tp=4 tp_comm_overlap=0 mbs=1 recompute=full");
+    render("tp=4 mbs=1 recompute=full");
     assert_user_buffers(false, false);
 }
 
@@ -50,40 +39,14 @@ static void test_user_buffers__without_a_switch_go_by_ipc(void **state)
 {
     (void)state;
     it.cluster.level[0].kind = PLAIT_LEVEL_FULL;
-    render("tp=4 mbs=1 recompute=full");
+    render("tp=4 tp_comm_overlap=1 mbs=1 recompute=full");
     assert_user_buffers(true, true);
-    render_as("tp=4 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
+    render_as("tp=4 tp_comm_overlap=1 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
     assert_says(&it, "overrides.sh", "model.tp_comm_overlap=true\n");
     assert_says(&it, "run.sh", "export UB_SKIPMC=1\n");
-    render_as("tp=4 tp_comm_overlap=0 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
+    render_as("tp=4 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
     assert_says(&it, "overrides.sh", "model.tp_comm_overlap=false\n");
     assert_silent(&it, "run.sh", "UB_SKIPMC");
-}
-
-static void test_user_buffers__are_off_where_they_would_fail(void **state)
-{
-    static const char *const clusters[] = {"a100-80gb-sxm:2x8", "h100-80gb-pcie:2x8",
-                                           "l40s-48gb:2x8", "mi300x-192gb:2x8"};
-
-    (void)state;
-    for (size_t c = 0; c < sizeof clusters / sizeof clusters[0]; c++) {
-        on(clusters[c]);
-        render("tp=4 mbs=1 recompute=full");
-        assert_user_buffers(false, false);
-        render_as("tp=4 mbs=1 recompute=full", PLAIT_LAUNCH_MEGATRON_BRIDGE);
-        assert_says(&it, "overrides.sh", "model.tp_comm_overlap=false\n");
-    }
-}
-
-/* Four GPUs a node, and a domain of 72. */
-static void test_user_buffers__are_off_across_nodes(void **state)
-{
-    (void)state;
-    on("gb200-nvl72");
-    render("tp=8 mbs=1 recompute=full");
-    assert_user_buffers(false, false);
-    render("tp=4 mbs=1 recompute=full");
-    assert_user_buffers(true, false);
 }
 
 // ---- the data loader ------------------------------------------------------------------------
@@ -149,9 +112,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_user_buffers__in_a_domain_with_multicast, begin, end),
         cmocka_unit_test_setup_teardown(test_user_buffers__without_a_switch_go_by_ipc, begin, end),
-        cmocka_unit_test_setup_teardown(test_user_buffers__are_off_where_they_would_fail, begin,
-                                        end),
-        cmocka_unit_test_setup_teardown(test_user_buffers__are_off_across_nodes, begin, end),
         cmocka_unit_test_setup_teardown(test_deepseek_v3__has_its_schedule_and_losses, begin, end),
         cmocka_unit_test_setup_teardown(test_gpt_oss__has_no_loss_for_balance, begin, end),
         cmocka_unit_test_setup_teardown(

@@ -298,7 +298,8 @@ static void test_short_sequences_of_wide_layers_are_cut_as_megatron_does(void **
                                .hop_s = m->runtime.factor.hop_s};
     const double each_s =
         plait_collective_s(&route, net, PLAIT_ALL_REDUCE, 2.0 * 256.0 * m->model.hidden);
-    assert_near_relative(result.best.comm_s, 4.0 * m->runtime.overlap.tp_exposed * each_s, 1e-9);
+    assert_near_relative(result.best.comm_s, 4.0 * plait_tp_exposed(&m->runtime, false) * each_s,
+                         1e-9);
 }
 
 /* The same where memory binds: norms and sums cut along the sequence, 3 GiB less, and hardly slower. */
@@ -371,14 +372,14 @@ static void test_experts_are_dealt(void **state)
 }
 
 /*
- * Llama 3.1 8B, one long sequence on 8 GPUs. The output projection is narrow: at 12288 tokens it takes
+ * Llama 3.1 8B, one long sequence on 8 GPUs. The output projection is narrow: at 8192 tokens it takes
  * tokens by an all-to-all, with its weight whole, where Megatron's takes heads and scatters its sums; the
  * rest stays tensor parallel, which no name covers. At 16384 all products take tokens: Ulysses.
  */
 static void test_a_sequence_parallel_output_projection_wins_at_long_sequences(void **state)
 {
     (void)state;
-    meshed_case of = {"llama-3.1-8b", "dgx-h100", "8", 12288, 1, 0, 0.0, NULL};
+    meshed_case of = {"llama-3.1-8b", "dgx-h100", "8", 8192, 1, 0, 0.0, NULL};
     plait_operators_result result;
 
     meshed_solve(&of, arena, &result);
@@ -387,7 +388,7 @@ static void test_a_sequence_parallel_output_projection_wins_at_long_sequences(vo
     assert_string_equal(find(&result.best, "attn_out")->spec, "[R,S0,R] x [R,R] -> [R,S0,R]");
     assert_string_equal(find(&result.best, "fc2")->spec, "[R,R,S0] x [S0,R] -> [R,R,R]P0");
     const double gain = result.named.step_s / result.best.step_s - 1.0;
-    assert_true(gain > 0.02 && gain < 0.08); // 3.1 % when this was written
+    assert_true(gain > 0.005 && gain < 0.05); // 1.6 % when this was written
     of.seq = 16384;
     meshed_solve(&of, arena, &result);
     assert_string_equal(result.best.name, "Ulysses 0");

@@ -254,7 +254,7 @@ static void test_words__are_those_of_techniques_that_apply(void **state)
 
 // ---- prices --------------------------------------------------------------------------------
 
-static double step_of(const world *w, const char *keys)
+static plait_cost price(const world *w, const char *keys)
 {
     const plait_degrees d = point(w, keys);
     plait_plan plan;
@@ -265,7 +265,12 @@ static double step_of(const world *w, const char *keys)
     must(plait_plan_evaluate(&w->problem, &plan, NULL, arena, &cost, &err), &err);
     if (cost.verdict == PLAIT_INVALID)
         fail_msg("%s: %s", keys, cost.why);
-    return cost.step_s;
+    return cost;
+}
+
+static double step_of(const world *w, const char *keys)
+{
+    return price(w, keys).step_s;
 }
 
 /* Both steps as priced, and the step with the technique if runs support none or half of its gain. */
@@ -357,51 +362,30 @@ static void test_unsupported_asynchronous_tensors__hide_nothing(void **state)
 }
 
 /*
- * The fitted share of Megatron contains the overlap where it is possible. Elsewhere neither value
- * has an effect, and both are priced with the fitted share.
+ * Megatron's share is fitted to runs with the overlap, and nothing hides without it; torchtitan's is
+ * fitted to runs without it, and it has a second share.
  */
-static void test_overlap_of_tensors__is_part_of_the_fitted_share_in_megatron(void **state)
+static void test_overlap_of_tensors__hides_what_the_profile_states(void **state)
 {
-    static const char *const plans[] = {"tp=8 mbs=1", "tp=8 mbs=1 tp_comm_overlap=0"};
+    static const char with[] = "tp=8 mbs=1 tp_comm_overlap=1", without[] = "tp=8 mbs=1";
     world w;
 
     (void)state;
     load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
-    assert_true(point(&w, "tp=8 mbs=1").switches.tp_comm_overlap);
-    assert_false(point(&w, "tp=8 sp=0 mbs=1").switches.tp_comm_overlap);
-    const double with = step_of(&w, plans[0]), without = step_of(&w, plans[1]);
     const double share = w.runtime.overlap.tp_exposed;
+    double tp_s[2];
 
     assert_true(share < 1.0);
-    w.runtime.can.takes[PLAIT_KEY_TP_COMM_OVERLAP] = 1u;
-    assert_near_relative(step_of(&w, plans[1]), with, 1e-12);
-    w.runtime.overlap.tp_exposed = 1.0;
-    assert_near_relative(step_of(&w, plans[1]), without, 1e-12);
-    assert_true(without > 1.001 * with);
-    load(&w, "llama-3.1-8b", "a100-80gb-sxm:2x8", 16, PLAIT_BF16);
-    assert_false(point(&w, plans[0]).switches.tp_comm_overlap);
-    const double on_ampere = step_of(&w, plans[1]);
-    w.runtime.can.takes[PLAIT_KEY_TP_COMM_OVERLAP] = 1u;
-    assert_near_relative(step_of(&w, plans[1]), on_ampere, 1e-12);
-}
-
-/* A table shows the value that differs from the default of the software. */
-static void test_words__have_the_overlap_that_is_not_the_default(void **state)
-{
-    static const char word[] = "tp_comm_overlap=";
-    world w;
-
-    (void)state;
-    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
-    plait_degrees d = point(&w, "tp=8");
-    assert_null(strstr(plait_evidence_words(&w.problem, &d, arena), word));
-    d.switches.tp_comm_overlap = false;
-    assert_non_null(strstr(plait_evidence_words(&w.problem, &d, arena), "tp_comm_overlap=0"));
+    tp_s[0] = price(&w, without).step.tp_comm_s;
+    tp_s[1] = price(&w, with).step.tp_comm_s;
+    assert_near_relative(tp_s[1], share * tp_s[0], 0.01); // the loss has collectives of its own
+    w.runtime.overlap.tp_exposed = 1.2;
+    assert_near_relative(price(&w, without).step.tp_comm_s, 1.2 * tp_s[0], 0.01);
+    assert_near_relative(price(&w, with).step.tp_comm_s, 1.2 * tp_s[0], 0.01);
     load_torchtitan(&w, "dgx-h100");
-    d = point(&w, "tp=8");
-    assert_null(strstr(plait_evidence_words(&w.problem, &d, arena), word));
-    d.switches.tp_comm_overlap = true;
-    assert_non_null(strstr(plait_evidence_words(&w.problem, &d, arena), "tp_comm_overlap=1"));
+    const plait_overlaps *const of_torchtitan = &w.runtime.overlap;
+    assert_near_relative(price(&w, with).step.tp_comm_s / price(&w, without).step.tp_comm_s,
+                         of_torchtitan->tp_exposed_overlapped / of_torchtitan->tp_exposed, 0.01);
 }
 
 // ---- the nearest measured run and the plan to run ------------------------------------------
@@ -694,8 +678,7 @@ int main(void)
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
         TEST(test_unsupported_asynchronous_tensors__hide_nothing),
-        TEST(test_overlap_of_tensors__is_part_of_the_fitted_share_in_megatron),
-        TEST(test_words__have_the_overlap_that_is_not_the_default),
+        TEST(test_overlap_of_tensors__hides_what_the_profile_states),
         TEST(test_a_search__leaves_no_chunk_empty_rather_than_none),
         TEST(test_a_search__finds_layouts_that_fill_all_chunks),
         TEST(test_the_model_alone__claims_unmeasured_techniques),

@@ -1,4 +1,4 @@
-/* import_switches.c - reads graphs, fused experts, 8-bit attention and overlap from Megatron-LM's arguments */
+/* import_switches.c - reads the switches of kernels and overlap from Megatron-LM's arguments */
 #include <string.h>
 
 #include "io/data/data.h"
