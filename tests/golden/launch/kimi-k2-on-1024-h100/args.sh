@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
-# predicted: 27.8 s per step (80 % band: 23.43 to 35.66), 36.3 of 72.8 GiB on the fullest GPU
+# predicted: 28.72 s per step (80 % band: 24.48 to 37.41), 36.3 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
@@ -94,7 +94,6 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # overlap and kernels
 --overlap-grad-reduce
 --overlap-param-gather
---tp-comm-overlap
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-235b-a22b on 256 x h100-80gb-sxm: tp 2, cp 1, pp 8, vpp 1, dp 16, ep 32, etp 1, ZeRO-1
-# predicted: 31.89 s per step (80 % band: 27.1 to 41.09), 65.8 of 72.8 GiB on the fullest GPU
+# predicted: 32.93 s per step (80 % band: 28.15 to 43.1), 65.8 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
@@ -81,7 +81,6 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # overlap and kernels
 --overlap-grad-reduce
 --overlap-param-gather
---tp-comm-overlap
 --cross-entropy-loss-fusion
 --moe-grouped-gemm
 --moe-permute-fusion
