@@ -84,8 +84,9 @@ static void test_open_quotes__are_refused_with_their_line(void **state)
 /* A text ends where its length says; an address sanitizer knows whether more is read. */
 static void test_nothing__is_read_behind_a_text(void **state)
 {
-    static const char *const scripts[] = {"p && ! ", "p && !", "p &", "x=$(", "if", "for",
-                                          "case",    "[[",     "((",  "<<",   "2>", "a |"};
+    static const char *const scripts[] = {"p && ! ", "p && !", "p &",       "x=$(", "if",
+                                          "for",     "case",   "[[",        "((",   "<<",
+                                          "2>",      "a |",    "cat >f <<E"};
 
     (void)state;
     for (size_t i = 0; i < sizeof scripts / sizeof *scripts; i++) {
