@@ -27,15 +27,18 @@ typedef struct row_walk {
 } row_walk;
 
 /*
- * Sets a switch to the last value that the limits allow and that runs. Switches that are on take no
- * more time and no more memory than those that are off. Returns false if there is no such value.
+ * Sets a switch to a value that the limits allow and that runs. Switches that are on take no more
+ * time and no more memory than those that are off; where a switch has no effect, off comes first.
+ * Returns false if there is no such value.
  */
 static bool turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
 {
     const unsigned takes = space_takes(space, key);
     const bool matters = plait_keys[key].matters(space->problem, d);
 
-    for (int value = matters ? 1 : 0; value >= 0; value--) {
+    for (int i = 0; i < 2; i++) {
+        const int value = matters ? 1 - i : i;
+
         plait_key_put(d, key, value);
         if (value == 1 && space_is_usual_only(space, key))
             continue;
@@ -55,11 +58,6 @@ static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
         !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d) ||
         !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, &d))
         return;
-    // Without experts, graphs of layers leave no launch for a graph of the whole iteration.
-    if (!model_has_experts(space->problem->model) &&
-        (space_takes(space, PLAIT_KEY_CUDA_GRAPH) >> PLAIT_GRAPH_LAYERS & 1u) &&
-        limits_allow_value(space->options, PLAIT_KEY_CUDA_GRAPH, PLAIT_GRAPH_LAYERS))
-        graphs &= ~(1u << PLAIT_GRAPH_FULL);
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;
         if (!(graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) ||

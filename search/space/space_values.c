@@ -117,14 +117,19 @@ bool space_is_usual_only(const plan_space *space, plait_key_id key)
 
 /*
  * Returns the overlaps to search. Pairs with delayed weight gradients never take longer than pairs
- * without, so the latter are searched only if a limit names the key.
+ * without that earn no larger part of their gain, so the latter are searched only if a limit names
+ * the key.
  */
 static unsigned worthwhile_overlaps(const plan_space *space)
 {
     const unsigned takes = space_takes(space, PLAIT_KEY_EP_OVERLAP);
     const unsigned delayed = 1u << PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD;
+    const plait_runtime *const runtime = space->problem->runtime;
+    const bool earns_no_less =
+        plait_unearned(runtime, PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD) <=
+        plait_unearned(runtime, PLAIT_KEY_EP_OVERLAP, PLAIT_EP_OVERLAP_PAIRS);
 
-    if ((takes & delayed) && !is_limited(space->options, PLAIT_KEY_EP_OVERLAP))
+    if ((takes & delayed) && earns_no_less && !is_limited(space->options, PLAIT_KEY_EP_OVERLAP))
         return takes & ~(1u << PLAIT_EP_OVERLAP_PAIRS);
     return takes;
 }
