@@ -7,6 +7,8 @@
 #include "base/saturating.h"
 #include "plait/plan.h"
 #include "plait/lowlevel/schedule.h"
+#include "plan/reason.h"
+#include "rules/plan_check.h"
 #include "rules/rules.h"
 
 static int default_one(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
@@ -20,6 +22,22 @@ static int default_of_runtime(const plait_problem *problem, const plait_degrees 
                               plait_key_id key)
 {
     (void)d;
+    return problem->runtime->defaults.key[key];
+}
+
+/* Returns the profile's dispatcher, or the first that the accelerator runs in its place. */
+static int default_dispatcher(const plait_problem *problem, const plait_degrees *d,
+                              plait_key_id key)
+{
+    const unsigned takes = problem->runtime->can.takes[key];
+    plait_degrees with = *d;
+
+    with.dispatcher = (unsigned char)problem->runtime->defaults.key[key];
+    if (problem->cluster == NULL || plan_dispatcher_runs(problem, &with, &no_reason))
+        return with.dispatcher;
+    for (with.dispatcher = 0; with.dispatcher < PLAIT_DISPATCHERS; with.dispatcher++)
+        if ((takes >> with.dispatcher & 1u) && plan_dispatcher_runs(problem, &with, &no_reason))
+            return with.dispatcher;
     return problem->runtime->defaults.key[key];
 }
 
@@ -123,7 +141,7 @@ static int (*const default_of[PLAIT_KEYS])(const plait_problem *problem, const p
     [PLAIT_KEY_CP_COMM] = default_of_runtime,
     [PLAIT_KEY_EP] = default_one,
     [PLAIT_KEY_ETP] = default_etp,
-    [PLAIT_KEY_DISPATCHER] = default_of_runtime,
+    [PLAIT_KEY_DISPATCHER] = default_dispatcher,
     [PLAIT_KEY_EP_OVERLAP] = default_of_runtime,
     [PLAIT_KEY_DP] = default_dp,
     [PLAIT_KEY_ZERO] = default_of_runtime,
