@@ -166,7 +166,7 @@ PLAIT_MUST_CHECK plait_status plait_search(const plait_problem *problem,
  */
 int plait_search_recommended(const plait_problem *problem, const plait_search_result *result);
 
-/** A plan that is faster by the model alone, with techniques that no measured run supports. */
+/** A plan that the model claims to be faster, with techniques that no measured run supports. */
 typedef struct plait_by_model {
     plait_degrees degrees;
     plait_key_set changed; /* keys whose values no measured run supports; 0: no faster plan */
@@ -175,7 +175,7 @@ typedef struct plait_by_model {
 
 /**
  * Changes a plan to techniques that no measured run supports, one after another, while the model's
- * step gets shorter and the plan fits. (S.111)
+ * step gets shorter and the plan fits. The plan's own unmeasured values count too. (S.111)
  *
  * Keys with a limit keep their values, and so do keys that change the numerics of a step unless
  * options->allow_numerics is set. A plan whose stages choose their own degrees is not changed.

@@ -1,9 +1,10 @@
 /*
  * by_model.c - what techniques without measured runs would gain by the model alone (S.111)
  *
- * Starts from a plan and changes one technique at a time to a value that no measured run supports:
- * the change with the shortest step, until none gains more than LEAST_GAIN. The model's claims of
- * these values count in full, those of measured values as in a search.
+ * Starts from a plan, with the claims of its own unmeasured values, which limits can demand. Changes
+ * one technique at a time to a value that no measured run supports: the change with the shortest
+ * step, until none gains more than LEAST_GAIN. The model's claims of unmeasured values count in full,
+ * those of measured values as in a search.
  */
 #include <math.h>
 
@@ -64,6 +65,8 @@ static plait_status change_one(const plait_problem *problem, const plait_search_
             if (!(values >> value & 1u) || plait_key_value(&from, key) == value)
                 continue;
             plait_key_put(&to, key, value);
+            if (!plait_key_applies(problem, &to, key))
+                continue;
             PLAIT_TRY(price_of(problem, &to, arena, &step_s, err));
             if (step_s < limit_s && step_s < best->step_s) {
                 best->degrees = to;
@@ -89,10 +92,19 @@ plait_status plait_search_by_model(const plait_problem *problem,
         for (int value = 0; value < PLAIT_SUPPORT_VALUES; value++)
             if (runtime.support.unmeasured[k] >> value & 1u)
                 runtime.support.unearned[k][value] = 0.0;
+    if (any)
+        PLAIT_TRY(price_of(&alone, &out->degrees, arena, &out->step_s, err));
     while (any)
         PLAIT_TRY(change_one(&alone, options, arena, out, &any, err));
-    for (int k = 0; k < PLAIT_KEYS; k++)
-        if (!plait_key_same(&from->plan.degrees, &out->degrees, (plait_key_id)k))
+    if (!(out->step_s < from->price.step_s * (1.0 - LEAST_GAIN)))
+        return PLAIT_OK;
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+        const int value = plait_key_value(&out->degrees, key);
+
+        if (value >= 0 && value < 31 && (runtime.support.unmeasured[k] >> value & 1u) &&
+            plait_key_applies(&alone, &out->degrees, key))
             out->changed |= PLAIT_KEY_BIT(k);
+    }
     return PLAIT_OK;
 }

@@ -457,9 +457,9 @@ static void print_recommended(const plait_problem *problem, const report_found *
         fputc('\n', out);
     }
     if (found->by_model.changed != 0) {
-        fputs("  fastest by the model, without measured runs: with ", out);
+        fputs("  by the model alone, without measured runs of ", out);
         print_values(&found->by_model.degrees, found->by_model.changed, out);
-        fprintf(out, " it claims %s, %.1f %% less; --frontier ranks such plans\n",
+        fprintf(out, ": %s with them, %.1f %% less; --frontier ranks such plans\n",
                 units_seconds(found->by_model.step_s, step),
                 100.0 * (1.0 - found->by_model.step_s / plan->cost.step_s));
     }
