@@ -328,6 +328,7 @@ static plait_status next_command(const search_values *flags, const opt_operands 
                                  const plait_problem *problem, plait_arena *arena,
                                  report_found *found, plait_error *err)
 {
+    const int rank = found->recommended + 1;
     const char *question, *plan;
 
     if (found->result->plans == 0 || (flags->plan != NULL && flags->output == NULL))
@@ -336,21 +337,25 @@ static plait_status next_command(const search_values *flags, const opt_operands 
         plan = shell_quoted(flags->output, arena);
         PLAIT_TRY(plait_check_allocated(plan, err));
         found->next = flags->plan != NULL
-                          ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:1",
-                                               shell_quoted(flags->plan, arena), plan)
-                          : plait_arena_printf(arena, "plait explain --plan %s:1", plan);
+                          ? plait_arena_printf(arena, "plait explain --plan %s --versus %s:%d",
+                                               shell_quoted(flags->plan, arena), plan, rank)
+                          : plait_arena_printf(arena, "plait explain --plan %s:%d", plan, rank);
         return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
         return PLAIT_OK; // no command-line options describe different stages; -o FILE does
     question = problem_text(problem, &flags->problem, operands, arena);
     PLAIT_TRY(plait_check_allocated(question, err));
-    if (stages_choose_own(&found->result->plan[0].plan)) { // options cannot set them
-        found->next = "repeat the command with `-o plans.json` to keep the choices of each stage, "
-                      "then `plait explain --plan plans.json:1`";
-        return PLAIT_OK;
+    const plait_plan *const recommended = &found->result->plan[found->recommended].plan;
+    if (stages_choose_own(recommended)) { // options cannot set them
+        found->next = plait_arena_printf(
+            arena,
+            "repeat the command with `-o plans.json` to keep the choices of each stage, then "
+            "`plait explain --plan plans.json:%d`",
+            rank);
+        return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
     }
-    PLAIT_TRY(plan_request_text(problem, &found->result->plan[0].plan.degrees, arena, &plan, err));
+    PLAIT_TRY(plan_request_text(problem, &recommended->degrees, arena, &plan, err));
     found->next = plait_arena_printf(arena, "plait explain %s %s", question, plan);
     return found->next != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
