@@ -278,6 +278,28 @@ static void note_default(bool measured, const char *name, char *list, size_t siz
         report_append(list, size, "%s%s", list[0] != '\0' ? ", " : "", name);
 }
 
+/* Lists the values of a plan whose gains the price leaves out, since no run supports them (C.345). */
+static void note_unearned(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
+{
+    static const plait_key_id keys[] = {
+        PLAIT_KEY_DISPATCHER,        PLAIT_KEY_EP_OVERLAP,      PLAIT_KEY_FP8_ATTENTION,
+        PLAIT_KEY_FUSED_GROUPED_MLP, PLAIT_KEY_TP_COMM_OVERLAP, PLAIT_KEY_CUDA_GRAPH,
+    };
+    char list[240] = "", value[PLAIT_VALUE_SIZE];
+
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        if (plait_key_applies(problem, degrees, keys[k]) &&
+            problem->runtime->support.unmeasured[keys[k]] >> plait_key_value(degrees, keys[k]) & 1u)
+            report_append(list, sizeof list, "%s%s %s", list[0] != '\0' ? ", " : "",
+                          plait_keys[keys[k]].name,
+                          plait_degrees_get(degrees, keys[k], value, sizeof value));
+    if (list[0] != '\0')
+        fprintf(out,
+                "note: no comparable measured run has %s; the price contains no gain of them, "
+                "--frontier prices their gains in full\n",
+                list);
+}
+
 void report_confidence(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
     for (int g = 0; g < plait_cluster_groups(problem->cluster, problem->job.gpus); g++) {
@@ -320,6 +342,7 @@ void report_confidence(const plait_problem *problem, const plait_degrees *degree
                          list, sizeof list);
         if (list[0] != '\0')
             fprintf(out, "note: priced by theory only, not covered by measured runs: %s\n", list);
+        note_unearned(problem, degrees, out);
     }
 }
 
