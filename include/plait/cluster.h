@@ -60,6 +60,7 @@ typedef enum plait_kernel {
     PLAIT_KERNEL_ANY_WIDTH,   /* fused attention other than cuDNN's, without cuDNN's limits */
     PLAIT_KERNEL_BETWEEN,     /* cuDNN, head width over 128, at most 256 */
     PLAIT_KERNEL_ALIBI,       /* cuDNN with ALiBi */
+    PLAIT_KERNEL_CUDA_GRAPH,  /* graphs of launches that one call replays */
     PLAIT_KERNEL_FLASH2_WIDE, /* FlashAttention 2, head width over 192, in TE or with dropout */
     PLAIT_KERNELS
 } plait_kernel;

@@ -33,7 +33,7 @@ const char *const plait_kernel_name[PLAIT_KERNELS + 1] = {
     [PLAIT_KERNEL_MULTICAST] = "multicast",     [PLAIT_KERNEL_DEEPEP] = "deepep",
     [PLAIT_KERNEL_HYBRIDEP] = "hybridep",       [PLAIT_KERNEL_ANY_WIDTH] = "fused_any_width",
     [PLAIT_KERNEL_BETWEEN] = "fused_between",   [PLAIT_KERNEL_ALIBI] = "fused_alibi",
-    [PLAIT_KERNEL_FLASH2_WIDE] = "flash2_wide",
+    [PLAIT_KERNEL_FLASH2_WIDE] = "flash2_wide", [PLAIT_KERNEL_CUDA_GRAPH] = "cuda_graph",
 };
 
 const char *const plait_collective_name[PLAIT_COLLECTIVES + 1] = {

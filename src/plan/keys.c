@@ -276,17 +276,19 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                  .numerics = true, .absent_value = 0,
                                  .matters = products_are_narrow, .title = "fp8 attention",
                                  .help = "core attention in 8 bits, in jobs whose matrix products "
-                                         "have 8 bits or fewer (default: 0)"},
+                                         "have 8 bits or fewer (default of a "
+                                         "plan: 0)"},
     [PLAIT_KEY_FUSED_GROUPED_MLP] = {NAMED_SWITCH(fused_grouped_mlp),
                                      .limit_name = "fused_grouped_mlp", .absent_value = 0,
                                      .matters = has_experts, .title = "fused MLP",
                                      .help = "one kernel for both products of experts and the "
-                                             "activation between them (default: 0)"},
+                                             "activation between them (default of a "
+                                             "plan: 0)"},
     [PLAIT_KEY_TP_COMM_OVERLAP] = {NAMED_SWITCH(tp_comm_overlap), .limit_name = "tp_comm_overlap",
                                    .absent_value = 0, .matters = tensor_traffic_can_hide,
                                    .title = "TP overlap",
                                    .help = "matrix products hide the communication of tensor "
-                                           "parallelism (default: 0)"},
+                                           "parallelism (default of a plan: 0)"},
     [PLAIT_KEY_CUDA_GRAPH] = {.name = "cuda_graph",
                               .offset = offsetof(plait_degrees, switches.cuda_graph),
                               WORD(cuda_graph_name),

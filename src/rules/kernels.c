@@ -81,10 +81,15 @@ static bool widths_fit_cudnn(const plait_model *model)
     return true;
 }
 
-/* Returns whether a kernel is cuDNN's, and not its replacement on other vendors' accelerators. */
+/* Returns whether an accelerator runs cuDNN, and not another vendor's library in its place. */
+static bool has_cudnn(const plait_accelerator *gpu)
+{
+    return !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
+}
+
 static bool is_cudnn(const plait_accelerator *gpu, plait_attention_kernel kernel)
 {
-    return kernel == PLAIT_ATTENTION_FUSED && !plait_accelerator_runs(gpu, PLAIT_KERNEL_ANY_WIDTH);
+    return kernel == PLAIT_ATTENTION_FUSED && has_cudnn(gpu);
 }
 
 static bool has_sinks(const plait_model *model)
@@ -272,25 +277,31 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
 {
     const plait_switches *const s = &d->switches;
     const plait_precision precision = problem->job.precision;
+    const plait_accelerator *const gpu = gpu_of(problem);
     const bool blackwell =
-        plait_accelerator_runs(gpu_of(problem), PLAIT_KERNEL_PRECISION + (int)PLAIT_MXFP8);
+        has_cudnn(gpu) && plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)PLAIT_MXFP8);
     const bool experts = model_has_experts(problem->model);
 
     if (s->fp8_attention && (d->attention != PLAIT_ATTENTION_FUSED || !blackwell ||
                              (precision != PLAIT_FP8 && precision != PLAIT_MXFP8)))
         return fail_because(why,
-                            "fp8_attention 1 needs attention fused, precision fp8 or mxfp8 and an "
-                            "accelerator with mxfp8, found %s in %s (rule P63)",
+                            "fp8_attention 1 needs attention fused, precision fp8 or mxfp8, and an "
+                            "accelerator with cuDNN and mxfp8, found %s in %s on %s (rule P63)",
                             plait_attention_kernel_name[d->attention],
-                            plait_precision_name[precision]);
-    if (s->fused_grouped_mlp && (!experts || precision != PLAIT_MXFP8 || d->etp > 1 ||
-                                 !experts_fit_one_kernel(problem->model)))
-        return fail_because(
-            why,
-            "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
-            "mxfp8, etp 1, and widths that are multiples of 64, found %s and etp %d "
-            "(rule P64)",
-            plait_precision_name[precision], d->etp);
+                            plait_precision_name[precision], gpu->name);
+    if (s->fused_grouped_mlp && !experts)
+        return fail_because(why, "fused_grouped_mlp 1 needs a model with experts (rule P64)");
+    if (s->fused_grouped_mlp && (!blackwell || precision != PLAIT_MXFP8 || d->etp > 1))
+        return fail_because(why,
+                            "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and an accelerator "
+                            "with cuDNN and mxfp8, found %s and etp %d on %s (rule P64)",
+                            plait_precision_name[precision], d->etp, gpu->name);
+    if (s->fused_grouped_mlp && !experts_fit_one_kernel(problem->model))
+        return fail_because(why,
+                            "fused_grouped_mlp 1 needs gated experts that weigh their outputs, and "
+                            "widths that are multiples of 64 (rule P64)");
+    if (s->cuda_graph != PLAIT_GRAPH_NONE && !plait_accelerator_runs(gpu, PLAIT_KERNEL_CUDA_GRAPH))
+        return fail_because(why, "%s has no CUDA graphs", gpu->name);
     if (s->cuda_graph == PLAIT_GRAPH_FULL && experts &&
         (d->ep == 1 || d->dispatcher != PLAIT_DISPATCH_HYBRIDEP || !s->fused_grouped_mlp))
         return fail_because(why,
@@ -302,8 +313,8 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
         return fail_because(why,
                             "tp_comm_overlap 1 needs sp, tp ranks inside one node whose "
                             "accelerators are joined directly, and kernels for accelerator and "
-                            "precision, found tp %d, sp %d and %s (rule P68)",
-                            d->tp, d->sp, plait_precision_name[precision]);
+                            "precision, found tp %d, sp %d and %s on %s (rule P68)",
+                            d->tp, d->sp, plait_precision_name[precision], gpu->name);
     return true;
 }
 

@@ -252,6 +252,7 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
     make_moe(&w);
     w.layer.moe.gated = true;
     w.gpu.peak_flops_per_s[PLAIT_MXFP8] = 2.0;
+    w.gpu.missing_kernels = 1u << PLAIT_KERNEL_ANY_WIDTH; // an accelerator with cuDNN
     w.problem.job.precision = PLAIT_MXFP8;
 #define FUSED "ep=8 dispatcher=hybridep attention=fused fused_grouped_mlp=1"
     assert_legal(&w, FUSED " cuda_graph=full_iteration recompute=modules:core_attn");
@@ -265,22 +266,32 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
     assert_legal(&w, "ep=8 attention=fused offload_acts=moe_act");
     assert_legal(&w, "ep=8 attention=fused fp8_attention=1");
     assert_refused(&w, "ep=8 attention=flash2 fp8_attention=1",
-                   "fp8_attention 1 needs attention fused, precision fp8 or mxfp8 and an "
-                   "accelerator with mxfp8, found flash2 in mxfp8 (rule P63)");
+                   "fp8_attention 1 needs attention fused, precision fp8 or mxfp8, and an "
+                   "accelerator with cuDNN and mxfp8, found flash2 in mxfp8 on chip (rule P63)");
     assert_refused(&w, FUSED " tp=2 etp=2 ep=4",
-                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
-                   "mxfp8, etp 1, and widths that are multiples of 64, found mxfp8 and etp 2 "
-                   "(rule P64)");
+                   "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and an accelerator with "
+                   "cuDNN and mxfp8, found mxfp8 and etp 2 on chip (rule P64)");
     assert_refused(&w, "ep=8 dispatcher=hybridep attention=fused cuda_graph=full_iteration",
                    "cuda_graph full_iteration with experts needs ep > 1, dispatcher hybridep and "
                    "fused_grouped_mlp 1, found ep 8 and hybridep (rule P65)");
     w.layer.moe.gated = false;
     assert_refused(&w, FUSED,
-                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, precision "
-                   "mxfp8, etp 1, and widths that are multiples of 64, found mxfp8 and etp 1 "
-                   "(rule P64)");
+                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, and widths "
+                   "that are multiples of 64 (rule P64)");
+    w.layer.moe.gated = true;
+    w.gpu.missing_kernels = 0; // as other vendors' accelerators, which run no cuDNN
+    assert_refused(&w, "ep=8 attention=fused fp8_attention=1",
+                   "fp8_attention 1 needs attention fused, precision fp8 or mxfp8, and an "
+                   "accelerator with cuDNN and mxfp8, found fused in mxfp8 on chip (rule P63)");
+    assert_refused(&w, FUSED,
+                   "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and an accelerator with "
+                   "cuDNN and mxfp8, found mxfp8 and etp 1 on chip (rule P64)");
+    w.gpu.missing_kernels = 1u << PLAIT_KERNEL_CUDA_GRAPH;
+    assert_refused(&w, "ep=8 cuda_graph=layers", "chip has no CUDA graphs");
 #undef FUSED
     make(&w);
+    assert_refused(&w, "fused_grouped_mlp=1",
+                   "fused_grouped_mlp 1 needs a model with experts (rule P64)");
     assert_legal(&w, "attention=fused cuda_graph=full_iteration recompute=modules:mlp");
     assert_legal(&w, "attention=fused cuda_graph=layers offload_acts=core_attn");
     assert_refused(&w, "attention=fused cuda_graph=layers offload_acts=attn_norm+mlp_norm",
@@ -305,7 +316,7 @@ static void test_refusals__of_overlapped_tensor_parallelism(void **state)
 #define REFUSED(found)                                                                             \
     "tp_comm_overlap 1 needs sp, tp ranks inside one node whose accelerators are joined "          \
     "directly, "                                                                                   \
-    "and kernels for accelerator and precision, found " found " (rule P68)"
+    "and kernels for accelerator and precision, found " found " on chip (rule P68)"
     assert_legal(&w, "tp=4 sp=1 tp_comm_overlap=1");
     assert_legal(&w, "tp=1 tp_comm_overlap=1");
     assert_legal(&w, "tp=4 sp=0 tp_comm_overlap=0");
