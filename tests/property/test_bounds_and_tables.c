@@ -826,7 +826,7 @@ static bool fills_its_bubble(const plait_degrees *d)
  */
 static double decided_apart(const plait_degrees *d)
 {
-    return d->fusion == PLAIT_FUSION_AUTO && d->pp > 1 ? 1e-4 : 1e-9;
+    return d->fusion == PLAIT_FUSION_AUTO && d->pp > 1 ? 1e-3 : 1e-9;
 }
 
 static void check_better_hardware(world *w, plait_table *table, plait_degrees d)

@@ -783,9 +783,6 @@ static void all_graphs(brute_force *b, plait_degrees d, bool listed, unsigned gr
     }
     d.switches.tp_comm_overlap =
         takes(b, PLAIT_KEY_TP_COMM_OVERLAP, 1) && tp_overlap_runs(problem, d.tp, d.sp);
-    // Without experts, graphs of layers leave no launch for a graph of the whole iteration.
-    if (!has_experts(&b->w->model) && takes(b, PLAIT_KEY_CUDA_GRAPH, PLAIT_GRAPH_LAYERS))
-        graphs &= ~(1u << PLAIT_GRAPH_FULL);
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;
         if (!(graphs >> graph & 1u) || !takes(b, PLAIT_KEY_CUDA_GRAPH, graph) ||
