@@ -21,22 +21,15 @@ static void ask(const char *model, const char *release, plait_precision precisio
     it.problem.job.precision = precision;
 }
 
-static void render_for_bridge(const char *keys)
+/* Fails the test unless the file is read as the keys for which it was written. */
+static void assert_file_reads_back(const char *name)
 {
-    plait_error err;
-
-    must(launched_render(&it, keys, PLAIT_LAUNCH_MEGATRON_BRIDGE, arena, &err), &err);
-}
-
-/* Fails the test unless args.sh is read as the keys for which it was written. */
-static void assert_reads_back(void)
-{
-    const char *const text = launched_text(&it, "args.sh");
+    const char *const text = launched_text(&it, name);
     plans_entry entry;
     const char *warning;
     plait_error err;
 
-    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL, arena, &entry,
+    must(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), name, NULL, arena, &entry,
                        &warning, &err),
          &err);
     assert_string_equal(warning, "");
@@ -48,6 +41,20 @@ static void assert_reads_back(void)
             fail_msg("%s is read as %d", plait_keys[k].name,
                      plait_key_value(&entry.degrees, (plait_key_id)k));
     }
+    assert_string_equal(entry.not_read, "");
+}
+
+static void assert_reads_back(void)
+{
+    assert_file_reads_back("args.sh");
+}
+
+static void render_for_bridge(const char *keys)
+{
+    plait_error err;
+
+    must(launched_render(&it, keys, PLAIT_LAUNCH_MEGATRON_BRIDGE, arena, &err), &err);
+    assert_file_reads_back("overrides.sh");
 }
 
 #define EXPERTS "tp=1 ep=8 etp=1 mbs=1 dispatcher=hybridep attention=fused recompute=none "

@@ -384,6 +384,14 @@ static const char *recipe_of(const plait_model *model)
     return NULL;
 }
 
+const char *megatron_bridge_model(const char *recipe)
+{
+    for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++)
+        if (strcmp(recipe, recipes[r].recipe) == 0)
+            return recipes[r].model;
+    return NULL;
+}
+
 /* N of the first Megatron-Bridge 0.N with scripts/training/run_recipe.py. */
 enum { FIRST_BRIDGE = 3 };
 

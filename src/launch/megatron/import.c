@@ -15,6 +15,7 @@
 #include "launch/read/deepspeed_file.h"
 #include "launch/read/model_names.h"
 #include "launch/read/plan_reader.h"
+#include "plan/model_queries.h"
 
 static const flag_alias older[] = {
     {"model_parallel_size", "tensor_model_parallel_size", NULL},
@@ -285,6 +286,10 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     if (own && args.padded_vocab_size == 0)
         args.padded_vocab_size = args.vocab_size;
     PLAIT_TRY(take_model(&args, name, call, in, err));
+    // a recipe builds the model, so the overrides do not have its number of experts
+    if (in->flags->recipe && args.num_experts == 0 && in->out->model != NULL &&
+        model_has_experts(in->out->model))
+        args.num_experts = model_facts_of(in->out->model).moe->experts;
     PLAIT_TRY(megatron_read_degrees(&args, in, err));
     PLAIT_TRY(megatron_read_pipeline(&args, in->out->model, in, err));
     PLAIT_TRY(megatron_read_settings(&args, in, err));
@@ -312,6 +317,8 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
             import_list_add(&list, row->name);
     import_list_add_flags(&list, in->flags, unpriced);
     warn_of_model(&args, in);
+    if (!of_plait) // the overrides that plait writes set all keys
+        megatron_leave_to_recipe(in);
     megatron_warn_of_flags(&args, in);
     in->out->not_read = flags_not_read(in->flags);
     return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
@@ -358,5 +365,6 @@ plait_status megatron_import(const char *text, size_t length, const char *name,
         PLAIT_TRY(flags_read(text, length, name, call, arena, &flags, err));
     if (flags_are_of_swift(&flags))
         PLAIT_TRY(megatron_translate_swift(&flags, warnings, err));
+    PLAIT_TRY(megatron_translate_bridge(&flags, err));
     return megatron_import_flags(&flags, text, length, call, warnings, out, err);
 }

@@ -168,7 +168,7 @@ static plait_status read_precision(const megatron_args *args, plan_reader *in, p
         in->out->precision = PLAIT_FP16;
     else if (args->bf16)
         in->out->precision = PLAIT_BF16;
-    else
+    else if (!in->flags->recipe) // else the recipe sets the precision
         import_warn(
             in->warnings,
             "neither --bf16 nor --fp16 is given, and plait does not price training in fp32");

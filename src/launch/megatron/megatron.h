@@ -183,6 +183,18 @@ PLAIT_MUST_CHECK plait_status megatron_read_yaml(const char *text, size_t length
                                                  plait_arena *arena, launch_flags *out,
                                                  text_builder *warnings, plait_error *err);
 
+/**
+ * Add the flags that overrides of Megatron-Bridge stand for. If there are any, flags->recipe is set,
+ * and MEGATRON_MODEL_FLAG if the recipe builds a known model.
+ */
+PLAIT_MUST_CHECK plait_status megatron_translate_bridge(launch_flags *flags, plait_error *err);
+
+/** Returns the name of the model that a recipe of Megatron-Bridge builds; NULL: unknown. */
+const char *megatron_bridge_model(const char *recipe);
+
+/** Leave the keys of in->flags->recipe_keys unset, with a warning. */
+void megatron_leave_to_recipe(plan_reader *in);
+
 /** Translate ms-swift's flags and add its defaults. */
 PLAIT_MUST_CHECK plait_status megatron_translate_swift(launch_flags *flags, text_builder *warnings,
                                                        plait_error *err);

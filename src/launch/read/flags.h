@@ -13,6 +13,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "plait/degrees.h"
+
 #include "launch/import.h"
 #include "shell/shell.h"
 
@@ -32,6 +34,8 @@ typedef struct launch_flags {
     shell_words script; /* commands of the script; none for a JSON */
     int launch;         /* index of the launch among the commands; -1: none, or a JSON */
     bool doubtful;      /* true if the launch depends on an unknown condition */
+    bool recipe;        /* true if a recipe of Megatron-Bridge sets what the flags do not */
+    plait_key_set recipe_keys; /* keys of the plan that the recipe sets */
 } launch_flags;
 
 /**

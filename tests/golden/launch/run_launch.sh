@@ -67,7 +67,7 @@ serving() { # what a serving engine is started by: scripts that bash reads
 
 case "${words[0]} ${target[*]}:$(ls "$scratch/made")" in
 serve*) serving || status=1 ;;
-*megatron-bridge*) ;;
+*megatron-bridge*) read_back megatron overrides.sh || status=1 ;;
 *launch.json*) read_back companion launch.json || status=1 ;;
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
 *config.yml*) read_back maxtext config.yml || status=1 ;;
