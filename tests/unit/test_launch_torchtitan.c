@@ -383,10 +383,22 @@ static void test_plans__come_back_as_they_were(void **state)
 static void test_asynchronous_tensors__are_an_option_of_their_release(void **state)
 {
 #define FULL "[activation_checkpoint]\nmode = \"full\"\n"
-    static const char eager[] = "[parallelism]\ntensor_parallel_degree = 8\n"
-                                "enable_async_tensor_parallel = true\n[compile]\nenable = false\n" FULL;
+    static const char eager[] =
+        "[parallelism]\ntensor_parallel_degree = 8\n"
+        "enable_async_tensor_parallel = true\n[compile]\nenable = false\n" FULL;
     static const char old[] = "[training]\ncompile = true\ntensor_parallel_degree = 8\n"
                               "[experimental]\nenable_async_tensor_parallel = true\n" FULL;
+    static const char async[] = "[parallelism]\ntensor_parallel_degree = 8\n"
+                                "enable_async_tensor_parallel = true\n[compile]\nenable = true\n";
+    static const struct {
+        const char *list;
+        bool model;
+    } components[] = {
+        {"", true},
+        {"components = [\"loss\"]", false},
+        {"components = []", false},
+        {"components = ['loss', 'model']", true},
+    };
     const char *warning;
     world w;
 
@@ -401,8 +413,23 @@ static void test_asynchronous_tensors__are_an_option_of_their_release(void **sta
     assert_true(import(old, &warning).degrees.switches.tp_comm_overlap);
     assert_string_equal(warning, "");
     assert_false(import(eager, &warning).degrees.switches.tp_comm_overlap);
-    assert_string_equal(warning, "asynchronous tensor parallelism needs torch.compile; the plan is "
-                                 "priced without it");
+    assert_string_equal(warning,
+                        "asynchronous tensor parallelism needs torch.compile of the model; "
+                        "the plan is priced without it");
+    // 16 GPUs; torchtitan raises unless the model is among the compiled components
+    for (size_t c = 0; c < sizeof components / sizeof *components; c++) {
+        const char *const text =
+            plait_arena_printf(arena, "%s%s\n" FULL, async, components[c].list);
+        const plans_entry entry = import(text, &warning);
+        assert_int_equal(entry.degrees.switches.tp_comm_overlap, components[c].model);
+        assert_string_equal(entry.runtime, components[c].model ? "torchtitan" : "torchtitan-eager");
+        assert_int_equal(warning[0] == '\0', components[c].model);
+    }
+    assert_true(import("torchrun --nproc_per_node 8 -m torchtitan.train "
+                       "--parallelism.tensor_parallel_degree 8 --compile.enable "
+                       "--compile.enable_async_tensor_parallel --compile.components loss model\n",
+                       &warning)
+                    .degrees.switches.tp_comm_overlap);
 #undef FULL
 }
 
@@ -519,6 +546,12 @@ static void test_import__refuses_with_the_place(void **state)
         {"--training.max_context_length 99999999999999999999", "max_context_length"},
         {"[training]\nseq_len 8192\n", "neither a section nor KEY = VALUE"},
         {"[training]\ndataset = \"c4\n", "not closed"},
+        {"[parallelism]\nenable_async_tensor_parallel = \"yes\"\n",
+         "expected true or false for parallelism.enable_async_tensor_parallel, found \"yes\""},
+        {"[compile]\nenable = 1\n", "expected true or false for compile.enable, found 1"},
+        {"[parallelism]\nenable_sequence_parallel = \"false\"\n", "enable_sequence_parallel"},
+        {"[training]\nenable_cpu_offload = [true]\n", "enable_cpu_offload, found [true]"},
+        {"--compile.enable maybe --module llama3\n", "compile.enable, found maybe"},
         {"# plait: attention fast\n--module llama3\n", "expected one of unfused"},
     };
 

@@ -6,6 +6,7 @@
  */
 #include "launch/torchtitan/torchtitan.h"
 
+#include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -61,14 +62,26 @@ int64_t titan_number_of(titan_reading *in, const char *key, int64_t max)
     }
 }
 
-/* Return the value of a switch, 0 or 1; -1: not given. */
-static int titan_switch_of(const titan_reading *in, const char *key)
+/*
+ * Return the value of a switch, 0 or 1; -1: not given, an expression of Python, or in->status is a
+ * failure.
+ */
+static int titan_switch_of(titan_reading *in, const char *key)
 {
+    static const char *const off[] = {"False", "false", NULL};
+    static const char *const on[] = {"True", "true", NULL};
     const char *const value = titan_find(in, key);
 
-    if (value == NULL)
+    if (value == NULL || in->status != PLAIT_OK)
         return -1;
-    return strcmp(value, "True") == 0 || strcmp(value, "true") == 0;
+    if (text_index(value, on) >= 0)
+        return 1;
+    if (text_index(value, off) >= 0)
+        return 0;
+    if (!in->python || strchr("\"'", value[0]) != NULL || isdigit((unsigned char)value[0]))
+        in->status = plait_fail(in->err, PLAIT_ERROR_RANGE, in->name,
+                                "expected true or false for %s, found %.60s", key, value);
+    return -1;
 }
 
 void titan_set(titan_reading *in, const char *key, const char *value)
@@ -335,9 +348,27 @@ static void take_tensor_overlap(titan_reading *in)
     const bool compiled = strcmp(in->out->runtime, "torchtitan-eager") != 0;
 
     if (on && !compiled)
-        import_warn(in->warnings, "asynchronous tensor parallelism needs torch.compile; the plan "
-                                  "is priced without it");
+        import_warn(in->warnings, "asynchronous tensor parallelism needs torch.compile of the "
+                                  "model; the plan is priced without it");
     titan_set_number(in, "tp_comm_overlap", on && compiled && d->tp > 1 && d->sp);
+}
+
+/*
+ * Return 1 if torch.compile compiles the model and 0 if it does not; -1: not given. Without a list,
+ * it compiles the model and the loss.
+ */
+static int compiles_model(titan_reading *in)
+{
+    const char *const components = titan_find(in, "compile.components");
+    const int enabled = titan_switch_of(in, "compile.enable");
+
+    if (enabled != 1 || components == NULL)
+        return enabled < 0 && in->complete ? 0 : enabled;
+    for (const char *at = components; (at = strstr(at, "model")) != NULL; at++)
+        if ((at == components || strchr("[\"' ,", at[-1]) != NULL) &&
+            strchr("]\"' ,", at[strlen("model")]) != NULL) // or the end of the list
+            return 1;
+    return 0;
 }
 
 static plait_status take_all(titan_reading *in, plait_error *err)
@@ -388,8 +419,7 @@ static plait_status take_all(titan_reading *in, plait_error *err)
     take_precision(in, flavour);
     // torch.compile distinguishes the two profiles; only a note can name a user's own profile
     const char *const noted = in->notes.runtime;
-    int compiled = titan_switch_of(in, "compile.enable");
-    compiled = compiled < 0 && in->complete ? 0 : compiled;
+    const int compiled = compiles_model(in);
     if (noted != NULL && strcmp(noted, "torchtitan") != 0 && strcmp(noted, "torchtitan-eager") != 0)
         in->out->runtime = noted;
     else if (compiled >= 0)
@@ -470,6 +500,7 @@ plait_status titan_import(const char *text, size_t length, const char *name,
         return plait_fail(err, PLAIT_ERROR_SYNTAX, name, "expected a text file, found a zero byte");
     titan_reader *const read = reader_of(copy);
     in.toml = read == titan_read_toml;
+    in.python = read == titan_read_python;
     in.complete = read != titan_read_shell;
     PLAIT_TRY(read(copy, strlen(copy), name, &pairs, err));
     PLAIT_TRY(notes_read(copy, strlen(copy), name, arena, &in.notes, err));

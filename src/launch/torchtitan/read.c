@@ -106,6 +106,17 @@ static plait_status add_variable(const char *text, const char *variable, const c
     return titan_pairs_add(out, key, plait_arena_printf(out->arena, "%.*s", (int)width, from), err);
 }
 
+/* Append the further words of a list, `--compile.components model loss`; *i is the last word read. */
+static plait_status add_items(const shell_words *words, int end, int *i, plait_arena *arena,
+                              const char **value, plait_error *err)
+{
+    while (*i + 1 < end && is_value(words->word[*i + 1]) && !is_choice(words->word[*i + 1])) {
+        *value = plait_arena_printf(arena, "%s %s", *value, words->word[++*i]);
+        PLAIT_TRY(plait_check_allocated(*value, err));
+    }
+    return PLAIT_OK;
+}
+
 plait_status titan_read_shell(const char *text, size_t length, const char *name, titan_pairs *out,
                               plait_error *err)
 {
@@ -141,6 +152,8 @@ plait_status titan_read_shell(const char *text, size_t length, const char *name,
                     if (value == NULL && i + 1 < end && is_value(words.word[i + 1]) &&
                         !is_choice(words.word[i + 1]))
                         value = words.word[++i];
+                    if (value != NULL && text_equal(key, "compile.components"))
+                        PLAIT_TRY(add_items(&words, end, &i, out->arena, &value, err));
                     if (value == NULL) {
                         // "--a.no-b-c" switches a.b_c off
                         char *const dot = strrchr(key, '.');

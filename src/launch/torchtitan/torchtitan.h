@@ -171,6 +171,7 @@ typedef struct titan_reading {
     plait_status status; /* status of the first failure, which fills *err; later calls do nothing */
     plait_error *err;
     bool toml;
+    bool python;
     bool complete; /* true if torchtitan's defaults apply to keys that are not given */
 } titan_reading;
 
