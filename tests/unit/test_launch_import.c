@@ -567,6 +567,15 @@ static void test_other_graphs__become_the_nearest(void **state)
                  "the profile of this plan has no CUDA graphs; the plan is priced without them");
     assert_refused("--cuda-graph-impl all", "args.sh: cuda_graph_impl",
                    "expected none, local, transformer_engine or full_iteration, found \"all\"");
+    assert_refused("--cuda-graph-impl", "args.sh: cuda_graph_impl", "expected a value, found none");
+#define MODULES                                                                                    \
+    "expected attn, mlp, moe, moe_router, moe_preprocess, mamba, full, full_iteration or "         \
+    "full_iteration_inference, found "
+    assert_refused(SIZES "--bf16 --cuda-graph-modules bogus", "args.sh: cuda_graph_modules",
+                   MODULES "\"bogus\"");
+    assert_refused(SIZES "--bf16 --cuda-graph-impl local --cuda-graph-scope attn,moe_routr",
+                   "args.sh: cuda_graph_scope", MODULES "\"moe_routr\"");
+#undef MODULES
 }
 
 static void test_fused_experts__need_their_format(void **state)
@@ -644,6 +653,84 @@ static void test_values_that_cannot_be__are_refused(void **state)
                    "expected an integer from 1 to 16777216, found \"many\"");
     assert_refused("{\"num_layers\": 01}", "args.sh:1:16",
                    "expected a number without leading zeros, found '0'");
+}
+
+/* ---- overrides of Megatron-Bridge ---- */
+
+#define RECIPE "torchrun --nnodes 2 --nproc_per_node=8 scripts/training/run_recipe.py --recipe "
+#define LEFT_TO_RECIPE "keys that the recipe sets and the overrides do not, left unset: "
+
+static void test_overrides__are_arguments(void **state)
+{
+    const plans_entry out = import(
+        RECIPE "llama31_70b_pretrain_config --seq_length 8192 ++model.tensor_model_parallel_size=4 "
+               "model.sequence_parallel=true model.pipeline_model_parallel_size=4 "
+               "model.virtual_pipeline_model_parallel_size=5 model.context_parallel_size=1 "
+               "'model.recompute_modules=[\"layernorm\", \"mlp\"]' "
+               "model.recompute_granularity=selective ddp.use_distributed_optimizer=true "
+               "model.num_layers_in_first_pipeline_stage=null "
+               "optimizer.use_precision_aware_optimizer=true "
+               "optimizer.exp_avg_dtype=torch.bfloat16 optimizer.exp_avg_sq_dtype=torch.bfloat16 "
+               "train.global_batch_size=64 train.global_batch_size=128 "
+               "mixed_precision=bf16-mixed mixed_precision.grad_reduce_in_fp32=false "
+               "model.tp_comm_overlap=false comm_overlap.tp_comm_overlap=true",
+        0);
+    const plait_degrees *const d = &out.degrees;
+
+    (void)state;
+    assert_string_equal(out.model->name, "llama-3.1-70b");
+    assert_int_equal(out.gpus, 16);
+    assert_int_equal(out.seq, 8192);
+    assert_int_equal(out.gbs, 128);
+    assert_int_equal(d->tp, 4);
+    assert_int_equal(d->sp, 1);
+    assert_int_equal(d->pp, 4);
+    assert_int_equal(d->vpp, 5);
+    assert_int_equal(d->dp, 1);
+    assert_int_equal(d->zero, 1);
+    assert_int_equal(d->recompute.modules, 1 << PLAIT_MODULE_layernorm | 1 << PLAIT_MODULE_mlp);
+    assert_int_equal(d->optimizer_state, PLAIT_STATE_BF16);
+    assert_int_equal(d->grad_reduce, PLAIT_STATE_BF16);
+    assert_int_equal(out.precision, PLAIT_BF16);
+    assert_true(d->switches.tp_comm_overlap);
+    assert_string_equal(out.not_read, "");
+    assert_string_equal(warning, LEFT_TO_RECIPE "shard_group, offload_acts, grad_sync, order");
+    assert_false(given(&out, "grad_sync"));
+}
+
+/* The recipe, which the file does not contain, also has a pipeline. */
+static void test_keys_without_an_override__are_those_of_the_recipe(void **state)
+{
+    plans_entry out = import(RECIPE "deepseek_v2_lite_pretrain_config "
+                                    "model.expert_model_parallel_size=8 train.micro_batch_size=2 "
+                                    "model.moe_token_dispatcher_type=flex "
+                                    "model.moe_router_force_load_balancing=true",
+                             0);
+
+    (void)state;
+    assert_int_equal(out.degrees.ep, 8);
+    assert_int_equal(out.degrees.dispatcher, PLAIT_DISPATCH_DEEPEP);
+    assert_int_equal(out.precision, -1);
+    assert_false(given(&out, "tp"));
+    assert_false(given(&out, "pp"));
+    assert_false(given(&out, "dp"));
+    assert_string_equal(warning, LEFT_TO_RECIPE
+                        "tp, sp, pp, vpp, cp, cp_comm, etp, ep_overlap, zero, shard_group, "
+                        "recompute, offload_acts, schedule, grad_sync, split, order, grad_reduce, "
+                        "optimizer_state, fp8_params");
+    assert_refused(RECIPE "x mixed_precision=bf16_with_fp9_mixed model.context_parallel_size=1",
+                   "args.sh: mixed_precision",
+                   "expected a precision of Megatron-Bridge such as bf16_mixed or "
+                   "bf16_with_mxfp8_mixed, found \"bf16_with_fp9_mixed\"");
+    import(RECIPE "x model.tensor_model_parallel_size=$1", 0);
+    assert_non_null(strstr(warning, LEFT_TO_RECIPE "tp, "));
+    assert_non_null(strstr(warning, "treated as not given: tensor_model_parallel_size $1"));
+    // NeMo 1 has other keys in a section of the same name
+    assert_refused("python megatron_gpt_pretraining.py --config-name x trainer.devices=8 "
+                   "model.tensor_model_parallel_size=2",
+                   "args.sh",
+                   "expected a script, list, JSON or YAML with flags of Megatron-LM, such as "
+                   "--num-layers 32, found no such flag");
 }
 
 /* ---- flags ---- */
@@ -1054,6 +1141,8 @@ int main(void)
         cmocka_unit_test(test_attention_in_8_bits__is_an_option_or_a_note),
         cmocka_unit_test(test_user_buffers__are_the_overlap_of_tensor_parallelism),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
+        cmocka_unit_test(test_overrides__are_arguments),
+        cmocka_unit_test(test_keys_without_an_override__are_those_of_the_recipe),
         cmocka_unit_test(test_flags_that_are_not_read__are_listed_beside_the_warnings),
         cmocka_unit_test(test_files_that_say_nothing__are_refused),
         cmocka_unit_test(test_the_launch__is_the_command_that_counts),

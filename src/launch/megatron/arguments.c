@@ -341,6 +341,8 @@ static plait_status read_row(const launch_flags *flags, const argument_row *row,
         !(row->kind == ARGUMENT_SWITCH || (row->kind == ARGUMENT_WORD && row->placeholder) ||
           shell_word_known(flag->value[0])))
         return PLAIT_OK;
+    if (row->kind != ARGUMENT_SWITCH && !row->placeholder && !flags_has_value(flag))
+        return flags_fail(flags, row->name, err, "expected a value, found none");
     const char *const text = text_of(row, flag, flags->arena);
     PLAIT_TRY(plait_check_allocated(text, err));
     if (!megatron_argument_set(row, text, out))

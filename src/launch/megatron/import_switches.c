@@ -22,6 +22,39 @@ static bool has_word(const char *list, const char *word)
     return false;
 }
 
+/*
+ * Check the modules of graphs: CudaGraphModule, and CudaGraphScope of earlier releases
+ * (megatron/core/transformer/enums.py), whose list may also be "full".
+ */
+static plait_status check_modules(const char *list, size_t field, const plan_reader *in,
+                                  plait_error *err)
+{
+    static const char *const known[] = {"attn",
+                                        "mlp",
+                                        "moe",
+                                        "moe_router",
+                                        "mamba",
+                                        "full",
+                                        "moe_preprocess",
+                                        "full_iteration",
+                                        "full_iteration_inference",
+                                        NULL};
+    char *const copy = plait_arena_text(in->flags->arena, list != NULL ? list : "");
+
+    PLAIT_TRY(plait_check_allocated(copy, err));
+    for (char *c = copy; *c != '\0'; c++)
+        *c = *c == ',' ? ' ' : *c;
+    char **word = text_split(in->flags->arena, copy, ' ', NULL);
+    PLAIT_TRY(plait_check_allocated(word, err));
+    for (; *word != NULL; word++)
+        if ((*word)[0] != '\0' && text_index(*word, known) < 0)
+            return flags_fail(in->flags, megatron_args_name(field), err,
+                              "expected attn, mlp, moe, moe_router, moe_preprocess, mamba, full, "
+                              "full_iteration or full_iteration_inference, found \"%.40s\"",
+                              *word);
+    return PLAIT_OK;
+}
+
 /* The modules of graphs, under the newer or the older name; NULL or "full": whole layers. */
 static const char *modules_of(const megatron_args *args)
 {
@@ -89,6 +122,8 @@ static plait_status read_graphs(const megatron_args *args, plan_reader *in, plai
                           "expected none, local, transformer_engine or full_iteration, found "
                           "\"%.40s\"",
                           args->cuda_graph_impl);
+    PLAIT_TRY(check_modules(args->cuda_graph_modules, MEGATRON_FIELD(cuda_graph_modules), in, err));
+    PLAIT_TRY(check_modules(args->cuda_graph_scope, MEGATRON_FIELD(cuda_graph_scope), in, err));
     const bool whole = impl == IMPL_WHOLE || has_word(modules, "full_iteration");
     const bool any = (impl != IMPL_NONE || whole) && !has_word(modules, "full_iteration_inference");
 

@@ -309,6 +309,11 @@ bool flags_is_last(const launch_flags *flags, const launch_flag *flag)
     return find_last(flags, flag->name) == flag;
 }
 
+bool flags_has_value(const launch_flag *flag)
+{
+    return flag->value != on_value;
+}
+
 bool flags_is_off(const launch_flags *flags, const launch_flag *flag)
 {
     const char *const value = flag->value[0];

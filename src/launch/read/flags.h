@@ -31,10 +31,10 @@ typedef struct launch_flags {
     int count;
     int capacity;
     launch_flag *flag;
-    shell_words script; /* commands of the script; none for a JSON */
-    int launch;         /* index of the launch among the commands; -1: none, or a JSON */
-    bool doubtful;      /* true if the launch depends on an unknown condition */
-    bool recipe;        /* true if a recipe of Megatron-Bridge sets what the flags do not */
+    shell_words script;        /* commands of the script; none for a JSON */
+    int launch;                /* index of the launch among the commands; -1: none, or a JSON */
+    bool doubtful;             /* true if the launch depends on an unknown condition */
+    bool recipe;               /* true if a recipe of Megatron-Bridge sets what the flags do not */
     plait_key_set recipe_keys; /* keys of the plan that the recipe sets */
 } launch_flags;
 
@@ -77,6 +77,9 @@ const launch_flag *flags_last(const launch_flags *flags, const char *name);
 
 /** True if a flag is the last one with its name, so that its value counts. */
 bool flags_is_last(const launch_flags *flags, const launch_flag *flag);
+
+/** True if an option of a script has a value, as all but switches need. */
+bool flags_has_value(const launch_flag *flag);
 
 /** True if a switch is off; parsed arguments list every switch. */
 bool flags_is_off(const launch_flags *flags, const launch_flag *flag);
