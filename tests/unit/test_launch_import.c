@@ -725,6 +725,10 @@ static void test_keys_without_an_override__are_those_of_the_recipe(void **state)
     import(RECIPE "x model.tensor_model_parallel_size=$1", 0);
     assert_non_null(strstr(warning, LEFT_TO_RECIPE "tp, "));
     assert_non_null(strstr(warning, "treated as not given: tensor_model_parallel_size $1"));
+    assert_false(import(RECIPE "x model.tensor_model_parallel_size=2 model.sequence_parallel=true "
+                               "model.tp_comm_overlap=true comm_overlap.tp_comm_overlap=false",
+                        0)
+                     .degrees.switches.tp_comm_overlap);
     // NeMo 1 has other keys in a section of the same name
     assert_refused("python megatron_gpt_pretraining.py --config-name x trainer.devices=8 "
                    "model.tensor_model_parallel_size=2",

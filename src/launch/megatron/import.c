@@ -299,7 +299,8 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     // forces balance for its mock data
     const launch_flag *forced = flags_last(in->flags, "moe_router_force_load_balancing");
     if (args.num_experts != 0 && args.expert_model_parallel_size >= 2 && !of_plait) {
-        if (forced != NULL && !flags_is_off(in->flags, forced))
+        if (forced != NULL && !flags_is_off(in->flags, forced) &&
+            !flags_value_is_off(forced->value[0]))
             in->out->imbalance = 1.0;
         else if (isnan(args.moe_expert_capacity_factor)) {
             in->out->natural_routing = true;

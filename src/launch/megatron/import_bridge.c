@@ -1,9 +1,10 @@
 /*
  * import_bridge.c - reads the Hydra overrides of Megatron-Bridge as Megatron-LM's arguments
  *
- * An override is a word such as ++model.tensor_model_parallel_size=2. Its last key is the name of a
- * Megatron-LM argument, or one of the names below. Sources: src/megatron/bridge/training/config.py,
- * mixed_precision.py and comm_overlap.py of NVIDIA-NeMo/Megatron-Bridge 067f987 (2026-08-22).
+ * An override has the form ++model.tensor_model_parallel_size=2. Its last key is the name of a
+ * Megatron-LM argument, or one of the names below. Sources in NVIDIA-NeMo/Megatron-Bridge:
+ * scripts/training/run_recipe.py at 03b0450, and in src/megatron/bridge/training mixed_precision.py
+ * at 0509780 and comm_overlap.py at 0685ff5.
  */
 #include "launch/megatron/megatron.h"
 
@@ -94,8 +95,8 @@ static plait_status add_override(bridge_overrides *in, const char *word, plait_e
 }
 
 /*
- * Collect the overrides of the launch, or of all commands of a file that has only overrides. In such
- * a file, a shell reads mixed_precision=bf16_mixed as an assignment.
+ * Collect the overrides of the launch, or of all commands of a file that has only overrides. In
+ * such a file, a shell reads mixed_precision=bf16_mixed as an assignment.
  */
 static plait_status collect(bridge_overrides *in, plait_error *err)
 {
@@ -112,10 +113,10 @@ static plait_status collect(bridge_overrides *in, plait_error *err)
     }
     const char *const precision =
         flags->launch < 0 ? shell_variable_word(script, "mixed_precision") : NULL;
-    return precision == NULL || in->count == 0
-               ? PLAIT_OK
-               : add_override(in, plait_arena_printf(flags->arena, "mixed_precision=%s", precision),
-                              err);
+    if (precision == NULL || in->count == 0)
+        return PLAIT_OK;
+    const char *const word = plait_arena_printf(flags->arena, "mixed_precision=%s", precision);
+    return word != NULL ? add_override(in, word, err) : plait_fail_nomem(err);
 }
 
 /* Return the last override of a section and key; NULL: none. */
@@ -186,11 +187,8 @@ static plait_status add_argument(bridge_overrides *in, const char *key, const ch
     if (row == NULL || row->kind != ARGUMENT_LIST)
         value = plain_value(value, arena);
     PLAIT_TRY(plait_check_allocated(value, err));
-    const bool on_unless_given = row != NULL && row->kind == ARGUMENT_SWITCH &&
-                                 row->absent != NULL && text_equal(row->absent, "true");
-    const bool is_switch = row == NULL || row->kind == ARGUMENT_SWITCH;
-    // a key that is off or null has the value of an argument that is not given
-    if (is_null(value) || (is_switch && !on_unless_given && flags_value_is_off(value)))
+    // null is the value of an argument that is not given, and so is off if no reader has the key
+    if (is_null(value) || (row == NULL && flags_value_is_off(value)))
         return PLAIT_OK;
     // the default of the selective granularity, whose plan has no list
     if (text_equal(name, MEGATRON_NAME(recompute_modules)) && text_equal(value, "core_attn"))
@@ -289,8 +287,10 @@ static plait_status add_precision(bridge_overrides *in, const char *value, plait
 {
     if (!shell_word_known(value) || is_null(value))
         return PLAIT_OK;
-    return value[0] == '{' ? add_precision_fields(in, value, err)
-                           : add_named_precision(in, plain_value(value, in->flags->arena), err);
+    if (value[0] == '{')
+        return add_precision_fields(in, value, err);
+    value = plain_value(value, in->flags->arena);
+    return value != NULL ? add_named_precision(in, value, err) : plait_fail_nomem(err);
 }
 
 /* ---- all overrides ---- */
@@ -357,6 +357,7 @@ static const struct {
 
 static plait_key_set keys_of_recipe(const bridge_overrides *in)
 {
+    const bridge_override *const precision = find(in, "mixed_precision", "");
     plait_key_set keys = 0;
     char key[24];
 
@@ -364,15 +365,11 @@ static plait_key_set keys_of_recipe(const bridge_overrides *in)
         bool stated = false;
 
         for (const char *const *name = of_recipe[r].arguments; *name != NULL && !stated; name++)
-            stated =
-                (*name)[0] == '\0' ? find(in, "mixed_precision", "") != NULL : is_stated(in, *name);
-        for (const char *at = of_recipe[r].keys; !stated && *at != '\0'; at += *at == ' ') {
-            const size_t width = strcspn(at, " ");
-
-            snprintf(key, sizeof key, "%.*s", (int)width, at);
+            stated = (*name)[0] != '\0' ? is_stated(in, *name)
+                                        : precision != NULL && shell_word_known(precision->value);
+        const char *at = of_recipe[r].keys;
+        for (int used; !stated && sscanf(at, "%23s%n", key, &used) == 1; at += used)
             keys |= PLAIT_KEY_BIT(plait_key_find(key));
-            at += width;
-        }
     }
     return keys;
 }

@@ -143,8 +143,8 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in)
             row->field == MEGATRON_FIELD(deepspeed_config))
             continue;
         // the option as a user writes it
-        char *const text = plait_arena_printf(in->flags->arena, "%s%s",
-                                              in->flags->recipe ? "" : "--", flag->name);
+        char *const text =
+            plait_arena_printf(in->flags->arena, "%s%s", in->flags->recipe ? "" : "--", flag->name);
         for (char *c = text; c != NULL && *c != '\0' && !in->flags->recipe; c++)
             *c = *c == '_' ? '-' : *c;
         import_list_add(&list, plait_arena_printf(in->flags->arena, "%s %s",

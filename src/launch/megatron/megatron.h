@@ -184,8 +184,8 @@ PLAIT_MUST_CHECK plait_status megatron_read_yaml(const char *text, size_t length
                                                  text_builder *warnings, plait_error *err);
 
 /**
- * Add the flags that overrides of Megatron-Bridge stand for. If there are any, flags->recipe is set,
- * and MEGATRON_MODEL_FLAG if the recipe builds a known model.
+ * Add overrides of Megatron-Bridge as flags. If there are any, set flags->recipe and recipe_keys, and
+ * add MEGATRON_MODEL_FLAG if the recipe builds a known model.
  */
 PLAIT_MUST_CHECK plait_status megatron_translate_bridge(launch_flags *flags, plait_error *err);
 
