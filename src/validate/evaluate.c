@@ -85,11 +85,12 @@ static plait_status make_legal(setup *at, plait_run_price *out, plait_error *err
     plait_accelerator *gpu = plait_arena_alloc(at->arena, 1, sizeof *gpu);
     char refused[256], why[256];
 
-    // Use a cluster with all kernels, since the run shows that its kernels exist.
+    // Use a cluster with all kernels, since the run shows that its kernels exist. The library of fused
+    // attention stays that of the vendor.
     PLAIT_TRY(plait_check_allocated(cluster && gpu, err));
     *cluster = *problem->cluster;
     *gpu = *cluster->group[0].accelerator;
-    gpu->missing_kernels = 0;
+    gpu->missing_kernels &= 1u << PLAIT_KERNEL_ANY_WIDTH;
     cluster->group[0].accelerator = gpu;
     problem->cluster = cluster;
     if (plait_degrees_check(problem, &out->degrees, refused, sizeof refused) != PLAIT_INVALID)
