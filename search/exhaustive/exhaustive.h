@@ -129,7 +129,7 @@ PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explo
                                              search_found *merged, plait_error *err);
 
 /**
- * Counts the variants of each ranked plan, in a pass of its own. (S.96)
+ * Counts the variants of each ranked plan, in a separate pass. (S.96)
  *
  * @param counted  receives [options.top] counts, in run->arena
  */
@@ -200,7 +200,7 @@ PLAIT_MUST_CHECK plait_status answer_ranking(const search_run *run, const plan_p
 PLAIT_MUST_CHECK plait_status answer_front(const search_run *run, const plan_front *front,
                                            plait_ranked **plans, int *count, plait_error *err);
 
-// variants.c: counts variants in a pass of its own (S.96). A variant of a ranked plan is a plan
+// variants.c: counts variants in a separate pass (S.96). A variant of a ranked plan is a plan
 // that equals it on the keys of options.distinct and is at most PLAIT_VARIANTS_WITHIN worse.
 /** Returns the largest objective that a variant of a ranked plan may have. */
 double variants_most(const search_run *run);

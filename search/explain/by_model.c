@@ -1,7 +1,7 @@
 /*
- * by_model.c - what techniques without measured runs would gain by the model alone (S.111)
+ * by_model.c - gains of techniques without measured runs, by the model alone (S.111)
  *
- * Starts from a plan, with the claims of its own unmeasured values, which limits can demand. Changes
+ * Starts from a plan, with the claims of its unmeasured values, which limits can demand. Changes
  * one technique at a time to a value that no measured run supports: the change with the shortest
  * step, until none gains more than LEAST_GAIN. The model's claims of unmeasured values count in full,
  * those of measured values as in a search.

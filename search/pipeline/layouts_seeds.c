@@ -219,7 +219,7 @@ static int keep_new(const layout_items *row, const int *end, int seeds)
 }
 
 /*
- * Shifts the ends of chunks by the fewest items such that every chunk has one, if the row asks for
+ * Shifts the ends of chunks by the fewest items such that every chunk has one, if the row requires
  * it. Returns false if no such layout exists, or if the modules are in a chunk that cannot take
  * them.
  */

@@ -71,9 +71,9 @@ typedef struct report_found {
     int tries_asked;
     int recommended;                  /* index of the plan to run; -1: no plan fits */
     const plait_nearest_run *nearest; /* measured run near that plan; NULL: not looked for */
-    plait_by_model by_model;          /* that plan with techniques without measured runs */
-    const char *command;              /* command line of the search; NULL: not available */
-    const char *next;                 /* suggested next command; NULL: none */
+    plait_by_model by_model; /* the recommended plan with techniques without measured runs */
+    const char *command;     /* command line of the search; NULL: not available */
+    const char *next;        /* suggested next command; NULL: none */
 } report_found;
 
 PLAIT_MUST_CHECK plait_status report_search(const plait_problem *problem, const report_found *found,

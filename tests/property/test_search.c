@@ -558,7 +558,7 @@ static bool has_experts(const plait_model *model)
     return false;
 }
 
-/* What nobody allows to change stays as the software has it. */
+/* Keys that no option frees keep the value of the software. */
 static void usual_formats(const plait_problem *problem, plait_degrees *d)
 {
     for (int key = PLAIT_KEY_GRAD_REDUCE; key < PLAIT_KEYS; key++)

@@ -446,7 +446,7 @@ static void test_operators__of_backward_attention_take_their_ratio(void **state)
     assert_near_relative(plait_op_s(&context, &op), 3.0 * forward, 1e-12);
 }
 
-/* Of 8-bit jobs alone, where software asks for it: at 1.5 times the rate, 2/3 of the work's time. */
+/* Attention in 8 bits, in 8-bit jobs alone: at 1.5 times the rate, 2/3 of the work's time. */
 static void test_operators__of_attention_in_fp8_have_its_rate(void **state)
 {
     plait_accelerator gpu = simple();

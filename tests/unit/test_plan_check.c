@@ -483,7 +483,7 @@ static void test_refusals__of_words_that_the_software_lacks(void **state)
     assert_refused(&w, "grad_sync=bulk", "software has no grad_sync bulk");
     w.runtime.can.takes[PLAIT_KEY_CP_COMM] = 1u << PLAIT_CP_P2P;
     assert_refused(&w, "cp=2 cp_comm=a2a", "software has no cp_comm a2a");
-    assert_legal(&w, "cp_comm=a2a"); // of one context rank nobody asks
+    assert_legal(&w, "cp_comm=a2a"); // cp 1 sends nothing
     w.runtime.can.takes[PLAIT_KEY_ZERO] = 3;
     assert_refused(&w, "zero=2", "software has no ZeRO 2");
     w.runtime.can.full_layers = false;
