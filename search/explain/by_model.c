@@ -12,6 +12,9 @@
 #include "plait/search.h"
 
 #include "plan/choices.h"
+#include "plan/problem_check.h"
+#include "plan/ranges.h"
+#include "search/space/space.h"
 
 static const double LEAST_GAIN = 0.002;
 
@@ -82,10 +85,15 @@ plait_status plait_search_by_model(const plait_problem *problem,
                                    const plait_search_options *options, const plait_ranked *from,
                                    plait_arena *arena, plait_by_model *out, plait_error *err)
 {
-    plait_runtime runtime = *problem->runtime;
-    plait_problem alone = *problem;
-    bool any = runtime.support.judged && !stages_choose_own(&from->plan);
+    plait_runtime runtime;
+    plait_problem alone;
 
+    PLAIT_TRY(problem_check(problem, err));
+    PLAIT_TRY(search_options_check(options, err));
+    PLAIT_TRY(plan_check_ranges(&from->plan, err));
+    runtime = *problem->runtime;
+    alone = *problem;
+    bool any = runtime.support.judged && !stages_choose_own(&from->plan);
     *out = (plait_by_model){.degrees = from->plan.degrees, .step_s = from->price.step_s};
     alone.runtime = &runtime;
     for (int k = 0; k < PLAIT_KEYS; k++)

@@ -289,17 +289,20 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
                             "accelerator with cuDNN and mxfp8, found %s in %s on %s (rule P63)",
                             plait_attention_kernel_name[d->attention],
                             plait_precision_name[precision], gpu->name);
-    if (s->fused_grouped_mlp && !experts)
-        return fail_because(why, "fused_grouped_mlp 1 needs a model with experts (rule P64)");
-    if (s->fused_grouped_mlp && (!blackwell || precision != PLAIT_MXFP8 || d->etp > 1))
-        return fail_because(why,
-                            "fused_grouped_mlp 1 needs precision mxfp8, etp 1, and an accelerator "
-                            "with cuDNN and mxfp8, found %s and etp %d on %s (rule P64)",
-                            plait_precision_name[precision], d->etp, gpu->name);
-    if (s->fused_grouped_mlp && !experts_fit_one_kernel(problem->model))
-        return fail_because(why,
-                            "fused_grouped_mlp 1 needs gated experts that weigh their outputs, and "
-                            "widths that are multiples of 64 (rule P64)");
+    if (s->fused_grouped_mlp) {
+        const char *const needs =
+            !experts ? "a model with experts"
+            : !blackwell || precision != PLAIT_MXFP8 || d->etp > 1
+                ? "precision mxfp8, etp 1, and an accelerator with cuDNN and mxfp8"
+            : !experts_fit_one_kernel(problem->model)
+                ? "gated experts that weigh their outputs, and widths that are multiples of 64"
+                : NULL;
+
+        if (needs != NULL)
+            return fail_because(
+                why, "fused_grouped_mlp 1 needs %s, found %s and etp %d on %s (rule P64)", needs,
+                plait_precision_name[precision], d->etp, gpu->name);
+    }
     if (s->cuda_graph != PLAIT_GRAPH_NONE && !plait_accelerator_runs(gpu, PLAIT_KERNEL_CUDA_GRAPH))
         return fail_because(why, "%s has no CUDA graphs", gpu->name);
     if (s->cuda_graph == PLAIT_GRAPH_FULL && experts &&

@@ -23,7 +23,7 @@ refused() { # refused TEXT ARGUMENTS...: one line with TEXT, and status 2
 
 ask=(--from megatron today/args.sh --model llama-3.1-70b --cluster dgx-h100 --gpus 64)
 "$plait" search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 \
-    --fix tp=8,pp=4,mbs=1,vpp=1 --top 1 -o today.json >said || complain "search fails"
+    --fix tp=8,pp=4,mbs=1,vpp=1,split=even --top 1 -o today.json >said || complain "search fails"
 "$plait" launch today.json -o today >said || complain "launch fails"
 
 # The first change is interleaving alone, with the one argument that enables it.

@@ -17,8 +17,8 @@ moe=(qwen3-30b-a3b dgx-h100 --gpus 16 --seq 4096 --gbs 512)
 
 # ---- plans of a search ----
 
-proposed() { # proposed WHEN: keys of all plans into plans.json, measured or not
-    "$plait" search "${moe[@]}" --frontier --fix tp=1,ep=8,etp=1,mbs=2 \
+proposed() { # proposed WHEN [FIX]: keys of all plans into plans.json, measured or not
+    "$plait" search "${moe[@]}" --frontier --fix "tp=1,ep=8,etp=1,mbs=2${2:+,$2}" \
         --runtime "megatron@$1" --json >plans.json 2>err ||
         complain "$1: no plan: $(cat err)"
 }
@@ -33,8 +33,8 @@ never() { # never WHEN PATTERN...
     return 0
 }
 
-some() { # some WHEN PATTERN
-    proposed "$1"
+some() { # some WHEN PATTERN [FIX]
+    proposed "$1" "${3:-}"
     grep -qE "$2" plans.json || complain "$1: does not propose $2"
 }
 
@@ -47,7 +47,7 @@ never 25.09 "$hybrid" "$offload"
 never 25.11 "$offload"
 never core-v0.15.3 '"cuda_graph": "(layers|full)'
 never core-v0.17.1 '"cuda_graph": "full'
-some 25.11 '"cuda_graph": "layers'
+some 25.11 '"cuda_graph": "layers' cuda_graph=layers
 some core-v0.12.0 "$deep"
 some 25.11 "$hybrid"
 some v0.4.0 "$offload"

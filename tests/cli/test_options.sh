@@ -60,7 +60,7 @@ said=$("$plait" search $job --tp '' 2>&1)
 
 # The answer names keys that leave their limits, and no key that keeps its value.
 said=$("$plait" search $job --refine none --pp 2 --split spread 2>&1)
-[[ $said == *'; a plan fits with split = '* ]] || { echo "--pp 2 --split spread: $said"; wrong=1; }
+[[ $said == *'; a plan fits with pp = 1, split = even '* ]] || { echo "--pp 2 --split spread: $said"; wrong=1; }
 
 load="qwen3-8b dgx-h100 --gpus 8 --rate 2 --engine vllm"
 same "serve $load --input 1k --output-tokens 200 --ttft 500ms --tpot 0.02s" "serve $load --isl 1k --osl 200 --ttft 500 --tpot 20"

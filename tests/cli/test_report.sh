@@ -159,7 +159,7 @@ for row, told in zip(answer["rows"], rows):
     assert abs(float(told["wall_s"]) / 86400 / row["days"] - 1) < 1e-9, (row, told)
 END_PYTHON
 # A search writes the same page directly, also with the band of natural routing.
-ask=(search deepseek-v2-lite dgx-h100 --gpus 4 --seq 2k --gbs 4 --top 2 --imbalance natural --refine none --runtime torchtitan)
+ask=(search deepseek-v2-lite dgx-h100 --gpus 8 --seq 2k --gbs 8 --top 2 --imbalance natural --refine none --runtime torchtitan)
 "$plait" "${ask[@]}" -o apart.json >/dev/null && "$plait" report apart.json -o apart.md >/dev/null || complain "no page of natural routing"
 "$plait" "${ask[@]}" -o at-once.MD >/dev/null
 cmp apart.md at-once.MD || complain "a search writes another page than report"

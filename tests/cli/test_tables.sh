@@ -13,7 +13,7 @@ complain() {
     wrong=$((wrong + 1))
 }
 
-question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 6 --refine none'
+question='search llama-3.1-70b dgx-h100 --gpus 64 --seq 8k --gbs 128 --top 12 --refine none'
 
 on_terminal() { # on_terminal COLUMNS ARGUMENTS: what a terminal shows, standard error left out
     script -qec "stty cols $1; $plait $2 2>/dev/null" /dev/null </dev/null | tr -d '\r'
@@ -35,7 +35,7 @@ for width in 100 80 60 40; do
     on_terminal "$width" "$question" >"$scratch/shown"
     found=$(table_of <"$scratch/shown" | widest)
     [[ $found -le $width && $found -gt 20 ]] || complain "of $width columns the table takes $found"
-    tr '\n' ' ' <"$scratch/shown" | grep -qE 'no room for [^;]*; --wide +shows +all' ||
+    tr '\n' ' ' <"$scratch/shown" | grep -qE 'no room for [^;]*; +--wide +shows +all' ||
         complain "$width: what is left out is not told"
     grep -q '^rank .* step ' "$scratch/shown" || complain "$width: the step is left out"
 done

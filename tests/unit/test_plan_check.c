@@ -277,7 +277,7 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
     w.layer.moe.gated = false;
     assert_refused(&w, FUSED,
                    "fused_grouped_mlp 1 needs gated experts that weigh their outputs, and widths "
-                   "that are multiples of 64 (rule P64)");
+                   "that are multiples of 64, found mxfp8 and etp 1 on chip (rule P64)");
     w.layer.moe.gated = true;
     w.gpu.missing_kernels = 0; // as other vendors' accelerators, which run no cuDNN
     assert_refused(&w, "ep=8 attention=fused fp8_attention=1",
@@ -291,7 +291,8 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
 #undef FUSED
     make(&w);
     assert_refused(&w, "fused_grouped_mlp=1",
-                   "fused_grouped_mlp 1 needs a model with experts (rule P64)");
+                   "fused_grouped_mlp 1 needs a model with experts, found bf16 and etp 1 on chip "
+                   "(rule P64)");
     assert_legal(&w, "attention=fused cuda_graph=full_iteration recompute=modules:mlp");
     assert_legal(&w, "attention=fused cuda_graph=layers offload_acts=core_attn");
     assert_refused(&w, "attention=fused cuda_graph=layers offload_acts=attn_norm+mlp_norm",
