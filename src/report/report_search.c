@@ -443,10 +443,11 @@ static void print_recommended(const plait_problem *problem, const report_found *
             report_line(problem, &plan->degrees, line), units_seconds(plan->cost.step_s, step),
             units_gib(plan->cost.memory.peak_bytes, memory));
     if (found->recommended > 0)
-        fprintf(out,
-                "  plan 1 takes %.1f %% less time but is less simple: layouts, offload or more "
-                "techniques\n",
-                100.0 * (1.0 - found->plan[0].cost.step_s / plan->cost.step_s));
+        fprintf(
+            out,
+            "  plan 1 takes %.1f %% less time, but has a layout, offload, more techniques or more "
+            "memory\n",
+            100.0 * (1.0 - found->plan[0].cost.step_s / plan->cost.step_s));
     if (found->result->unmeasured)
         fputs("  no plan of techniques with measured runs fits; this one uses others\n", out);
     if (nearest != NULL && nearest->row != NULL) {
