@@ -316,6 +316,9 @@ static void test_stages_and_actions_of_other_plans__are_refused(void **state)
     const char *const text = sixteen_ranks();
 
     (void)state;
+    assert_refused(edited(text, "\"model\"", "\"count\": 32", "\"count\": 33"),
+                   "launch.json:/degrees",
+                   "expected a split that assigns 33 layers to pp x vpp chunks, found none");
     assert_refused(edited(text, "\"stages\"", "[0, 16]", "[0, 17]"),
                    "launch.json:/stages/0/chunks/0/layers/1", "expected 16, found 17");
     assert_refused(edited(text, "\"actions\"", "\"0F1\"", "\"0F2\""),

@@ -316,10 +316,10 @@ typedef struct plan_choice {
 } plan_choice;
 
 static const char *const root_keys[] = {
-    "plait",       "model",   "cluster",  "job",     "search",
-    "plans",       "front",   "tight",    "closest", "closest_proven",
-    "relaxations", "explain", "warnings", "refusal", "fewer_gpus",
-    "idle_groups", "tries",   "command",  "routing", "recommended",
+    "plait",       "model",    "cluster",  "job",     "search",
+    "plans",       "front",    "tight",    "closest", "closest_proven",
+    "relaxations", "explain",  "warnings", "refusal", "fewer_gpus",
+    "idle_groups", "tries",    "command",  "routing", "recommended",
     "nearest_run", "by_model", NULL};
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *choice,

@@ -113,12 +113,16 @@ static plait_status check_plan(json_cursor *root, const json_cursor *degrees,
     plait_plan plan;
     json_writer json;
 
-    PLAIT_TRY(plan_of(entry, &problem, arena, &plan, &inner));
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    PLAIT_TRY(companion_write_plan(&json, &problem, &plan, arena, &inner));
-    json_end_object(&json);
-    if (json_writer_finish(&json, &text, &length, &inner) != PLAIT_OK) {
+    plait_status status = plan_of(entry, &problem, arena, &plan, &inner);
+    if (status == PLAIT_OK)
+        status = companion_write_plan(&json, &problem, &plan, arena, &inner);
+    if (status == PLAIT_OK) {
+        json_end_object(&json);
+        status = json_writer_finish(&json, &text, &length, &inner);
+    }
+    if (status != PLAIT_OK) {
         PLAIT_TRY(faults_only(inner.status, &inner, err));
         return json_fail(degrees, inner.status, err, "%s", inner.message);
     }
