@@ -9,7 +9,7 @@
  *               the whole item.
  *     level     Two seeds whose chunks have nearly equal work (layout_level below).
  *
- * Where no chunk may be empty, items of later and earlier chunks shift into empty ones.
+ * If no chunk may be empty, items of later and earlier chunks shift into empty ones.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -304,7 +304,7 @@ static void take_redirection(shell_parser *p, shell_node *node)
     take_word(p, &words);
     if (here && words.word->length > 0 && p->heres < MAX_HERES) {
         node->has_here = true;
-        node->here = (shell_text){"", 0}; // a file without a further line has no text
+        node->here = (shell_text){"", 0}; // stays empty if the script ends in this line
         node->here_quoted = strchr("'\"\\", *words.word->at) != NULL;
         p->here[p->heres] = node;
         p->delimiter[p->heres++] = *words.word;

@@ -376,7 +376,7 @@ void plans_write_settings(json_writer *json, const plait_problem *problem,
                      runtime->overlap.grad_reduce && degrees->grad_sync == PLAIT_SYNC_BUCKETED);
     json_member_bool(json, "overlap_param_gather",
                      runtime->overlap.param_gather && degrees->zero > 0);
-    json_member_bool(json, "tp_overlap", degrees->switches.tp_comm_overlap);
+    json_member_bool(json, "tp_overlap", degrees->tp > 1 && degrees->switches.tp_comm_overlap);
     json_member_number(json, "bucket_bytes", runtime->overlap.bucket_bytes);
 
     // The number of microbatches that a rank runs through one chunk before it switches to the next.
