@@ -21,9 +21,9 @@ const char *const plait_dim_name[PLAIT_DIMS + 1] = {PLAIT_DIM_LIST(X) NULL};
 
 // ---- the layer -----------------------------------------------------------------------------
 
-static void add_mixer(block_draft *draft)
+static void add_mixer_kind(block_draft *draft, plait_mixer_kind mixer)
 {
-    switch (draft->layer->mixer) {
+    switch (mixer) {
     case PLAIT_MIXER_ATTENTION:
         block_attention(draft);
         break;
@@ -36,10 +36,27 @@ static void add_mixer(block_draft *draft)
     case PLAIT_MIXER_MAMBA:
         block_mamba(draft);
         break;
+    case PLAIT_MIXER_CONV:
+        block_conv(draft);
+        break;
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
         break;
     }
+}
+
+/* Adds the mixer, and the sum of its output and that of a second mixer with the same input. */
+static void add_mixer(block_draft *draft)
+{
+    const block_stream input = draft->at;
+
+    add_mixer_kind(draft, draft->layer->mixer);
+    if (draft->layer->beside == PLAIT_MIXER_NONE)
+        return;
+    const block_stream first = draft->at;
+    draft->at = input;
+    add_mixer_kind(draft, draft->layer->beside);
+    block_join(draft, first);
 }
 
 static void add_ffn(block_draft *draft)

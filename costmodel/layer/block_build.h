@@ -161,6 +161,7 @@ void block_attention(block_draft *draft);
 void block_mla(block_draft *draft);
 void block_delta_net(block_draft *draft);
 void block_mamba(block_draft *draft);
+void block_conv(block_draft *draft);
 void block_mlp(block_draft *draft, plait_mlp mlp, bool shared);
 void block_moe(block_draft *draft);
 

@@ -105,3 +105,24 @@ void block_mamba(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_core_out, tokens * inner);
     block_product_add(draft, PLAIT_PART_attn_out, tokens, inner, hidden, PLAIT_DIM_HIDDEN, false);
 }
+
+/*
+ * Gated short convolution (LFM2): one product for the input and two gates, a convolution between
+ * two products with the gates, and the output product. tp divides the channels.
+ */
+void block_conv(block_draft *draft)
+{
+    const plait_conv *c = &draft->layer->conv;
+    const double width = block_share(c->width, draft->shard->tp);
+    const double hidden = draft->model->hidden;
+    const double tokens = draft->tokens;
+
+    block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, 3.0 * width, PLAIT_DIM_HEADS, c->bias);
+    block_memory_add(draft, PLAIT_PART_conv, tokens * width,
+                     block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
+    draft->out->weights.dense += width * (c->kernel + (c->bias ? 1.0 : 0.0));
+    draft->out->cache.state = HALF_BYTES * width * c->kernel;
+    block_keep(draft, PLAIT_TENSOR_qkv, 3.0 * tokens * width);
+    block_keep(draft, PLAIT_TENSOR_core_out, tokens * width);
+    block_product_add(draft, PLAIT_PART_attn_out, tokens, width, hidden, PLAIT_DIM_HIDDEN, c->bias);
+}

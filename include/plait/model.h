@@ -1,9 +1,10 @@
 /*
  * model.h - the model: a list of layers, each of one of a few kinds
  *
- * A layer kind is a mixer (attention, MLA, gated delta net, Mamba) followed by a feed-forward part
- * (MLP or mixture of experts), or an opaque layer that only has costs. `layer_kind[i]` is the kind
- * of layer i. A dense model has one kind, DeepSeek-V3 two; the cost model prices each kind once.
+ * A layer kind is a mixer (attention, MLA, gated delta net, Mamba, convolution) followed by a
+ * feed-forward part (MLP or mixture of experts), one of both alone, or an opaque layer that only has
+ * costs. `layer_kind[i]` is the kind of layer i. A dense model has one kind, DeepSeek-V3 two; the
+ * cost model prices each kind once.
  *
  * In order: plait_model_load (a plait model file or a Hugging Face config.json), then read the
  * struct. plait_model_params counts parameters from the same description that prices a step.
@@ -26,8 +27,9 @@ typedef enum plait_mixer_kind {
     PLAIT_MIXER_NONE,
     PLAIT_MIXER_ATTENTION, /* multi-head or grouped-query attention */
     PLAIT_MIXER_MLA,       /* multi-head latent attention */
-    PLAIT_MIXER_DELTA_NET, /* gated delta net, a linear attention */
-    PLAIT_MIXER_MAMBA,     /* selective state space */
+    PLAIT_MIXER_DELTA_NET, /* gated delta net and other linear attention */
+    PLAIT_MIXER_MAMBA,     /* selective state space: Mamba and Mamba-2 */
+    PLAIT_MIXER_CONV,      /* gated short convolution, with or without a linear recurrence */
     PLAIT_MIXER_KINDS
 } plait_mixer_kind;
 
@@ -53,6 +55,18 @@ typedef struct plait_attention {
     bool shared_kv; /* the keys are also the values: no value projection */
     bool sinks;     /* one additional learned logit per head */
     bool full_mask; /* not causal (encoders) */
+    int q_rank;     /* width of the latent that queries are projected from; 0: the hidden width */
+    int out_groups; /* groups of heads that are projected to out_rank each; 0: one projection */
+    int out_rank;
+    /*
+     * Compressed attention (DeepSeek-V4): besides its window, a query attends to one compressed key
+     * for each `compress` earlier tokens; 0: none. With an indexer it attends to the index_topk of
+     * them with the highest scores; index_* 0: to all.
+     */
+    int compress;
+    int index_heads;
+    int index_dim;
+    int index_topk;
 } plait_attention;
 
 /** Multi-head latent attention. index_* describe its sparse-attention indexer; 0: none. */
@@ -66,22 +80,42 @@ typedef struct plait_mla {
     int index_heads;
     int index_dim;
     int index_topk; /* keys that a query attends to */
+    bool gate;      /* a sigmoid gate as wide as the output, projected from the hidden width */
 } plait_mla;
 
+/** Gated delta net, Kimi delta attention (decay_rank > 0) and lightning attention (plain). */
 typedef struct plait_delta_net {
     int key_heads;
     int value_heads;
     int key_dim; /* width of one key head */
     int value_dim;
-    int conv; /* width of the short convolution */
+    int conv;       /* width of the short convolution; 0: none */
+    int decay_rank; /* rank of the projection to a decay per key channel; 0: one decay per head */
+    int gate_rank;  /* rank of the projection to the output gate; 0: full rank */
+    bool plain;     /* linear attention with a fixed decay, without the delta rule */
 } plait_delta_net;
 
+/** Mamba (heads 0) and Mamba-2 (heads > 0; dt_rank is unused). */
 typedef struct plait_mamba {
     int inner; /* channels inside the block */
     int state;
     int conv;
     int dt_rank;
+    int heads;  /* heads of inner / heads channels, each with one decay */
+    int groups; /* groups of heads that share B and C */
+    int chunk;  /* tokens of a chunk of the scan; 0: 256 */
 } plait_mamba;
+
+/**
+ * Gated short convolution (LFM2), and with `blocks` the real-gated linear recurrent unit of Griffin,
+ * whose two gates are block-diagonal products of `blocks` blocks.
+ */
+typedef struct plait_conv {
+    int width;  /* channels inside the block */
+    int kernel; /* tokens of the convolution */
+    int blocks; /* blocks of each gate of the recurrence; 0: no recurrence */
+    bool bias;
+} plait_conv;
 
 typedef struct plait_mlp {
     int width;
@@ -102,6 +136,9 @@ typedef struct plait_moe {
     bool shared_gate; /* a scalar gate on the shared expert */
     double capacity;  /* tokens that an expert accepts over the mean; 0: no limit */
     bool padded;      /* an expert's tokens are padded to `capacity` */
+    int latent;       /* width of the tokens that experts read and write; 0: the hidden width */
+    bool latent_norm; /* a learned norm over `latent` on the sum of the experts' outputs */
+    int zero_experts; /* experts without computation, which the router may choose (LongCat) */
 } plait_moe;
 
 /** A layer that is described only by its costs per token. (C.24) */
@@ -120,13 +157,17 @@ typedef struct plait_layer {
     int norms;              /* norms over the hidden width (2; 4 in Gemma-2) */
     bool parallel_residual; /* attention and MLP read the same norm (GPT-J, GPT-NeoX) */
     plait_mixer_kind mixer;
-    plait_attention attention; /* only the mixer that `mixer` names is filled */
+    plait_mixer_kind beside;   /* a second mixer that reads the same norm (Falcon-H1), or NONE */
+    plait_attention attention; /* only the mixers that `mixer` and `beside` name are filled */
     plait_mla mla;
     plait_delta_net delta_net;
     plait_mamba mamba;
+    plait_conv conv;
     plait_ffn_kind ffn;
     plait_mlp mlp; /* only the part that `ffn` names is filled */
     plait_moe moe;
+    int laurel_rank;   /* rank of a second, low-rank residual branch (Gemma 3n); 0: none */
+    int per_layer_dim; /* width of an embedding that each layer adds (Gemma 3n, 4); 0: none */
 } plait_layer;
 
 typedef enum plait_activation {
@@ -264,6 +305,9 @@ typedef struct plait_model {
     int patch_dim;         /* inputs per patch of a patch encoder; 0: token embedding */
     int mtp_layers;        /* multi-token-prediction modules after the last layer */
     int mtp_kind;          /* kind of the multi-token-prediction modules */
+    int streams;           /* residual streams (hyper-connections); 0: one */
+    int residual_block;    /* layers of a block of attention residuals (Kimi K3); 0: none */
+    int per_layer_vocab;   /* rows of the table of per-layer embeddings; 0: none */
     int max_seq;           /* published context length; 0: unknown */
     const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
     plait_numerics numerics;

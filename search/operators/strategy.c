@@ -43,7 +43,9 @@ static bool heads_divide(const plait_layer *layer, int ways)
     case PLAIT_MIXER_DELTA_NET:
         return layer->delta_net.value_heads % ways == 0 && layer->delta_net.key_heads % ways == 0;
     case PLAIT_MIXER_MAMBA:
-        return layer->mamba.inner % ways == 0;
+        return layer->mamba.inner % ways == 0 && layer->mamba.heads % ways == 0;
+    case PLAIT_MIXER_CONV:
+        return layer->conv.width % ways == 0;
     default:
         return false;
     }

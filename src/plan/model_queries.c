@@ -48,7 +48,8 @@ bool model_is_recurrent(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++)
         if (model->kind[k].mixer == PLAIT_MIXER_DELTA_NET ||
-            model->kind[k].mixer == PLAIT_MIXER_MAMBA)
+            model->kind[k].mixer == PLAIT_MIXER_MAMBA || model->kind[k].mixer == PLAIT_MIXER_CONV ||
+            model->kind[k].beside == PLAIT_MIXER_MAMBA)
             return true;
     return false;
 }

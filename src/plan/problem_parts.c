@@ -22,7 +22,10 @@ static bool mixer_is_valid(const plait_layer *layer)
     case PLAIT_MIXER_DELTA_NET:
         return layer->delta_net.key_heads >= 1 && layer->delta_net.value_heads >= 1;
     case PLAIT_MIXER_MAMBA:
-        return layer->mamba.inner >= 1;
+        return layer->mamba.inner >= 1 &&
+               (layer->mamba.heads == 0 || layer->mamba.inner % layer->mamba.heads == 0);
+    case PLAIT_MIXER_CONV:
+        return layer->conv.width >= 1;
     case PLAIT_MIXER_NONE:
         return true;
     case PLAIT_MIXER_KINDS:

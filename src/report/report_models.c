@@ -39,12 +39,21 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
                  layer->mla.q_rank, layer->mla.kv_rank);
         return;
     case PLAIT_MIXER_DELTA_NET:
-        snprintf(text, size, "gated delta net, %d x %d", layer->delta_net.value_heads,
-                 layer->delta_net.value_dim);
+        snprintf(text, size, "%s, %d x %d",
+                 layer->delta_net.plain            ? "linear attention"
+                 : layer->delta_net.decay_rank > 0 ? "Kimi delta attention"
+                                                   : "gated delta net",
+                 layer->delta_net.value_heads, layer->delta_net.value_dim);
         return;
     case PLAIT_MIXER_MAMBA:
-        snprintf(text, size, "Mamba, %d channels, state %d", layer->mamba.inner,
+        snprintf(text, size, "%s, %d channels, state %d",
+                 layer->mamba.heads > 0 ? "Mamba-2" : "Mamba", layer->mamba.inner,
                  layer->mamba.state);
+        return;
+    case PLAIT_MIXER_CONV:
+        snprintf(text, size, "%s, %d channels",
+                 layer->conv.blocks > 0 ? "linear recurrence (RG-LRU)" : "short convolution",
+                 layer->conv.width);
         return;
     case PLAIT_MIXER_ATTENTION:
     case PLAIT_MIXER_KINDS:

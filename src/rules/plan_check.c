@@ -69,6 +69,13 @@ static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, cons
         if (layer->mamba.inner % d->tp != 0)
             return fail_because(why, "tp %d does not divide %d Mamba channels", d->tp,
                                 layer->mamba.inner);
+        if (layer->mamba.heads > 0)
+            return heads_divide(d, layer->mamba.heads, layer->mamba.groups, why);
+        break;
+    case PLAIT_MIXER_CONV:
+        if (layer->conv.width % d->tp != 0)
+            return fail_because(why, "tp %d does not divide %d channels of a convolution", d->tp,
+                                layer->conv.width);
         break;
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:

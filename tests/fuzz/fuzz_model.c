@@ -29,12 +29,15 @@ static void check_mla(const plait_mla *mla)
 static void check_delta_net(const plait_delta_net *net)
 {
     assert(net->key_heads > 0 && net->value_heads > 0 && net->value_heads % net->key_heads == 0);
-    assert(net->key_dim > 0 && net->value_dim > 0 && net->conv > 0);
+    assert(net->key_dim > 0 && net->value_dim > 0 && net->conv >= 0);
 }
 
 static void check_mamba(const plait_mamba *mamba)
 {
-    assert(mamba->inner > 0 && mamba->state > 0 && mamba->conv > 0 && mamba->dt_rank > 0);
+    assert(mamba->inner > 0 && mamba->state > 0 && mamba->conv > 0);
+    assert(mamba->heads > 0 ? mamba->inner % mamba->heads == 0 && mamba->groups > 0 &&
+                                  mamba->heads % mamba->groups == 0
+                            : mamba->dt_rank > 0);
 }
 
 static void check_mixer(const plait_layer *layer)
@@ -54,6 +57,9 @@ static void check_mixer(const plait_layer *layer)
         break;
     case PLAIT_MIXER_MAMBA:
         check_mamba(&layer->mamba);
+        break;
+    case PLAIT_MIXER_CONV:
+        assert(layer->conv.width > 0 && layer->conv.kernel > 0);
         break;
     }
 }

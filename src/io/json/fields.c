@@ -154,6 +154,8 @@ void fields_write(json_writer *json, const field *fields, const void *block)
         const void *const at = const_member(block, f);
         const double *const number = at;
 
+        if (f->rare && (f->is_bool ? !*(const bool *)at : *(const int *)at == 0))
+            continue;
         if (f->is_bool) {
             json_member_bool(json, f->key, *(const bool *)at);
         } else if (f->words != NULL) {

@@ -29,6 +29,7 @@ typedef struct field {
     bool required;
     bool is_bool;
     bool is_int;
+    bool rare;                /* a bool or int that is written only if it is not 0 */
     const char *const *words; /* valid words, ended by NULL */
     size_t count;             /* length of an array of doubles; 0: a single value */
     size_t offset;

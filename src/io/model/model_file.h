@@ -22,6 +22,7 @@ enum {
     MODEL_MAX_EXPERTS = 1 << 16,
     MODEL_MAX_STATE = 1 << 16,
     MODEL_MAX_CONV = 1 << 10,
+    MODEL_MAX_STREAMS = 64,
     MODEL_MAX_POSITIONS = 1 << 26,
     MODEL_MAX_NORMS = 16,
     MODEL_MAX_MTP = 64
@@ -62,6 +63,10 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
                               plait_error *err) PLAIT_MUST_CHECK;
 plait_status model_read_ffn(const json_cursor *kind, plait_layer *out,
                             plait_error *err) PLAIT_MUST_CHECK;
+
+/** Reads the widths of the branches of a kind beside its mixer and its feed-forward part. */
+plait_status model_read_branches(const json_cursor *kind, plait_layer *out,
+                                 plait_error *err) PLAIT_MUST_CHECK;
 
 /** Reads the costs of an opaque kind, which has no parts. */
 plait_status model_read_opaque(const json_cursor *at, plait_opaque *out,

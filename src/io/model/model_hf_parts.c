@@ -163,7 +163,8 @@ static plait_status read_delta_net(const hf_config *hf, plait_delta_net *out, pl
 {
     const json_cursor *const at = hf->text;
 
-    *out = (plait_delta_net){16, 32, 128, 128, 4};
+    *out = (plait_delta_net){
+        .key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .conv = 4};
     if (!hf->known && !json_has(at, "linear_num_value_heads"))
         return json_fail_key(at, "linear_num_value_heads", PLAIT_ERROR_SCHEMA, err,
                              "expected the sizes of the linear attention, found none; plait cannot "

@@ -7,6 +7,8 @@
 #key, .is_int = true, .least = (low), .most = (high), FIELD_AT(type, key)
 #define REQUIRED(key, low, high, type) INT(key, low, high, type), .required = true
 #define BOOL(key, type) #key, .is_bool = true, FIELD_AT(type, key)
+#define RARE_INT(key, high, type) INT(key, 0, high, type), .rare = true
+#define RARE_BOOL(key, type) BOOL(key, type), .rare = true
 
 /* ---- mixers ---- */
 
@@ -24,6 +26,13 @@ static const field attention_fields[] = {
     {BOOL(sinks, plait_attention)},
     {BOOL(shared_kv, plait_attention)},
     {BOOL(full_mask, plait_attention)},
+    {RARE_INT(q_rank, MODEL_MAX_RANK, plait_attention)},
+    {RARE_INT(out_groups, MODEL_MAX_HEADS, plait_attention)},
+    {RARE_INT(out_rank, MODEL_MAX_RANK, plait_attention)},
+    {RARE_INT(compress, MODEL_MAX_SEQ, plait_attention)},
+    {RARE_INT(index_heads, MODEL_MAX_HEADS, plait_attention)},
+    {RARE_INT(index_dim, MODEL_MAX_HEAD_DIM, plait_attention)},
+    {RARE_INT(index_topk, MODEL_MAX_SEQ, plait_attention)},
     {.key = NULL},
 };
 static const field mla_fields[] = {
@@ -33,6 +42,7 @@ static const field mla_fields[] = {
     {REQUIRED(nope_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla)},
     {REQUIRED(rope_dim, 0, MODEL_MAX_HEAD_DIM, plait_mla)},
     {REQUIRED(v_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla)},
+    {RARE_BOOL(gate, plait_mla)},
     {.key = NULL},
 };
 static const field delta_net_fields[] = {
@@ -40,16 +50,39 @@ static const field delta_net_fields[] = {
     {REQUIRED(value_heads, 1, MODEL_MAX_HEADS, plait_delta_net)},
     {REQUIRED(key_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net)},
     {REQUIRED(value_dim, 1, MODEL_MAX_HEAD_DIM, plait_delta_net)},
-    {INT(conv, 1, MODEL_MAX_CONV, plait_delta_net)},
+    {INT(conv, 0, MODEL_MAX_CONV, plait_delta_net)},
+    {RARE_INT(decay_rank, MODEL_MAX_RANK, plait_delta_net)},
+    {RARE_INT(gate_rank, MODEL_MAX_RANK, plait_delta_net)},
+    {RARE_BOOL(plain, plait_delta_net)},
     {.key = NULL},
 };
 static const field mamba_fields[] = {
     {REQUIRED(inner, 1, MODEL_MAX_WIDTH, plait_mamba)},
     {INT(state, 1, MODEL_MAX_STATE, plait_mamba)},
     {INT(conv, 1, MODEL_MAX_CONV, plait_mamba)},
-    {INT(dt_rank, 1, MODEL_MAX_RANK, plait_mamba)},
+    {INT(dt_rank, 0, MODEL_MAX_RANK, plait_mamba)},
+    {RARE_INT(heads, MODEL_MAX_HEADS, plait_mamba)},
+    {RARE_INT(groups, MODEL_MAX_HEADS, plait_mamba)},
+    {RARE_INT(chunk, MODEL_MAX_SEQ, plait_mamba)},
     {.key = NULL},
 };
+static const field conv_fields[] = {
+    {REQUIRED(width, 1, MODEL_MAX_WIDTH, plait_conv)},
+    {INT(kernel, 1, MODEL_MAX_CONV, plait_conv)},
+    {INT(blocks, 0, MODEL_MAX_HEADS, plait_conv)},
+    {BOOL(bias, plait_conv)},
+    {.key = NULL},
+};
+
+/* Checks that a number, if it is not 0, divides the number of heads or channels. */
+static plait_status check_divides(const json_cursor *at, const char *key, int divisor, int whole,
+                                  plait_error *err)
+{
+    if (divisor != 0 && whole % divisor != 0)
+        return json_fail_key(at, key, PLAIT_ERROR_RANGE, err, "expected a divisor of %d, found %d",
+                             whole, divisor);
+    return PLAIT_OK;
+}
 
 static plait_status read_attention(const json_cursor *at, int hidden, plait_attention *out,
                                    plait_error *err)
@@ -59,6 +92,15 @@ static plait_status read_attention(const json_cursor *at, int hidden, plait_atte
     if (out->kv_heads == 0)
         out->kv_heads = out->heads;
     PLAIT_TRY(model_check_kv_heads(at, "kv_heads", out->heads, out->kv_heads, err));
+    PLAIT_TRY(check_divides(at, "out_groups", out->out_groups, out->heads, err));
+    if ((out->out_groups > 0) != (out->out_rank > 0))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected out_groups and out_rank together, found only one of them");
+    if ((out->index_heads > 0) != (out->index_topk > 0) ||
+        (out->index_heads > 0) != (out->index_dim > 0))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected index_heads, index_dim and index_topk together, found only some "
+                         "of them");
     return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
 }
 
@@ -82,44 +124,84 @@ static plait_status read_delta_net(const json_cursor *at, plait_delta_net *out, 
     return model_check_kv_heads(at, "key_heads", out->value_heads, out->key_heads, err);
 }
 
+/* Reads Mamba, or Mamba-2 if the part has heads. */
+static plait_status read_mamba(const json_cursor *at, int hidden, plait_mamba *out,
+                               plait_error *err)
+{
+    *out = (plait_mamba){.state = 16, .conv = 4, .dt_rank = (hidden + 15) / 16};
+    PLAIT_TRY(fields_read_strictly(at, mamba_fields, NULL, out, err));
+    if (out->heads > 0)
+        out->dt_rank = 0;
+    else if (out->dt_rank == 0)
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected a dt_rank, or the heads of Mamba-2, found neither");
+    if (out->groups == 0 && out->heads > 0)
+        out->groups = 1;
+    PLAIT_TRY(check_divides(at, "heads", out->heads, out->inner, err));
+    return check_divides(at, "groups", out->groups, out->heads, err);
+}
+
+static plait_status read_conv(const json_cursor *at, plait_conv *out, plait_error *err)
+{
+    out->kernel = 4;
+    PLAIT_TRY(fields_read_strictly(at, conv_fields, NULL, out, err));
+    return check_divides(at, "blocks", out->blocks, out->width, err);
+}
+
+static plait_status read_part(const json_cursor *at, plait_mixer_kind mixer, int hidden,
+                              plait_layer *out, plait_error *err)
+{
+    switch (mixer) {
+    case PLAIT_MIXER_MLA:
+        return read_mla(at, &out->mla, err);
+    case PLAIT_MIXER_DELTA_NET:
+        return read_delta_net(at, &out->delta_net, err);
+    case PLAIT_MIXER_MAMBA:
+        return read_mamba(at, hidden, &out->mamba, err);
+    case PLAIT_MIXER_CONV:
+        return read_conv(at, &out->conv, err);
+    default:
+        return read_attention(at, hidden, &out->attention, err);
+    }
+}
+
 plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *out,
                               plait_error *err)
 {
     static const char *const keys[PLAIT_MIXER_KINDS] = {[PLAIT_MIXER_ATTENTION] = "attention",
                                                         [PLAIT_MIXER_MLA] = "mla",
                                                         [PLAIT_MIXER_DELTA_NET] = "delta_net",
-                                                        [PLAIT_MIXER_MAMBA] = "mamba"};
+                                                        [PLAIT_MIXER_MAMBA] = "mamba",
+                                                        [PLAIT_MIXER_CONV] = "conv"};
     const char *found = NULL;
     json_cursor part;
 
     for (int m = 0; m < PLAIT_MIXER_KINDS; m++) {
         if (keys[m] == NULL || !json_has(kind, keys[m]))
             continue;
-        if (found != NULL)
+        // Attention may have a state-space mixer beside it, as in Falcon-H1.
+        if (found != NULL && (out->mixer != PLAIT_MIXER_ATTENTION || m != PLAIT_MIXER_MAMBA ||
+                              out->beside != PLAIT_MIXER_NONE))
             return json_fail_key(kind, keys[m], PLAIT_ERROR_SCHEMA, err,
-                                 "expected one token mixer, found %s and %s", found, keys[m]);
-        found = keys[m];
-        out->mixer = (plait_mixer_kind)m;
+                                 "expected one token mixer, or attention and mamba, found %s and "
+                                 "%s",
+                                 found, keys[m]);
+        if (found == NULL) {
+            found = keys[m];
+            out->mixer = (plait_mixer_kind)m;
+            out->beside = PLAIT_MIXER_NONE;
+            out->attention = (plait_attention){0};
+            out->mla = (plait_mla){0};
+            out->delta_net = (plait_delta_net){0};
+            out->mamba = (plait_mamba){0};
+            out->conv = (plait_conv){0};
+        } else {
+            out->beside = (plait_mixer_kind)m;
+        }
+        PLAIT_TRY(json_object(kind, keys[m], &part, err));
+        PLAIT_TRY(read_part(&part, (plait_mixer_kind)m, hidden, out, err));
     }
-    if (found == NULL)
-        return PLAIT_OK;
-
-    PLAIT_TRY(json_object(kind, found, &part, err));
-    out->attention = (plait_attention){0};
-    out->mla = (plait_mla){0};
-    out->delta_net = (plait_delta_net){0};
-    out->mamba = (plait_mamba){0};
-    switch (out->mixer) {
-    case PLAIT_MIXER_MLA:
-        return read_mla(&part, &out->mla, err);
-    case PLAIT_MIXER_DELTA_NET:
-        return read_delta_net(&part, &out->delta_net, err);
-    case PLAIT_MIXER_MAMBA:
-        out->mamba = (plait_mamba){.state = 16, .conv = 4, .dt_rank = (hidden + 15) / 16};
-        return fields_read_strictly(&part, mamba_fields, NULL, &out->mamba, err);
-    default:
-        return read_attention(&part, hidden, &out->attention, err);
-    }
+    return PLAIT_OK;
 }
 
 /* ---- feed-forward parts ---- */
@@ -141,6 +223,9 @@ static const field moe_fields[] = {
     {BOOL(bias, plait_moe)},
     {BOOL(router_bias, plait_moe)},
     {BOOL(shared_gate, plait_moe)},
+    {RARE_INT(latent, MODEL_MAX_WIDTH, plait_moe)},
+    {RARE_BOOL(latent_norm, plait_moe)},
+    {RARE_INT(zero_experts, MODEL_MAX_EXPERTS, plait_moe)},
     {.key = NULL},
 };
 
@@ -181,6 +266,22 @@ plait_status model_read_ffn(const json_cursor *kind, plait_layer *out, plait_err
                    : read_moe(&part, &out->moe, err);
 }
 
+/* ---- further branches ---- */
+
+static const field branch_fields[] = {
+    {RARE_INT(laurel_rank, MODEL_MAX_RANK, plait_layer)},
+    {RARE_INT(per_layer_dim, MODEL_MAX_WIDTH, plait_layer)},
+    {.key = NULL},
+};
+
+plait_status model_read_branches(const json_cursor *kind, plait_layer *out, plait_error *err)
+{
+    for (const field *f = branch_fields; f->key != NULL; f++)
+        PLAIT_TRY(json_int_optional(kind, f->key, (int)f->least, (int)f->most,
+                                    (int *)((char *)out + f->offset), err));
+    return PLAIT_OK;
+}
+
 /* ---- kinds without parts ---- */
 
 /*
@@ -211,22 +312,9 @@ plait_status model_read_opaque(const json_cursor *at, plait_opaque *out, plait_e
 
 /* ---- writing ---- */
 
-void model_write_kind(json_writer *json, const plait_layer *kind)
+static void write_mixer(json_writer *json, const plait_layer *kind, plait_mixer_kind mixer)
 {
-    json_begin_object(json);
-    if (kind->opaque) {
-        json_member_object(json, "opaque");
-        json_member_number(json, "params", kind->given.params);
-        json_member_number(json, "forward_flops", kind->given.forward_flops);
-        json_member_number(json, "forward_bytes", kind->given.forward_bytes);
-        json_member_number(json, "activation_bytes", kind->given.activation_bytes);
-        json_end_object(json);
-        json_end_object(json);
-        return;
-    }
-    json_member_int64(json, "norms", kind->norms);
-    json_member_bool(json, "parallel_residual", kind->parallel_residual);
-    switch (kind->mixer) {
+    switch (mixer) {
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
         break;
@@ -249,7 +337,30 @@ void model_write_kind(json_writer *json, const plait_layer *kind)
     case PLAIT_MIXER_MAMBA:
         fields_write_member(json, "mamba", mamba_fields, &kind->mamba);
         break;
+    case PLAIT_MIXER_CONV:
+        fields_write_member(json, "conv", conv_fields, &kind->conv);
+        break;
     }
+}
+
+void model_write_kind(json_writer *json, const plait_layer *kind)
+{
+    json_begin_object(json);
+    if (kind->opaque) {
+        json_member_object(json, "opaque");
+        json_member_number(json, "params", kind->given.params);
+        json_member_number(json, "forward_flops", kind->given.forward_flops);
+        json_member_number(json, "forward_bytes", kind->given.forward_bytes);
+        json_member_number(json, "activation_bytes", kind->given.activation_bytes);
+        json_end_object(json);
+        json_end_object(json);
+        return;
+    }
+    json_member_int64(json, "norms", kind->norms);
+    json_member_bool(json, "parallel_residual", kind->parallel_residual);
+    write_mixer(json, kind, kind->mixer);
+    write_mixer(json, kind, kind->beside);
+    fields_write(json, branch_fields, kind);
     if (kind->ffn == PLAIT_FFN_MLP)
         fields_write_member(json, "mlp", mlp_fields, &kind->mlp);
     if (kind->ffn == PLAIT_FFN_MOE) {

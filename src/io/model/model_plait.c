@@ -18,6 +18,16 @@ static const field embedding_fields[] = {
      FIELD_AT(plait_model, learned_positions)},
     {"norm", .is_bool = true, FIELD_AT(plait_model, embedding_norm)},
     {"patch_dim", .is_int = true, .most = MODEL_MAX_WIDTH, FIELD_AT(plait_model, patch_dim)},
+    {"per_layer_vocab", .is_int = true, .rare = true, .most = MODEL_MAX_VOCAB,
+     FIELD_AT(plait_model, per_layer_vocab)},
+    {.key = NULL},
+};
+
+static const field residual_fields[] = {
+    {"streams", .is_int = true, .rare = true, .most = MODEL_MAX_STREAMS,
+     FIELD_AT(plait_model, streams)},
+    {"block", .is_int = true, .rare = true, .most = PLAIT_MAX_LAYERS,
+     FIELD_AT(plait_model, residual_block)},
     {.key = NULL},
 };
 
@@ -40,8 +50,8 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
                               plait_error *err)
 {
     static const char *const keys[] = {
-        "like", "norms", "parallel_residual", "attention", "mla", "delta_net", "mamba", "mlp",
-        "moe",  NULL};
+        "like", "norms", "parallel_residual", "attention",     "mla", "delta_net", "mamba", "conv",
+        "mlp",  "moe",   "laurel_rank",       "per_layer_dim", NULL};
     const char *const name = out->name;
     int like = -1;
 
@@ -66,6 +76,7 @@ static plait_status read_kind(const json_cursor *at, model_file *file, plait_lay
     out->name = name;
     PLAIT_TRY(model_read_mixer(at, file->model->hidden, out, err));
     PLAIT_TRY(model_read_ffn(at, out, err));
+    PLAIT_TRY(model_read_branches(at, out, err));
     if (out->mixer == PLAIT_MIXER_NONE && out->ffn == PLAIT_FFN_NONE)
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
                          "expected a token mixer, a feed-forward part or both, found neither");
@@ -173,6 +184,7 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
         PLAIT_TRY(json_as_word(&at, published_words, &word, err));
     PLAIT_TRY(model_read_numerics(root, &model->numerics, err));
     PLAIT_TRY(model_read_training(root, arena, &model->training, err));
+    PLAIT_TRY(fields_read_optional(root, "residual", residual_fields, model, err));
     PLAIT_TRY(json_object_optional(root, "embedding", &at, err));
     return json_is_null(&at) ? PLAIT_OK
                              : fields_read_strictly(&at, embedding_fields, NULL, model, err);
@@ -215,13 +227,28 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
 {
     static const char *const mtp_keys[] = {"kind", "count", NULL};
     static const char *const keys[] = {
-        "name",         "family",           "source",
-        "hub",          "hidden",           "vocab",
-        "max_seq",      "weights",          "norm",
-        "tied",         "head_bias",        "dropout",
-        "embedding",    "numerics",         "training",
-        "kinds",        "layers",           "mtp",
-        "published_as", "published_params", "published_active_params",
+        "name",
+        "family",
+        "source",
+        "hub",
+        "hidden",
+        "vocab",
+        "max_seq",
+        "weights",
+        "norm",
+        "tied",
+        "head_bias",
+        "dropout",
+        "embedding",
+        "numerics",
+        "training",
+        "residual",
+        "kinds",
+        "layers",
+        "mtp",
+        "published_as",
+        "published_params",
+        "published_active_params",
         NULL,
     };
     model_file file = {.arena = arena, .model = out};
@@ -335,6 +362,8 @@ void model_write(json_writer *json, const plait_model *model)
     json_member_bool(json, "head_bias", model->head_bias);
     json_member_bool(json, "dropout", model->dropout);
     fields_write_member(json, "embedding", embedding_fields, model);
+    if (fields_any(residual_fields, model))
+        fields_write_member(json, "residual", residual_fields, model);
     model_write_numerics(json, &model->numerics);
     model_write_training(json, &model->training);
     json_member_object(json, "kinds");
