@@ -253,8 +253,8 @@ bool plan_attention_runs(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
- * The fused kernel has gated activations only, and multiplies outputs by the router's weights. Only
- * Llama 4 multiplies inputs.
+ * The fused kernel has gated activations and the squared ReLU, and multiplies outputs by the
+ * router's weights. Only Llama 4 multiplies inputs.
  */
 static bool experts_fit_one_kernel(const plait_model *model)
 {
@@ -263,11 +263,12 @@ static bool experts_fit_one_kernel(const plait_model *model)
 
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *const layer = &model->kind[k];
+        const int width = layer->moe.latent > 0 ? layer->moe.latent : model->hidden;
+        const bool fits = layer->moe.gated || model->numerics.activation == PLAIT_RELU2;
         const bool of_inputs =
             router->score == PLAIT_ROUTER_SIGMOID && !router->normalised && layer->moe.topk == 1;
         if (layer->ffn == PLAIT_FFN_MOE &&
-            (!layer->moe.gated || of_inputs || model->hidden % multiple != 0 ||
-             layer->moe.width % multiple != 0))
+            (!fits || of_inputs || width % multiple != 0 || layer->moe.width % multiple != 0))
             return false;
     }
     return true;
@@ -294,9 +295,10 @@ bool plan_switches_run(const plait_problem *problem, const plait_degrees *d, con
             !experts ? "a model with experts"
             : !blackwell || precision != PLAIT_MXFP8 || d->etp > 1
                 ? "precision mxfp8, etp 1, and an accelerator with cuDNN and mxfp8"
-            : !experts_fit_one_kernel(problem->model)
-                ? "gated experts that weigh their outputs, and widths that are multiples of 64"
-                : NULL;
+            : !experts_fit_one_kernel(problem->model) ? "experts with gates or squared ReLU that "
+                                                        "weigh their outputs, and widths that are "
+                                                        "multiples of 64"
+                                                      : NULL;
 
         if (needs != NULL)
             return fail_because(

@@ -209,7 +209,7 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
     static const unsigned of_experts = 1u << PLAIT_OFFLOAD_expert_fc1 | 1u << PLAIT_OFFLOAD_moe_act;
     const bool whole = d->switches.cuda_graph == PLAIT_GRAPH_FULL;
     const bool graphs = d->switches.cuda_graph != PLAIT_GRAPH_NONE;
-    if (graphs && (d->recompute.kind == PLAIT_RECOMPUTE_FULL || moe))
+    if (graphs && (d->recompute.kind == PLAIT_RECOMPUTE_FULL || (moe && whole)))
         return fail_because(why, "CUDA graphs do not allow recompute %s (rule P61)",
                             moe ? "of moe" : "full");
     if ((whole || d->switches.fused_grouped_mlp) &&

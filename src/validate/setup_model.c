@@ -90,8 +90,8 @@ static plait_status find_model(setup *at, plait_model *out, bool *found, plait_e
 {
     // These families have features that no column describes: latent attention, windows, or dense
     // first layers.
-    static const char *const families[] = {"deepseek", "kimi",    "qwen3", "gpt-oss",
-                                           "grok",     "llama-4", NULL};
+    static const char *const families[] = {"deepseek", "kimi",    "qwen3",      "gpt-oss",
+                                           "grok",     "llama-4", "nemotron-3", NULL};
     const char *const *family = families;
     const plait_model *whole;
     const char *file;

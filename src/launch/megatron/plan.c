@@ -258,8 +258,9 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
  * microbatches the MLP of dense layers. The all-to-all dispatcher waits for the host before it
  * sends if rows are padded or dropped.
  */
-static plait_status captured_modules(const plait_model *model, plait_arena *arena,
-                                     const megatron_args *args, const char **out, plait_error *err)
+static plait_status captured_modules(const plait_model *model, bool recomputes_experts,
+                                     plait_arena *arena, const megatron_args *args,
+                                     const char **out, plait_error *err)
 {
     const bool experts = args->num_experts > 0;
     const bool drops =
@@ -268,13 +269,15 @@ static plait_status captured_modules(const plait_model *model, plait_arena *aren
         strcmp(args->moe_token_dispatcher_type, "alltoall") == 0 &&
         (drops || args->moe_router_padding_for_quantization || args->moe_router_padding_for_fp8);
     const bool biased = args->add_bias_linear || args->add_qkv_bias;
+    // Recomputed experts route again, which a graph of the router does not allow.
+    const bool routes = experts && !recomputes_experts;
     static const char *const name[] = {"attn", "mlp", "moe_router", "moe_preprocess"};
     const unsigned bits = (!(args->delay_wgrad_compute && biased) ? 1u : 0u) |
                           (model_count_layers(model, layer_has_experts) < model->layers &&
                                    !args->overlap_moe_expert_parallel_comm
                                ? 2u
                                : 0u) |
-                          (experts ? 4u : 0u) | (experts && !waits ? 8u : 0u);
+                          (routes ? 4u : 0u) | (routes && !waits ? 8u : 0u);
 
     return join_names(bits, name, (int)(sizeof name / sizeof *name), arena, out, err);
 }
@@ -307,9 +310,13 @@ static void take_whole_iteration(megatron_args *out)
  * Set the arguments of graphs and fused experts, after all other arguments. No argument sets
  * fp8_attention: the list of edits at the head of the file has it, and Megatron-Bridge a field.
  */
-static plait_status take_switches(const plait_model *model, const plait_switches *switches,
+static plait_status take_switches(const plait_model *model, const plait_degrees *d,
                                   plait_arena *arena, megatron_args *out, plait_error *err)
 {
+    const plait_switches *const switches = &d->switches;
+    const bool recomputes_experts = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
+                                    (d->recompute.modules >> PLAIT_MODULE_moe & 1u);
+
     if (switches->fused_grouped_mlp && out->num_experts > 0) {
         out->use_transformer_engine_op_fuser = true;
         // blocks of gates and linear units, which the kernel expects to alternate
@@ -325,7 +332,7 @@ static plait_status take_switches(const plait_model *model, const plait_switches
     if (switches->cuda_graph != PLAIT_GRAPH_LAYERS)
         return PLAIT_OK;
     out->cuda_graph_impl = "transformer_engine";
-    return captured_modules(model, arena, out,
+    return captured_modules(model, recomputes_experts, arena, out,
                             has_argument(out, MEGATRON_FIELD(cuda_graph_modules))
                                 ? &out->cuda_graph_modules
                                 : &out->cuda_graph_scope,
@@ -438,6 +445,6 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
         PLAIT_TRY(plait_check_allocated(out->hierarchical_context_parallel_sizes, err));
     }
     PLAIT_TRY(megatron_args_of_split(problem, plan, arena, out, err));
-    PLAIT_TRY(take_switches(problem->model, &d->switches, arena, out, err));
+    PLAIT_TRY(take_switches(problem->model, d, arena, out, err));
     return megatron_args_check(out, err);
 }
