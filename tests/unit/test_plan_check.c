@@ -258,8 +258,9 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
     assert_legal(&w, FUSED " cuda_graph=full_iteration recompute=modules:core_attn");
     assert_refused(&w, FUSED " cuda_graph=full_iteration recompute=full",
                    "CUDA graphs do not allow recompute full (rule P61)");
-    assert_refused(&w, "ep=8 attention=fused cuda_graph=layers recompute=modules:moe",
+    assert_refused(&w, FUSED " cuda_graph=full_iteration recompute=modules:moe",
                    "CUDA graphs do not allow recompute of moe (rule P61)");
+    assert_legal(&w, "ep=8 attention=fused cuda_graph=layers recompute=modules:moe");
     assert_refused(&w, FUSED " offload_acts=moe_act",
                    "fused_grouped_mlp 1 does not allow offload_acts of experts, found moe_act "
                    "(rule P62)");
@@ -276,8 +277,11 @@ static void test_refusals__of_graphs_and_fused_experts(void **state)
                    "fused_grouped_mlp 1, found ep 8 and hybridep (rule P65)");
     w.layer.moe.gated = false;
     assert_refused(&w, FUSED,
-                   "fused_grouped_mlp 1 needs gated experts that weigh their outputs, and widths "
-                   "that are multiples of 64, found mxfp8 and etp 1 on chip (rule P64)");
+                   "fused_grouped_mlp 1 needs experts with gates or squared ReLU that weigh their "
+                   "outputs, and widths that are multiples of 64, found mxfp8 and etp 1 on chip "
+                   "(rule P64)");
+    w.model.numerics.activation = PLAIT_RELU2;
+    assert_legal(&w, FUSED);
     w.layer.moe.gated = true;
     w.gpu.missing_kernels = 0; // as other vendors' accelerators, which run no cuDNN
     assert_refused(&w, "ep=8 attention=fused fp8_attention=1",
