@@ -6,7 +6,7 @@ static const double delta_chunk = 64.0;
 
 /*
  * Adds the exchanges of context parallelism, as in Ulysses: one all-to-all after which each rank
- * has whole sequences of fewer heads, and one back.
+ * has whole sequences of fewer heads, and one back. `width` is the mean of both widths.
  */
 static void exchange_states(block_draft *draft, double width)
 {
@@ -31,12 +31,14 @@ static double state_traffic(const block_draft *draft)
  * C.21: the gated delta rule processes C tokens (a chunk) at a time. FLOPs for each token and value
  * head, with head widths dk of keys and dv of values:
  *
- *     4 C (dk + dv)   in the chunk: q k^T, the inverse applied to k and to v, the product with v
- *     6 dk dv         between chunks: the state is read, corrected and written, in three products
+ *     2 C (3 dk + 2 dv)  in the chunk: k k^T, its inverse applied to k and to v, q k^T, the product
+ *                        with v
+ *     6 dk dv            between chunks: the state is read, corrected and written, in three products
  *
  * The projection makes q, k, v, an output gate as wide as v, and two scalars for each value head.
- * The input and output of the convolution, the gate, one state for each chunk, the output and its
- * gated norm are kept.
+ * The input and output of the convolution, the gate, one C x C matrix per chunk and head, the output
+ * and its gated norm are kept. The kernels need as many heads of q and k as of v, so these are
+ * repeated.
  */
 void block_delta_net(block_draft *draft)
 {
@@ -48,24 +50,24 @@ void block_delta_net(block_draft *draft)
     const double key_width = block_share(d->key_heads, tp) * d->key_dim;
     const double value_width = value_heads * d->value_dim;
     const double mixed = 2.0 * key_width + value_width;
-    const double flops_a_head =
-        4.0 * delta_chunk * (d->key_dim + d->value_dim) + 6.0 * (double)d->key_dim * d->value_dim;
+    const double flops_a_head = 2.0 * delta_chunk * (3.0 * d->key_dim + 2.0 * d->value_dim) +
+                                6.0 * (double)d->key_dim * d->value_dim;
+    const double repeated = d->value_heads > d->key_heads ? 2.0 * value_heads * d->key_dim : 0.0;
 
     block_product_add(draft, PLAIT_PART_qkv, tokens, hidden,
                       mixed + value_width + 2.0 * value_heads, PLAIT_DIM_HEADS, false);
     block_memory_add(draft, PLAIT_PART_conv, tokens * mixed,
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     draft->out->weights.dense += mixed * d->conv + 2.0 * value_heads + d->value_dim;
-    exchange_states(draft, mixed);
-    draft->out->cache.state =
-        state_bytes * (value_heads * d->key_dim * d->value_dim) + HALF_BYTES * mixed * d->conv;
+    exchange_states(draft, 0.5 * (mixed + value_width + 2.0 * value_heads + value_width));
+    draft->out->cache.state = state_bytes * (value_heads * d->key_dim * d->value_dim) +
+                              HALF_BYTES * mixed * (d->conv > 1 ? d->conv - 1.0 : 0.0);
     block_scan_add(draft, PLAIT_PART_core_attn, tokens * value_heads * flops_a_head,
                    HALF_BYTES * tokens * (mixed + value_width) + state_traffic(draft),
                    tokens * value_width);
-    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (2.0 * mixed + value_width));
-    block_keep(draft, PLAIT_TENSOR_scan,
-               tokens / delta_chunk * value_heads * d->key_dim * d->value_dim);
-    block_keep(draft, PLAIT_TENSOR_core_out, 2.0 * tokens * value_width);
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (2.0 * mixed + value_width + repeated));
+    block_keep(draft, PLAIT_TENSOR_scan, tokens * (delta_chunk * value_heads + value_width));
+    block_keep(draft, PLAIT_TENSOR_core_out, tokens * value_width);
     block_product_add(draft, PLAIT_PART_attn_out, tokens, value_width, hidden, PLAIT_DIM_HIDDEN,
                       false);
 }
@@ -96,7 +98,7 @@ void block_mamba(block_draft *draft)
     block_join(draft, channels);
     draft->out->weights.dense += inner * (s->conv + 1.0 + s->state + 1.0);
     exchange_states(draft, inner);
-    draft->out->cache.state = inner * (state_bytes * s->state + HALF_BYTES * s->conv);
+    draft->out->cache.state = inner * (state_bytes * s->state + HALF_BYTES * (s->conv - 1.0));
     block_scan_add(draft, PLAIT_PART_core_attn, 9.0 * tokens * inner * s->state,
                    HALF_BYTES * tokens * (4.0 * inner + parameters) + state_traffic(draft),
                    tokens * inner);
