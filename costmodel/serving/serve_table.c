@@ -11,6 +11,7 @@
 #include "plait/lowlevel/kernel.h"
 #include "plait/runtime.h"
 #include "costmodel/serving/serve_grid.h"
+#include "plan/model_queries.h"
 
 // ---- kernels without an engine's overhead --------------------------------------------------
 
@@ -409,6 +410,16 @@ static const char *unsupported_reason(const plait_serving *serving)
     return NULL;
 }
 
+/* Half the number of all mixers and feed-forward parts, rounded up. (C.362) */
+static int layer_pairs(const plait_model *model)
+{
+    int sublayers = 0;
+
+    for (int i = 0; i < model->layers; i++)
+        sublayers += layer_sublayers(&model->kind[model->layer_kind[i]]);
+    return (sublayers + 1) / 2;
+}
+
 const char *plait_step_table_fill(const plait_serving *serving, plait_step_table *out)
 {
     const plait_model *model = serving->model;
@@ -416,7 +427,7 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
     const char *reason = unsupported_reason(serving);
     bench b;
 
-    *out = (plait_step_table){.worker = serving->worker, .layers = model->layers};
+    *out = (plait_step_table){.worker = serving->worker, .layers = layer_pairs(model)};
     if (reason != NULL)
         return reason;
     bench_fill(serving, &b);

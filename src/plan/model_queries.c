@@ -44,14 +44,12 @@ bool model_divides_kv_heads(const plait_model *model, int tp)
     return true;
 }
 
-bool model_is_recurrent(const plait_model *model)
+int layer_sublayers(const plait_layer *layer)
 {
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_DELTA_NET ||
-            model->kind[k].mixer == PLAIT_MIXER_MAMBA || model->kind[k].mixer == PLAIT_MIXER_CONV ||
-            model->kind[k].beside == PLAIT_MIXER_MAMBA)
-            return true;
-    return false;
+    if (layer->opaque)
+        return 2;
+    return (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
+           (layer->ffn != PLAIT_FFN_NONE);
 }
 
 bool model_has_modules(const plait_model *model, unsigned modules)

@@ -339,6 +339,8 @@ static void test_step__of_a_hybrid_reads_states_of_constant_size(void **state)
     (void)state;
     assert_true(table.decode_s[0] > states_s && table.decode_s[0] < 2.0 * states_s);
     assert_near(table.all_reduces, 52.0 + 1, 0.0);
+    assert_int_equal(table.layers, 26);
+    assert_int_equal(table.moe_layers, 23);
     const plait_serving odd = serving_of(&fix.nemotron, (plait_worker){128, 1, 1, 1});
     plait_step_table none;
     assert_non_null(plait_step_table_fill(&odd, &none));
