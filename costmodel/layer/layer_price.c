@@ -6,6 +6,7 @@
 #include "costmodel/layer/layer_ops.h"
 #include "base/numbers.h"
 #include "costmodel/api.h"
+#include "plan/model_queries.h"
 
 // ---- inputs of operator prices -------------------------------------------------------------
 
@@ -117,14 +118,16 @@ static const double launched_outside_graphs = 0.7;
 
 /*
  * Launch time of a layer's forward: a fixed part, and for layers with experts a part for each expert
- * of the rank. Launches of kernels in a CUDA graph take no time. (C.37, C.305)
+ * of the rank. Launches of kernels in a CUDA graph take no time. The fixed part is that of a mixer
+ * and a feed-forward part; a layer of one of them has half. (C.37, C.305)
  */
 static double launches_s(const plait_problem *problem, const plait_layer *layer,
                          const layer_key *key, plait_cuda_graph graph)
 {
     const plait_factors *factor = &problem->runtime->factor;
     const bool experts = layer->ffn == PLAIT_FFN_MOE;
-    double host_s = factor->host_s + (key->tp > 1 ? factor->host_tp_s : 0.0);
+    double host_s =
+        0.5 * layer_sublayers(layer) * (factor->host_s + (key->tp > 1 ? factor->host_tp_s : 0.0));
 
     if (graph == PLAIT_GRAPH_FULL)
         return 0.0;
@@ -279,6 +282,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     if (recompute_stops_early(problem->runtime, layer))
         out->unread_s = out->part_s[PLAIT_PART_fc2];
+    if (layer_core_recurs(layer))
+        out->scan_s = out->part_s[PLAIT_PART_core_attn];
     out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];

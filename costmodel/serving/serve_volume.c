@@ -12,6 +12,7 @@
 
 #include "base/numbers.h"
 #include "plait/serve.h"
+#include "plan/model_queries.h"
 #include "plan/problem_parts.h"
 
 const char *const plait_serve_call_what[] = {
@@ -36,11 +37,8 @@ static int64_t all_reduces(const plait_model *model, int layers)
 {
     int64_t count = 0;
 
-    for (int i = 0; i < layers; i++) {
-        const plait_layer *layer = &model->kind[model->layer_kind[i]];
-        count +=
-            layer->opaque ? 2 : (layer->mixer != PLAIT_MIXER_NONE) + (layer->ffn != PLAIT_FFN_NONE);
-    }
+    for (int i = 0; i < layers; i++)
+        count += layer_sublayers(&model->kind[model->layer_kind[i]]);
     return count;
 }
 

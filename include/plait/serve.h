@@ -193,7 +193,8 @@ enum { PLAIT_STEP_POINTS = 34, PLAIT_STEP_CONTEXTS = 42 };
  */
 typedef struct plait_step_table {
     plait_worker worker;
-    int layers, moe_layers;
+    int layers; /* pairs of a mixer and a feed-forward part; each alone counts half */
+    int moe_layers;
     double linear_s[PLAIT_STEP_POINTS];   /* matrix products and memory-bound kernels, by tokens */
     double experts_s[PLAIT_STEP_POINTS];  /* grouped products of experts, by tokens */
     double exchange_s[PLAIT_STEP_POINTS]; /* expert dispatch and combine, by tokens */

@@ -44,14 +44,12 @@ bool model_divides_kv_heads(const plait_model *model, int tp)
     return true;
 }
 
-bool model_is_recurrent(const plait_model *model)
+int layer_sublayers(const plait_layer *layer)
 {
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].mixer == PLAIT_MIXER_DELTA_NET ||
-            model->kind[k].mixer == PLAIT_MIXER_MAMBA || model->kind[k].mixer == PLAIT_MIXER_CONV ||
-            model->kind[k].beside == PLAIT_MIXER_MAMBA)
-            return true;
-    return false;
+    if (layer->opaque)
+        return 2;
+    return (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
+           (layer->ffn != PLAIT_FFN_NONE);
 }
 
 bool model_has_modules(const plait_model *model, unsigned modules)
@@ -173,11 +171,13 @@ bool model_scores_are_plain(const plait_model *model)
 
 static bool mixers_same(const plait_layer *a, const plait_layer *b)
 {
-    return !a->opaque && !b->opaque && a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
+    return !a->opaque && !b->opaque && a->mixer == b->mixer && a->beside == b->beside &&
+           (a->norms > 0) == (b->norms > 0) &&
            memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
            memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
            memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
-           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
+           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0 &&
+           memcmp(&a->conv, &b->conv, sizeof a->conv) == 0;
 }
 
 int model_first_with_mixer(const plait_model *model, int kind)

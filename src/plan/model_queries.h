@@ -5,8 +5,8 @@
 
 /** Returns whether any layer has experts. */
 bool model_has_experts(const plait_model *model);
-/** Returns whether any layer has a mixer whose cost is linear in the sequence length. */
-bool model_is_recurrent(const plait_model *model);
+/** Returns the number of a layer's mixers and feed-forward parts; 2 for an opaque layer. */
+int layer_sublayers(const plait_layer *layer);
 
 /**
  * Returns the largest number of rows of any of ep ranks relative to the mean, for a router with the
