@@ -347,6 +347,15 @@ PLAIT_MUST_CHECK plait_status plait_model_load(const char *path, plait_arena *ar
                                                plait_model *out, const char **warning,
                                                plait_error *err);
 
+/**
+ * As plait_model_load, but ignore keys of a config.json that give parameters or FLOPs and that plait
+ * does not understand, and name them in the warning. The rest is read like Llama, or like the class
+ * of the file if plait has it.
+ */
+PLAIT_MUST_CHECK plait_status plait_model_load_as_llama(const char *path, plait_arena *arena,
+                                                        plait_model *out, const char **warning,
+                                                        plait_error *err);
+
 /** As plait_model_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                                 plait_arena *arena, plait_model *out,
