@@ -45,7 +45,10 @@ static void add_mixer_kind(block_draft *draft, plait_mixer_kind mixer)
     }
 }
 
-/* Adds the mixer, and the sum of its output and that of a second mixer with the same input. */
+/*
+ * Adds the mixer, and the sum of its output and that of a second mixer with the same input. Each of
+ * the two sums its output over tp (C.194); the caller adds the sum of the last.
+ */
 static void add_mixer(block_draft *draft)
 {
     const block_stream input = draft->at;
@@ -53,6 +56,7 @@ static void add_mixer(block_draft *draft)
     add_mixer_kind(draft, draft->layer->mixer);
     if (draft->layer->beside == PLAIT_MIXER_NONE)
         return;
+    block_tp_leave(draft, PLAIT_PART_attn_out);
     const block_stream first = draft->at;
     draft->at = input;
     add_mixer_kind(draft, draft->layer->beside);

@@ -81,7 +81,8 @@ double plait_fusion_sent(const plait_fusion_side *side, int ranks, int all, int 
  * Returns the all-reduce of a forward pass that can become a reduce-scatter, and sets its rule;
  * returns NULL if the pass has no such all-reduce. Without sp, each tensor rank sends its own share
  * of the tokens to the experts if etp = 1 (C.20). Shared experts read all tokens on every rank, so
- * the output of attention must be complete before them.
+ * the output of attention must be complete before them. Two mixers side by side have two all-reduces,
+ * and fusion needs one.
  */
 static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard,
                               plait_block *block, plait_fusion_rule *rule)
@@ -90,7 +91,7 @@ static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard
     const plait_part part = shared ? PLAIT_PART_shared : PLAIT_PART_attn_out;
 
     if (layer->ffn != PLAIT_FFN_MOE || layer->parallel_residual || layer->opaque ||
-        shard->tp == 1 || shard->sp || shard->etp > 1)
+        layer->beside != PLAIT_MIXER_NONE || shard->tp == 1 || shard->sp || shard->etp > 1)
         return NULL;
     *rule = !shared && shard->ep > 1 ? PLAIT_FUSE_TP_EP : PLAIT_FUSE_TP_SP;
     for (int i = 0; i < block->ops; i++) {

@@ -279,6 +279,8 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
     if (recompute_stops_early(problem->runtime, layer))
         out->unread_s = out->part_s[PLAIT_PART_fc2];
+    if (layer_core_recurs(layer))
+        out->scan_s = out->part_s[PLAIT_PART_core_attn];
     out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];

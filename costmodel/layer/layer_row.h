@@ -83,6 +83,7 @@ typedef struct layer_price {
     double forward_sent_s[2];  /* dispatch and combine of the forward pass, hidden or exposed */
     double backward_sent_s[2]; /* dispatch and combine of the backward pass */
     double unread_s;           /* part of the forward that full recomputation leaves out */
+    double scan_s;             /* part of core_attn that other recomputation leaves out */
     double busy_s;             /* products and attention of both passes */
     double moving_s;           /* memory-bound kernels of both passes */
     double host_s;             /* launch time of the forward on the host */
@@ -190,6 +191,8 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
 /** The share of an operator's part that a recompute choice repeats: 0, 1/2 or 1. */
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part);
+/** Is the core attention of a layer a recurrence, which only full recomputation repeats? (C.26) */
+bool layer_core_recurs(const plait_layer *layer);
 /**
  * Does full recomputation leave out the layer's last product, because the backward does not read
  * its output? (C.26)

@@ -149,13 +149,26 @@ bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *laye
            layer->norms <= (layer->mixer != PLAIT_MIXER_NONE) + 1;
 }
 
+/*
+ * The checkpoint of the core attention belongs to attention layers; mixers with a recurrence have
+ * none. A layer with both repeats both.
+ */
+bool layer_core_recurs(const plait_layer *layer)
+{
+    return layer != NULL && !layer->opaque &&
+           (layer->mixer == PLAIT_MIXER_DELTA_NET || layer->mixer == PLAIT_MIXER_MAMBA ||
+            layer->mixer == PLAIT_MIXER_CONV);
+}
+
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part)
 {
     const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
 
     if (recompute.kind != PLAIT_RECOMPUTE_FULL)
-        return mask_share(masks.parts, masks.half_parts, part);
+        return part == PLAIT_PART_core_attn && layer_core_recurs(layer)
+                   ? 0.0
+                   : mask_share(masks.parts, masks.half_parts, part);
     return part == PLAIT_PART_fc2 && recompute_stops_early(problem->runtime, layer) ? 0.0 : 1.0;
 }
 
@@ -179,7 +192,8 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
-        const double share = mask_share(masks.parts, masks.half_parts, p);
+        const double kept_s = p == PLAIT_PART_core_attn ? price->scan_s : 0.0;
+        const double share = kept_s > 0.0 ? 0.0 : mask_share(masks.parts, masks.half_parts, p);
         again.seconds += share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
             again.launches += share;

@@ -34,7 +34,7 @@ static void add(limits_of *of, plait_comm_limit limit)
 
 /*
  * Returns the width F of C.127. That formula assumes one gather and one scatter of 2 h bytes per
- * token for 4 h F FLOPs. A layer does one gather and one scatter for its mixer (attention), and one
+ * token for 4 h F FLOPs. A layer does one gather and one scatter for each mixer (attention), and one
  * more pair if tp shards its feed-forward part.
  */
 static double layer_width(const plait_problem *problem, const plait_degrees *d,
@@ -43,7 +43,7 @@ static double layer_width(const plait_problem *problem, const plait_degrees *d,
     const unsigned experts = 1u << PLAIT_PART_expert_fc1 | 1u << PLAIT_PART_expert_fc2;
     const unsigned apart = d->etp > 1 ? 0u : experts;
     const bool dense = layer->ffn == PLAIT_FFN_MLP || d->etp > 1 || layer->moe.shared_width > 0;
-    const int trips = (layer->mixer != PLAIT_MIXER_NONE) +
+    const int trips = (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
                       (layer->ffn != PLAIT_FFN_NONE && dense && !layer->parallel_residual);
 
     if (trips == 0)

@@ -16,7 +16,9 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
         return plait_layer_flops_per_token(
             problem->model, layer, problem->job.seq,
             recompute_stops_early(problem->runtime, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
-    return plait_layer_flops_per_token(problem->model, layer, problem->job.seq, masks.parts) +
+    const unsigned scan = layer_core_recurs(layer) ? 1u << PLAIT_PART_core_attn : 0u;
+    return plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
+                                       masks.parts & ~scan) +
            0.5 * plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
                                              masks.half_parts);
 }

@@ -230,7 +230,8 @@ static double decode_attention_s(const bench *b, const plait_op *op)
 
 /*
  * Seconds of a decode-attention call that do not depend on the batch (C.361): its start-up time,
- * and the time lost to SMs that stay idle because there are few KV heads.
+ * and the time lost to SMs that stay idle because there are few KV heads. `cached_s` is the time of
+ * the attention alone.
  */
 static double few_attention_s(const bench *b, const plait_layer *layer, double cached_s)
 {
@@ -280,7 +281,7 @@ static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pas
     return sum;
 }
 
-/* Seconds of a layer's operators that read the KV cache. */
+/* Seconds of a layer's operators that read the KV cache or a state. */
 static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass)
 {
     plait_block block;
@@ -295,6 +296,15 @@ static double cached_s(const bench *b, const plait_layer *layer, plait_pass pass
                        : kernel_s(b, op);
     }
     return sum;
+}
+
+/* The part of `cached` seconds that does not read the state of a second mixer. */
+static double attention_s(const bench *b, const plait_layer *layer, plait_pass pass, double cached)
+{
+    plait_layer alone = *layer;
+
+    alone.beside = PLAIT_MIXER_NONE;
+    return layer->beside == PLAIT_MIXER_NONE ? cached : cached_s(b, &alone, pass);
 }
 
 // ---- the table -----------------------------------------------------------------------------
@@ -343,6 +353,24 @@ static void add_ends(const bench *b, plait_step_table *out)
     }
 }
 
+/*
+ * Returns whether tp divides the heads of a recurrent mixer. The engines copy groups of Mamba-2, but
+ * not the key heads of linear attention. (C.195)
+ */
+static bool recurrent_divides(const plait_layer *layer, plait_mixer_kind mixer, int tp)
+{
+    switch (mixer) {
+    case PLAIT_MIXER_DELTA_NET:
+        return layer->delta_net.value_heads % tp == 0 && layer->delta_net.key_heads % tp == 0;
+    case PLAIT_MIXER_MAMBA:
+        return layer->mamba.inner % tp == 0 && layer->mamba.heads % tp == 0;
+    case PLAIT_MIXER_CONV:
+        return layer->conv.width % tp == 0 && layer->conv.blocks % tp == 0;
+    default:
+        return true;
+    }
+}
+
 static const char *unsupported_reason(const plait_serving *serving)
 {
     const plait_model *model = serving->model;
@@ -363,6 +391,9 @@ static const char *unsupported_reason(const plait_serving *serving)
             return "tp does not divide the attention heads";
         if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.heads % w.tp != 0)
             return "tp does not divide the attention heads";
+        if (!recurrent_divides(layer, layer->mixer, w.tp) ||
+            !recurrent_divides(layer, layer->beside, w.tp))
+            return "tp does not divide the heads of recurrent layers";
         if (layer->ffn == PLAIT_FFN_MOE) {
             experts = true;
             if (layer->moe.experts % w.ep != 0)
@@ -398,10 +429,12 @@ const char *plait_step_table_fill(const plait_serving *serving, plait_step_table
         add_tokens(&b, &model->kind[k], count, out);
         for (int i = 0; i < PLAIT_STEP_CONTEXTS; i++) {
             const double context = serve_grid_point(i);
-            const double decode =
-                cached_s(&b, &model->kind[k], (plait_pass){PLAIT_DECODE, 1.0, 1.0, context});
+            const plait_layer *const layer = &model->kind[k];
+            const plait_pass pass = {PLAIT_DECODE, 1.0, 1.0, context};
+            const double decode = cached_s(&b, layer, pass);
             out->decode_s[i] += count * decode;
-            out->few_s[i] += count * few_attention_s(&b, &model->kind[k], decode);
+            out->few_s[i] +=
+                count * few_attention_s(&b, layer, attention_s(&b, layer, pass, decode));
             out->prompt_s[i] +=
                 count *
                 cached_s(&b, &model->kind[k], (plait_pass){PLAIT_PREFILL, 1.0, context, context});

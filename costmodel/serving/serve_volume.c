@@ -38,8 +38,10 @@ static int64_t all_reduces(const plait_model *model, int layers)
 
     for (int i = 0; i < layers; i++) {
         const plait_layer *layer = &model->kind[model->layer_kind[i]];
-        count +=
-            layer->opaque ? 2 : (layer->mixer != PLAIT_MIXER_NONE) + (layer->ffn != PLAIT_FFN_NONE);
+        count += layer->opaque
+                     ? 2
+                     : (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
+                           (layer->ffn != PLAIT_FFN_NONE);
     }
     return count;
 }

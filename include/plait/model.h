@@ -158,7 +158,7 @@ typedef struct plait_layer {
     bool parallel_residual; /* attention and MLP read the same norm (GPT-J, GPT-NeoX) */
     plait_mixer_kind mixer;
     plait_mixer_kind beside;   /* a second mixer that reads the same norm (Falcon-H1), or NONE */
-    plait_attention attention; /* only the mixers that `mixer` and `beside` name are filled */
+    plait_attention attention; /* only the mixers named above are filled */
     plait_mla mla;
     plait_delta_net delta_net;
     plait_mamba mamba;

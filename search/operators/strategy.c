@@ -32,9 +32,9 @@ plait_use node_cut(const node *n)
 
 // ---- possible strategies -------------------------------------------------------------------
 
-static bool heads_divide(const plait_layer *layer, int ways)
+static bool heads_divide(const plait_layer *layer, plait_mixer_kind mixer, int ways)
 {
-    switch (layer->mixer) {
+    switch (mixer) {
     case PLAIT_MIXER_ATTENTION:
         return layer->attention.heads % ways == 0 &&
                (layer->attention.kv_heads % ways == 0 || ways % layer->attention.kv_heads == 0);
@@ -43,9 +43,10 @@ static bool heads_divide(const plait_layer *layer, int ways)
     case PLAIT_MIXER_DELTA_NET:
         return layer->delta_net.value_heads % ways == 0 && layer->delta_net.key_heads % ways == 0;
     case PLAIT_MIXER_MAMBA:
-        return layer->mamba.inner % ways == 0 && layer->mamba.heads % ways == 0;
+        return layer->mamba.inner % ways == 0 && layer->mamba.heads % ways == 0 &&
+               layer->mamba.groups % ways == 0;
     case PLAIT_MIXER_CONV:
-        return layer->conv.width % ways == 0;
+        return layer->conv.width % ways == 0 && layer->conv.blocks % ways == 0;
     default:
         return false;
     }
@@ -67,7 +68,9 @@ static bool width_divides(const layer_graph *g, const node *n, int width, int wa
     case PLAIT_DIM_HIDDEN:
         return g->problem->model->hidden % ways == 0;
     case PLAIT_DIM_HEADS:
-        return heads_divide(g->layer, ways);
+        return heads_divide(g->layer, g->layer->mixer, ways) &&
+               (g->layer->beside == PLAIT_MIXER_NONE ||
+                heads_divide(g->layer, g->layer->beside, ways));
     case PLAIT_DIM_FFN:
         return ffn_width(g->layer, n->part) % ways == 0;
     default:

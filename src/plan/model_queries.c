@@ -173,11 +173,13 @@ bool model_scores_are_plain(const plait_model *model)
 
 static bool mixers_same(const plait_layer *a, const plait_layer *b)
 {
-    return !a->opaque && !b->opaque && a->mixer == b->mixer && (a->norms > 0) == (b->norms > 0) &&
+    return !a->opaque && !b->opaque && a->mixer == b->mixer && a->beside == b->beside &&
+           (a->norms > 0) == (b->norms > 0) &&
            memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
            memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
            memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&
-           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0;
+           memcmp(&a->mamba, &b->mamba, sizeof a->mamba) == 0 &&
+           memcmp(&a->conv, &b->conv, sizeof a->conv) == 0;
 }
 
 int model_first_with_mixer(const plait_model *model, int kind)

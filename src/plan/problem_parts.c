@@ -11,9 +11,15 @@ static plait_status fail_with_part(const char *whole, const char *what, plait_er
 
 // ---- a model -------------------------------------------------------------------------------
 
-static bool mixer_is_valid(const plait_layer *layer)
+static bool mamba_is_valid(const plait_mamba *s)
 {
-    switch (layer->mixer) {
+    return s->inner >= 1 && (s->heads == 0 || (s->heads >= 1 && s->inner % s->heads == 0 &&
+                                               s->groups >= 1 && s->heads % s->groups == 0));
+}
+
+static bool mixer_is_valid(const plait_layer *layer, plait_mixer_kind mixer)
+{
+    switch (mixer) {
     case PLAIT_MIXER_ATTENTION:
         return layer->attention.heads >= 1 && layer->attention.kv_heads >= 1 &&
                layer->attention.head_dim >= 1;
@@ -22,10 +28,11 @@ static bool mixer_is_valid(const plait_layer *layer)
     case PLAIT_MIXER_DELTA_NET:
         return layer->delta_net.key_heads >= 1 && layer->delta_net.value_heads >= 1;
     case PLAIT_MIXER_MAMBA:
-        return layer->mamba.inner >= 1 &&
-               (layer->mamba.heads == 0 || layer->mamba.inner % layer->mamba.heads == 0);
+        return mamba_is_valid(&layer->mamba);
     case PLAIT_MIXER_CONV:
-        return layer->conv.width >= 1;
+        return layer->conv.width >= 1 &&
+               (layer->conv.blocks == 0 ||
+                (layer->conv.blocks >= 1 && layer->conv.width % layer->conv.blocks == 0));
     case PLAIT_MIXER_NONE:
         return true;
     case PLAIT_MIXER_KINDS:
@@ -67,7 +74,8 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *const layer = &model->kind[k];
 
-        if (!layer->opaque && (!mixer_is_valid(layer) || !ffn_is_valid(layer)))
+        if (!layer->opaque && (!mixer_is_valid(layer, layer->mixer) ||
+                               !mixer_is_valid(layer, layer->beside) || !ffn_is_valid(layer)))
             return fail_with_part("model", "layers with heads, experts and a width", err);
     }
     for (int i = 0; i < model->layers; i++)

@@ -38,45 +38,86 @@ static bool batch_divides(const plait_problem *p, const plait_degrees *d, const 
 
 // ---- tensor and context parallelism --------------------------------------------------------
 
-static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, const plan_reason *why)
+/* @param exchanges  the layer exchanges heads over the ranks of cp */
+static bool heads_divide(const plait_degrees *d, int heads, int kv_heads, bool exchanges,
+                         const plan_reason *why)
 {
+    const char *const comm = d->cp_comm == PLAIT_CP_A2A ? " (a2a)" : "";
+
     if (heads % d->tp != 0)
         return fail_because(why, "tp %d does not divide %d heads", d->tp, heads);
     if (kv_heads % d->tp != 0 && d->tp % kv_heads != 0)
         return fail_because(why, "tp %d and %d key-value heads: neither divides the other", d->tp,
                             kv_heads);
-    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A && heads / d->tp % d->cp != 0)
-        return fail_because(why, "cp %d (a2a) does not divide the %d heads per tensor rank", d->cp,
-                            heads / d->tp);
-    if (d->cp > 1 && d->cp_comm == PLAIT_CP_A2A &&
-        (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
+    if (exchanges && heads / d->tp % d->cp != 0)
+        return fail_because(why, "cp %d%s does not divide the %d heads per tensor rank", d->cp,
+                            comm, heads / d->tp);
+    if (exchanges && (kv_heads > d->tp ? kv_heads / d->tp : 1) % d->cp != 0)
         return fail_because(
-            why, "cp %d (a2a) does not divide the %d key-value heads per tensor rank (rule P1)",
-            d->cp, kv_heads > d->tp ? kv_heads / d->tp : 1);
+            why, "cp %d%s does not divide the %d key-value heads per tensor rank (rule P1)", d->cp,
+            comm, kv_heads > d->tp ? kv_heads / d->tp : 1);
     return true;
 }
 
-static bool mixer_divides(const plait_layer *layer, const plait_degrees *d, const plan_reason *why)
+/*
+ * Megatron-Core and mamba_ssm give each tensor rank whole groups of Mamba-2. Under cp, Megatron-Core
+ * copies groups if a tensor rank has fewer than cp. (C.192)
+ */
+static bool groups_divide(const plait_degrees *d, const plait_mamba *s, const plan_reason *why)
 {
-    switch (layer->mixer) {
+    const int own = s->groups / d->tp;
+
+    if (s->heads % d->tp != 0)
+        return fail_because(why, "tp %d does not divide %d heads", d->tp, s->heads);
+    if (s->groups % d->tp != 0)
+        return fail_because(why, "tp %d does not divide %d groups of Mamba heads", d->tp,
+                            s->groups);
+    if (s->heads / d->tp % d->cp != 0)
+        return fail_because(why, "cp %d does not divide the %d heads per tensor rank", d->cp,
+                            s->heads / d->tp);
+    return own % d->cp == 0 || d->cp % own == 0 ||
+           fail_because(why,
+                        "cp %d and %d groups of Mamba heads per tensor rank: neither divides the "
+                        "other",
+                        d->cp, own);
+}
+
+static bool channels_divide(const plait_degrees *d, int channels, const char *of,
+                            const plan_reason *why)
+{
+    return channels % d->tp == 0 ||
+           fail_because(why, "tp %d does not divide %d %s", d->tp, channels, of);
+}
+
+static bool blocks_divide(const plait_degrees *d, const plait_conv *c, const plan_reason *why)
+{
+    const int ways = d->tp * d->cp;
+
+    return c->blocks == 0 || c->blocks % ways == 0 ||
+           fail_because(why, "tp x cp = %d does not divide the %d blocks of a recurrence", ways,
+                        c->blocks);
+}
+
+static bool mixer_divides(const plait_layer *layer, plait_mixer_kind mixer, const plait_degrees *d,
+                          const plan_reason *why)
+{
+    const bool all_to_all = d->cp > 1 && d->cp_comm == PLAIT_CP_A2A;
+
+    switch (mixer) {
     case PLAIT_MIXER_ATTENTION:
-        return heads_divide(d, layer->attention.heads, layer->attention.kv_heads, why);
+        return heads_divide(d, layer->attention.heads, layer->attention.kv_heads, all_to_all, why);
     case PLAIT_MIXER_MLA:
-        return heads_divide(d, layer->mla.heads, layer->mla.heads, why);
+        return heads_divide(d, layer->mla.heads, layer->mla.heads, all_to_all, why);
     case PLAIT_MIXER_DELTA_NET:
-        return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, why);
+        return heads_divide(d, layer->delta_net.value_heads, layer->delta_net.key_heads, d->cp > 1,
+                            why);
     case PLAIT_MIXER_MAMBA:
-        if (layer->mamba.inner % d->tp != 0)
-            return fail_because(why, "tp %d does not divide %d Mamba channels", d->tp,
-                                layer->mamba.inner);
-        if (layer->mamba.heads > 0)
-            return heads_divide(d, layer->mamba.heads, layer->mamba.groups, why);
-        break;
+        return layer->mamba.heads > 0
+                   ? groups_divide(d, &layer->mamba, why)
+                   : channels_divide(d, layer->mamba.inner, "Mamba channels", why);
     case PLAIT_MIXER_CONV:
-        if (layer->conv.width % d->tp != 0)
-            return fail_because(why, "tp %d does not divide %d channels of a convolution", d->tp,
-                                layer->conv.width);
-        break;
+        return channels_divide(d, layer->conv.width, "channels of a convolution", why) &&
+               blocks_divide(d, &layer->conv, why);
     case PLAIT_MIXER_NONE:
     case PLAIT_MIXER_KINDS:
         break;
@@ -416,7 +457,8 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
     for (int k = 0; k < p->model->kinds; k++) {
         const plait_layer *const layer = &p->model->kind[k];
 
-        if (!mixer_divides(layer, d, why))
+        if (!mixer_divides(layer, layer->mixer, d, why) ||
+            !mixer_divides(layer, layer->beside, d, why))
             return false;
         if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
             return fail_because(why, "tp %d does not divide an MLP width of %d", d->tp,
@@ -438,8 +480,6 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
     if (p->job.seq % d->cp != 0)
         return fail_because(why, "cp %d does not divide a sequence of %d tokens", d->cp,
                             p->job.seq);
-    if (d->cp > 1 && model_is_recurrent(p->model) && d->cp_comm != PLAIT_CP_A2A)
-        return fail_because(why, "cp %d needs cp_comm a2a in a model with recurrent layers", d->cp);
 
     // cp_comm a2a+p2p needs an all-to-all among neighbours and a ring across their groups, each of
     // at least two ranks.

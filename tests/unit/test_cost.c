@@ -81,6 +81,22 @@ static void test_known_pipelines__change_no_price(void **state)
     plait_pipelines_free(NULL);
 }
 
+/* `selective` repeats the core attention of attention layers only; `full` repeats all. */
+static void test_recompute__repeats_scans_only_if_full(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "mamba-1.4b", "megatron", 8, 64);
+    const plait_cost none = price(&w, "zero=1");
+    const plait_cost selective = price(&w, "zero=1 recompute=selective");
+    const plait_cost full = price(&w, "zero=1 recompute=full");
+    assert_near(selective.step_s, none.step_s, 0.0);
+    assert_near(selective.hfu, none.hfu, 0.0);
+    assert_near(selective.step.recompute_s, 0.0, 0.0);
+    assert_true(full.step.recompute_s > 0.0);
+}
+
 // ---- sums ----------------------------------------------------------------------------------
 
 static const struct {
@@ -699,6 +715,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
     const struct CMUnitTest tests[] = {
+        TEST(test_recompute__repeats_scans_only_if_full),
         TEST(test_known_pipelines__change_no_price),
         TEST(test_terms__add_up_to_step_and_peak),
         TEST(test_layer_terms__fill_the_slowest_stage),

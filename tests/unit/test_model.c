@@ -110,6 +110,21 @@ static void test_mamba__has_the_published_defaults(void **state)
     assert_int_equal(test->model.kind[0].norms, 1);
 }
 
+/* Only Mamba-2 has groups, one by default, and no rank of the step width. */
+static void test_two_mixers__are_attention_and_mamba(void **state)
+{
+    model_fixture *test = *state;
+
+    assert_read(test,
+                KIND("\"attention\": {\"heads\": 4}, \"mamba\": {\"inner\": 128, \"heads\": 8}"));
+    const plait_layer *const layer = &test->model.kind[0];
+    assert_int_equal(layer->mixer, PLAIT_MIXER_ATTENTION);
+    assert_int_equal(layer->beside, PLAIT_MIXER_MAMBA);
+    assert_int_equal(layer->mamba.heads, 8);
+    assert_int_equal(layer->mamba.groups, 1);
+    assert_int_equal(layer->mamba.dt_rank, 0);
+}
+
 static void test_delta_net__is_read(void **state)
 {
     model_fixture *test = *state;
@@ -361,9 +376,9 @@ static void test_moe__refuses_what_cannot_be_routed(void **state)
 static void test_kind__refuses_parts_that_exclude_each_other(void **state)
 {
     ASSERT_REFUSED({KIND(""), PLAIT_ERROR_SCHEMA, "x.json:/kinds/only", "found neither"},
-                   {KIND("\"attention\": {\"heads\": 4}, \"mamba\": {\"inner\": 8}"),
-                    PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/mamba",
-                    "expected one token mixer, found attention and mamba"},
+                   {KIND("\"attention\": {\"heads\": 4}, \"conv\": {\"width\": 8}"),
+                    PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/conv",
+                    "expected one token mixer, or attention and mamba, found attention and conv"},
                    {KIND("\"mlp\": {\"width\": 4}, \"moe\": {}"), PLAIT_ERROR_SCHEMA,
                     "x.json:/kinds/only/moe", "expected one feed-forward part, found mlp and moe"},
                    {KIND("\"opaque\": {}, \"mlp\": {\"width\": 4}"), PLAIT_ERROR_SCHEMA,
@@ -456,6 +471,7 @@ int main(void)
         TEST(test_mlp__is_gated_unless_said_otherwise),
         TEST(test_mla__without_q_rank_projects_q_directly),
         TEST(test_mamba__has_the_published_defaults),
+        TEST(test_two_mixers__are_attention_and_mamba),
         TEST(test_delta_net__is_read),
         TEST(test_moe__without_groups_limits_nothing),
         TEST(test_opaque__states_its_costs),

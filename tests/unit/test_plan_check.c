@@ -206,6 +206,22 @@ static void test_refusals__of_layers_that_do_not_divide(void **state)
     w.layer.mixer = PLAIT_MIXER_MAMBA;
     w.layer.mamba.inner = 1002;
     assert_refused(&w, "tp=4", "tp 4 does not divide 1002 Mamba channels");
+    w.layer.mamba = (plait_mamba){.inner = 1024, .heads = 16, .groups = 2};
+    assert_refused(&w, "tp=4", "tp 4 does not divide 2 groups of Mamba heads");
+    w.layer.mamba = (plait_mamba){.inner = 1200, .heads = 6, .groups = 6};
+    assert_refused(&w, "tp=4", "tp 4 does not divide 6 heads");
+    make(&w);
+    w.layer.beside = PLAIT_MIXER_MAMBA;
+    w.layer.mamba = (plait_mamba){.inner = 1024, .heads = 16, .groups = 1};
+    assert_legal(&w, "tp=1");
+    assert_refused(&w, "tp=2", "tp 2 does not divide 1 groups of Mamba heads");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_CONV;
+    w.layer.conv = (plait_conv){.width = 1024, .kernel = 4, .blocks = 2};
+    assert_legal(&w, "tp=2");
+    assert_refused(&w, "tp=4", "tp x cp = 4 does not divide the 2 blocks of a recurrence");
+    w.layer.conv.width = 1002;
+    assert_refused(&w, "tp=4", "tp 4 does not divide 1002 channels of a convolution");
 }
 
 static void test_refusals__of_sequences(void **state)
@@ -220,8 +236,33 @@ static void test_refusals__of_sequences(void **state)
     make(&w);
     w.layer.mixer = PLAIT_MIXER_MAMBA;
     w.layer.mamba.inner = 1024;
-    assert_refused(&w, "cp=2", "cp 2 needs cp_comm a2a in a model with recurrent layers");
+    assert_legal(&w, "cp=2");
     assert_legal(&w, "cp=2 cp_comm=a2a");
+}
+
+/* Recurrent layers exchange heads with every cp_comm. Groups are copied for more context ranks. */
+static void test_refusals__of_recurrent_heads(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_DELTA_NET;
+    w.layer.delta_net = (plait_delta_net){.key_heads = 4, .value_heads = 8};
+    assert_legal(&w, "tp=2 cp=2");
+    assert_refused(&w, "tp=4 cp=2",
+                   "cp 2 does not divide the 1 key-value heads per tensor rank (rule P1)");
+    w.layer.delta_net.value_heads = 4;
+    assert_refused(&w, "tp=4 cp=4", "cp 4 does not divide the 1 heads per tensor rank");
+    make(&w);
+    w.layer.mixer = PLAIT_MIXER_MAMBA;
+    w.layer.mamba = (plait_mamba){.inner = 3072, .heads = 24, .groups = 4};
+    assert_legal(&w, "tp=2 cp=2");
+    assert_legal(&w, "tp=2 cp=4");
+    assert_refused(&w, "tp=1 cp=16", "cp 16 does not divide the 24 heads per tensor rank");
+    w.layer.mamba = (plait_mamba){.inner = 3072, .heads = 48, .groups = 6};
+    assert_refused(&w, "tp=2 cp=8",
+                   "cp 8 and 3 groups of Mamba heads per tensor rank: neither divides the other");
 }
 
 static void test_refusals__of_experts(void **state)
@@ -1215,6 +1256,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_worlds_and_batches),
         cmocka_unit_test(test_refusals__of_layers_that_do_not_divide),
         cmocka_unit_test(test_refusals__of_sequences),
+        cmocka_unit_test(test_refusals__of_recurrent_heads),
         cmocka_unit_test(test_refusals__of_experts),
         cmocka_unit_test(test_refusals__of_graphs_and_fused_experts),
         cmocka_unit_test(test_refusals__of_overlapped_tensor_parallelism),

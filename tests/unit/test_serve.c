@@ -9,13 +9,35 @@
 
 typedef struct fixture {
     plait_arena *arena;
-    plait_model llama, moe, mla;
+    plait_model llama, moe, mla, nemotron, kimi;
     plait_cluster cluster;
     plait_engine *profile;
     size_t profiles;
 } fixture;
 
 static fixture fix;
+
+/* The layers of Nemotron-3-Nano: 23 Mamba-2, 23 experts, 6 attention. */
+static const char nemotron[] =
+    "{\"name\": \"nemotron\", \"source\": \"its config.json\", \"hidden\": 2688, \"vocab\": 131072,"
+    " \"norm\": \"rms\", \"kinds\": {"
+    "\"m\": {\"mamba\": {\"inner\": 4096, \"heads\": 64, \"groups\": 8, \"state\": 128,"
+    " \"chunk\": 128}},"
+    "\"e\": {\"moe\": {\"experts\": 128, \"topk\": 6, \"width\": 1856, \"shared_width\": 3712,"
+    " \"gated\": false}},"
+    "\"a\": {\"attention\": {\"heads\": 32, \"kv_heads\": 2, \"head_dim\": 128}}},"
+    "\"layers\": [{\"pattern\": [\"m\", \"e\"], \"count\": 23}, {\"kind\": \"a\", \"count\": 6}]}";
+
+/* The layers of Kimi-Linear-48B-A3B: 20 of Kimi delta attention, 7 of latent attention. */
+static const char kimi[] =
+    "{\"name\": \"kimi\", \"source\": \"its config.json\", \"hidden\": 2304, \"vocab\": 163840,"
+    " \"norm\": \"rms\", \"kinds\": {"
+    "\"k\": {\"delta_net\": {\"key_heads\": 32, \"value_heads\": 32, \"key_dim\": 128,"
+    " \"value_dim\": 128, \"conv\": 4, \"decay_rank\": 128, \"gate_rank\": 128},"
+    " \"mlp\": {\"width\": 9216}},"
+    "\"a\": {\"mla\": {\"heads\": 32, \"kv_rank\": 512, \"nope_dim\": 128, \"rope_dim\": 64,"
+    " \"v_dim\": 128}, \"mlp\": {\"width\": 9216}}},"
+    "\"layers\": [{\"kind\": \"k\", \"count\": 20}, {\"kind\": \"a\", \"count\": 7}]}";
 
 static int load_all(void **state)
 {
@@ -27,6 +49,10 @@ static int load_all(void **state)
     if (plait_model_find("llama-3.1-8b", fix.arena, &fix.llama, &warning, &err) != PLAIT_OK ||
         plait_model_find("qwen3-30b-a3b", fix.arena, &fix.moe, &warning, &err) != PLAIT_OK ||
         plait_model_find("deepseek-v3", fix.arena, &fix.mla, &warning, &err) != PLAIT_OK ||
+        plait_model_parse(nemotron, sizeof nemotron - 1, "nemotron", fix.arena, &fix.nemotron,
+                          &warning, &err) != PLAIT_OK ||
+        plait_model_parse(kimi, sizeof kimi - 1, "kimi", fix.arena, &fix.kimi, &warning, &err) !=
+            PLAIT_OK ||
         plait_cluster_find("h100-80gb-sxm:4x8", fix.arena, &fix.cluster, &err) != PLAIT_OK ||
         plait_engine_list(fix.arena, &fix.profile, &fix.profiles, &err) != PLAIT_OK)
         fail_msg("%s: %s", err.where, err.message);
@@ -264,6 +290,58 @@ static void test_memory__counts_the_cache(void **state)
     assert_near(plait_serve_memory_of(&latent, 1000.0).token, 2.0 * 61 * 576, 1e-9);
     assert_near_relative(plait_serve_memory_of(&one, 1000.0).weights,
                          2.0 * plait_model_params(&fix.llama).total, 1e-6);
+}
+
+/*
+ * mamba2_state_shape of vLLM for Nemotron-3-Nano: 64 x 64 x 128 in fp32 and 3 x (4096 + 2 x 8 x
+ * 128) in 16 bits, 2,134,016 bytes in each of 23 layers; 2 x 2 heads of 128 in each of 6.
+ */
+static void test_memory__of_nemotron_is_that_of_the_engines(void **state)
+{
+    const plait_serving one = serving_of(&fix.nemotron, (plait_worker){1, 1, 1, 1});
+    const plait_serving two = serving_of(&fix.nemotron, (plait_worker){2, 1, 1, 1});
+    const plait_serve_memory memory = plait_serve_memory_of(&one, 1000.0);
+
+    (void)state;
+    assert_near(memory.sequence, 23.0 * 2134016, 0.0);
+    assert_near(memory.token, 6.0 * 2 * 2 * 128 * 2, 0.0);
+    assert_near(plait_serve_memory_of(&one, 100000.0).sequence, memory.sequence, 0.0);
+    assert_near(plait_serve_memory_of(&two, 1000.0).sequence, 0.5 * memory.sequence, 0.0);
+    assert_near(plait_serve_memory_of(&two, 1000.0).token, 0.5 * memory.token, 0.0);
+    assert_near_relative(memory.weights, 2.0 * plait_model_params(&fix.nemotron).total, 1e-6);
+}
+
+/*
+ * kda_state_shape of vLLM for Kimi-Linear: 32 x 128 x 128 in fp32 and 3 x 3 x 4096 in 16 bits,
+ * 2,170,880 bytes in each of 20 layers; a latent of 576 in each of 7.
+ */
+static void test_memory__of_kimi_is_that_of_the_engines(void **state)
+{
+    const plait_serving one = serving_of(&fix.kimi, (plait_worker){1, 1, 1, 1});
+    const plait_serving four = serving_of(&fix.kimi, (plait_worker){4, 1, 1, 1});
+
+    (void)state;
+    assert_near(plait_serve_memory_of(&one, 1000.0).sequence, 20.0 * 2170880, 0.0);
+    assert_near(plait_serve_memory_of(&one, 1000.0).token, 7.0 * 576 * 2, 0.0);
+    assert_near(plait_serve_memory_of(&four, 1000.0).sequence, 20.0 * 2170880 / 4, 0.0);
+}
+
+/*
+ * Only the 6 layers of attention read more for a longer context. The 23 layers of experts have one
+ * all-reduce each, as those of a mixer alone, and the embedding has another.
+ */
+static void test_step__of_a_hybrid_reads_states_of_constant_size(void **state)
+{
+    const plait_step_table table = table_of(&fix.nemotron, (plait_worker){2, 1, 1, 1});
+    const double rate = fix.cluster.group[0].accelerator->hbm_bytes_per_s;
+    const double states_s = 2.0 * 23 * 0.5 * 2134016 / rate;
+
+    (void)state;
+    assert_true(table.decode_s[0] > states_s && table.decode_s[0] < 2.0 * states_s);
+    assert_near(table.all_reduces, 52.0 + 1, 0.0);
+    const plait_serving odd = serving_of(&fix.nemotron, (plait_worker){128, 1, 1, 1});
+    plait_step_table none;
+    assert_non_null(plait_step_table_fill(&odd, &none));
 }
 
 /* 79.1 GiB, 16 GB of weights: vLLM's share is of all, TensorRT-LLM's of what the weights leave. */
@@ -657,6 +735,9 @@ int main(void)
         cmocka_unit_test(test_experts__in_four_bits_have_a_factor_of_their_own),
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
         cmocka_unit_test(test_memory__counts_the_cache),
+        cmocka_unit_test(test_memory__of_nemotron_is_that_of_the_engines),
+        cmocka_unit_test(test_memory__of_kimi_is_that_of_the_engines),
+        cmocka_unit_test(test_step__of_a_hybrid_reads_states_of_constant_size),
         cmocka_unit_test(test_memory__is_shared_out_as_each_engine_does),
         cmocka_unit_test(test_closed_loop__obeys_littles_law),
         cmocka_unit_test(test_arrivals__slow_down_until_too_many_come),

@@ -146,6 +146,24 @@ static void test_serve_volume__of_uneven_stages_is_that_of_the_fullest(void **st
     assert_int_equal(line.all_count, 64);
 }
 
+/* In Falcon-H1 both mixers of a layer and its MLP sum their outputs. */
+static void test_serve_volume__counts_both_of_two_mixers(void **state)
+{
+    const plait_layer pair = {.mixer = PLAIT_MIXER_ATTENTION,
+                              .beside = PLAIT_MIXER_MAMBA,
+                              .attention = {.heads = 8, .kv_heads = 2, .head_dim = 64},
+                              .mamba = {.inner = 1536, .state = 128, .heads = 24, .groups = 1},
+                              .ffn = PLAIT_FFN_MLP,
+                              .mlp = {.width = 2048, .gated = true}};
+    const plait_model llama = model;
+
+    (void)state;
+    model.kind = &pair;
+    const plait_serve_volume volume = volume_of(request_of(2, 1));
+    model = llama;
+    assert_int_equal(volume.line[PLAIT_SERVE_PREFILL][PLAIT_SERVE_all_reduce].count, 3 * 32);
+}
+
 static void assert_refused(plait_serve_request request, const char *where)
 {
     plait_serve_volume volume;
@@ -264,6 +282,7 @@ int main(void)
         cmocka_unit_test(test_serve_volume__counts_one_gpu_and_all),
         cmocka_unit_test(test_serve_volume__of_one_gpu_is_free),
         cmocka_unit_test(test_serve_volume__of_one_token_decodes_nothing),
+        cmocka_unit_test(test_serve_volume__counts_both_of_two_mixers),
         cmocka_unit_test(test_serve_volume__of_uneven_stages_is_that_of_the_fullest),
         cmocka_unit_test(test_serve_volume__rejects_what_cannot_be_and_says_where),
         cmocka_unit_test(test_study__tensor_parallelism_answers_first_and_hybrids_come_between),

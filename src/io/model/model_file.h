@@ -68,7 +68,7 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
 plait_status model_read_ffn(const json_cursor *kind, plait_layer *out,
                             plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads the widths of the branches of a kind beside its mixer and its feed-forward part. */
+/** Reads the widths of the branches of a kind, besides its mixer and its feed-forward part. */
 plait_status model_read_branches(const json_cursor *kind, plait_layer *out,
                                  plait_error *err) PLAIT_MUST_CHECK;
 

@@ -179,7 +179,7 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
     for (int m = 0; m < PLAIT_MIXER_KINDS; m++) {
         if (keys[m] == NULL || !json_has(kind, keys[m]))
             continue;
-        // Attention may have a state-space mixer beside it, as in Falcon-H1.
+        // Attention may have a second, state-space mixer, as in Falcon-H1.
         if (found != NULL && (out->mixer != PLAIT_MIXER_ATTENTION || m != PLAIT_MIXER_MAMBA ||
                               out->beside != PLAIT_MIXER_NONE))
             return json_fail_key(kind, keys[m], PLAIT_ERROR_SCHEMA, err,
