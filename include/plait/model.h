@@ -317,8 +317,8 @@ typedef struct plait_model {
 /** Numbers of parameters. */
 typedef struct plait_params {
     double total;     /* all parameters without MTP, as model cards count */
-    double active;    /* parameters that one token uses */
-    double embedding; /* token and position tables */
+    double active;    /* parameters that one token uses, without per-layer embeddings */
+    double embedding; /* token, position and per-layer tables */
     double head;      /* output projection; 0 when tied */
     double mtp;
 } plait_params;
