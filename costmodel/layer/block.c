@@ -10,6 +10,7 @@
 
 #include "costmodel/layer/block_build.h"
 #include "base/numbers.h"
+#include "plan/model_queries.h"
 
 #define X(name, what) #name,
 const char *const plait_part_name[PLAIT_PARTS + 1] = {PLAIT_PART_LIST(X) NULL};
@@ -88,20 +89,177 @@ static void add_ffn_norm(block_draft *draft)
                    draft->layer->ffn == PLAIT_FFN_MOE ? BLOCK_NORM_ROUTES : BLOCK_NORM_IN_PRODUCT);
 }
 
+// ---- residual connections ------------------------------------------------------------------
+
+/* The input of a half of a layer, and the coefficients that its output is added with. */
+typedef struct residual {
+    block_stream input, mixing;
+} residual;
+
+/* Adds a memory-bound kernel with an output of `elements`, which is HIDDEN wide. */
+static void add_mix(block_draft *draft, plait_part part, double elements, block_traffic traffic)
+{
+    block_place(draft, PLAIT_DIM_HIDDEN, elements);
+    block_pass_add(draft, part, draft->norm_tokens * draft->model->hidden, traffic);
+}
+
+/*
+ * C.178: hyper-connections with n streams. A product of all streams, in 16 bits, makes `made`
+ * coefficients of a token; then a kernel reads the streams and writes their weighted sum.
+ */
+static block_stream mix_streams(block_draft *draft, double made, double scales)
+{
+    const double n = draft->model->streams;
+    const double hidden = draft->model->hidden;
+    const block_stream streams = draft->at;
+
+    block_linear_add(draft, (block_linear){.part = PLAIT_PART_residual,
+                                           .rows = draft->norm_tokens,
+                                           .k = n * hidden,
+                                           .n = made,
+                                           .makes = PLAIT_DIM_WHOLE,
+                                           .bias = true,
+                                           .wide = true});
+    draft->out->weights.dense += scales;
+    const block_stream mixing = draft->at;
+    draft->at = streams;
+    block_join(draft, mixing);
+    add_mix(draft, PLAIT_PART_residual, draft->norm_tokens * hidden,
+            (block_traffic){2.0 * (n + 1.0), 2.0 * (2.0 * n + 1.0)});
+    block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * n * hidden);
+    return mixing;
+}
+
+/*
+ * C.179: attention residuals. A learned query attends to the outputs of `blocks` earlier blocks and
+ * the sum of the current one; their norms and scores are part of the kernel. The backward reads
+ * the values again and adds to their gradients.
+ */
+static void attend_blocks(block_draft *draft, double blocks)
+{
+    const double values = blocks + 1.0;
+    const double elements = draft->norm_tokens * draft->model->hidden;
+
+    add_mix(draft, PLAIT_PART_residual, elements,
+            (block_traffic){2.0 * (values + 1.0), 6.0 * values + 2.0});
+    block_keep(draft, PLAIT_TENSOR_norm_in, elements);
+    draft->out->weights.dense += 2.0 * draft->model->hidden;
+}
+
+/* Begins a half of a layer: makes its input from the residual streams or blocks. */
+static residual enter_residual(block_draft *draft, bool ffn)
+{
+    const plait_model *model = draft->model;
+    residual out = {.input = draft->at};
+
+    if (model->streams > 1) {
+        const double n = model->streams;
+
+        out.mixing = mix_streams(draft, (2.0 + n) * n, 3.0);
+    }
+    if (model->residual_block > 0) {
+        attend_blocks(draft, model_mean_blocks(model, ffn));
+        if (!ffn) // the output of a block is one tensor, which all later layers read
+            block_keep(draft, PLAIT_TENSOR_norm_in,
+                       draft->norm_tokens * model->hidden / model->residual_block);
+    }
+    return out;
+}
+
+/*
+ * Ends a half of a layer: adds its output to its input, or to each of n streams after their own
+ * mixing. The backward of this kernel reads the streams and the output again, so it is kept.
+ */
+static void leave_residual(block_draft *draft, residual of)
+{
+    const double n = draft->model->streams;
+
+    if (n <= 1.0) {
+        block_residual_add(draft, of.input);
+        return;
+    }
+    block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
+    block_join(draft, of.input);
+    block_join(draft, of.mixing);
+    add_mix(draft, PLAIT_PART_residual, draft->norm_tokens * n * draft->model->hidden,
+            (block_traffic){2.0 * (2.0 * n + 1.0), 2.0 * (3.0 * n + 2.0)});
+}
+
+// ---- further branches (C.186) --------------------------------------------------------------
+
+/* A kernel that adds a branch to the residual stream: two tensors in, one out. */
+static void add_branch(block_draft *draft, block_stream other)
+{
+    block_join(draft, other);
+    block_memory_add(draft, PLAIT_PART_residual, draft->norm_tokens * draft->model->hidden,
+                     block_traffic_of(BLOCK_PASS_POSITIONS, true));
+}
+
+/*
+ * Adds LAuReL's branch: the normed input and a low-rank product of it with a norm are added to the
+ * output of the mixer. Its weights are whole on every rank.
+ */
+static void add_laurel(block_draft *draft, block_stream normed)
+{
+    const double rank = draft->layer->laurel_rank;
+    const double tokens = draft->norm_tokens;
+    const block_stream mixed = draft->at;
+
+    if (rank <= 0.0)
+        return;
+    draft->at = normed;
+    block_product_add(draft, PLAIT_PART_residual, tokens, draft->model->hidden, rank,
+                      PLAIT_DIM_WHOLE, false);
+    block_keep(draft, PLAIT_TENSOR_latent, tokens * rank);
+    block_product_add(draft, PLAIT_PART_residual, tokens, rank, draft->model->hidden,
+                      PLAIT_DIM_HIDDEN, false);
+    block_norm_add(draft, BLOCK_NORM_ALONE);
+    add_branch(draft, normed);
+    add_branch(draft, mixed);
+}
+
+/*
+ * Adds the branch of per-layer embeddings: a gate on the layer's part of a token's embedding, a
+ * projection back to the hidden width, and a norm. Its weights are whole on every rank.
+ */
+static void add_per_layer(block_draft *draft)
+{
+    const double width = draft->layer->per_layer_dim;
+    const double tokens = draft->norm_tokens;
+    const double hidden = draft->model->hidden;
+    const block_stream input = draft->at;
+
+    if (width <= 0.0)
+        return;
+    block_keep(draft, PLAIT_TENSOR_norm_out, tokens * hidden);
+    block_product_add(draft, PLAIT_PART_residual, tokens, hidden, width, PLAIT_DIM_WHOLE, false);
+    block_memory_add(draft, PLAIT_PART_residual, tokens * width,
+                     block_traffic_of(BLOCK_PASS_GATED, true));
+    block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * width);
+    block_product_add(draft, PLAIT_PART_residual, tokens, width, hidden, PLAIT_DIM_HIDDEN, false);
+    block_norm_add(draft, BLOCK_NORM_ALONE);
+    add_branch(draft, input);
+}
+
+// ---- halves of a layer ---------------------------------------------------------------------
+
 /* Adds x + mixer(norm(x)), without the norm if the layer has none. */
 static void add_mixer_half(block_draft *draft, int norms)
 {
-    const block_stream input = draft->at;
+    const residual input = enter_residual(draft, false);
 
     if (norms > 0)
         add_mixer_norm(draft);
+    const block_stream normed = draft->at;
     block_tp_enter(draft, PLAIT_PART_qkv);
     add_mixer(draft);
     block_tp_leave(draft, PLAIT_PART_attn_out);
-    block_residual_add(draft, input);
+    add_laurel(draft, normed);
+    leave_residual(draft, input);
     // C.347: a graph of each layer and microbatch writes its output to a separate buffer.
     if (draft->shard->switches.cuda_graph == PLAIT_GRAPH_LAYERS && !draft->serving)
-        block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * draft->model->hidden);
+        block_keep(draft, PLAIT_TENSOR_norm_in,
+                   draft->norm_tokens * draft->model->hidden * model_streams(draft->model));
 }
 
 /*
@@ -111,7 +269,7 @@ static void add_mixer_half(block_draft *draft, int norms)
 static void add_ffn_half(block_draft *draft, int norms)
 {
     const bool moe = draft->layer->ffn == PLAIT_FFN_MOE;
-    const block_stream input = draft->at;
+    const residual input = enter_residual(draft, true);
 
     if (norms > 0)
         add_ffn_norm(draft);
@@ -120,7 +278,8 @@ static void add_ffn_half(block_draft *draft, int norms)
     add_ffn(draft);
     if (!moe)
         block_tp_leave(draft, PLAIT_PART_fc2);
-    block_residual_add(draft, input);
+    leave_residual(draft, input);
+    add_per_layer(draft);
 }
 
 /* Adds the layer's remaining norms, which no product follows. */
@@ -134,7 +293,6 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
                           const plait_shard *shard, plait_pass pass, plait_block *out)
 {
     block_draft draft = block_draft_of(model, layer, shard, pass, out);
-    const block_stream input = draft.at;
     int norms = layer->norms;
 
     // C.24: an opaque layer has the costs of the model file, divided by tp, and no collectives.
@@ -152,6 +310,8 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
     // A parallel residual is x + mixer(norm(x)) + ffn(norm(x)), with one collective before both
     // halves and one after them. If the layer has one norm, both halves read its output.
     if (layer->parallel_residual && has_both(layer)) {
+        const residual entered = enter_residual(&draft, false);
+        const block_stream input = draft.at;
         if (norms > 0)
             add_mixer_norm(&draft);
         const block_stream normed = draft.at;
@@ -164,7 +324,9 @@ void plait_block_describe(const plait_model *model, const plait_layer *layer,
         add_ffn(&draft);
         block_tp_leave(&draft, PLAIT_PART_fc2);
         block_join(&draft, mixed);
-        block_residual_add(&draft, input);
+        add_laurel(&draft, normed);
+        leave_residual(&draft, entered);
+        add_per_layer(&draft);
         add_norms(&draft, norms - 2);
         return;
     }
@@ -196,6 +358,52 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
 
 // ---- the ends of the model -----------------------------------------------------------------
 
+/* Width of the per-layer embeddings of all layers; 0 for a model without a table of them. */
+static double per_layer_width(const plait_model *model)
+{
+    double width = 0.0;
+
+    for (int i = 0; model->per_layer_vocab > 0 && i < model->layers; i++)
+        width += model->kind[model->layer_kind[i]].per_layer_dim;
+    return width;
+}
+
+/* Parameters of the table of per-layer embeddings on one of tp ranks. */
+static double per_layer_table(const plait_model *model, int tp)
+{
+    return block_share(model->per_layer_vocab, tp) * per_layer_width(model);
+}
+
+/*
+ * Adds the per-layer embeddings (C.186): rows of a table, and a projection of the token embedding
+ * with a norm for each layer, which are added. tp divides the table. All layers have equal widths
+ * and share the weight of the norm.
+ */
+static void add_per_layer_embeddings(block_draft *draft)
+{
+    const double width = per_layer_width(draft->model);
+    const double tokens = draft->norm_tokens;
+    const int tp = draft->shard->tp;
+    const block_stream embedded = draft->at;
+
+    if (width <= 0.0)
+        return;
+    block_product_add(draft, PLAIT_PART_embedding, tokens, draft->model->hidden, width,
+                      PLAIT_DIM_WHOLE, false);
+    block_memory_add(draft, PLAIT_PART_embedding, tokens * width,
+                     block_traffic_of(BLOCK_PASS_NORM, true));
+    block_pass_add(draft, PLAIT_PART_embedding, draft->tokens * width,
+                   block_traffic_of(BLOCK_PASS_EMBEDDING, true));
+    block_pass_add(draft, PLAIT_PART_embedding, tokens * width,
+                   block_traffic_of(BLOCK_PASS_POSITIONS, true));
+    if (tp > 1 && draft->forward)
+        block_collective_add(draft, PLAIT_PART_embedding, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP,
+                             PLAIT_OVERLAP_TP, HALF_BYTES * draft->tokens * width, 1.0);
+    block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * width);
+    draft->out->weights.dense += per_layer_table(draft->model, tp) + width / draft->model->layers;
+    draft->at = embedded;
+}
+
 /*
  * C.23: each rank looks up tokens in its V / tp rows of the table (vocabulary V), and the results
  * are summed over tp. Learned positions and a norm after the embedding are whole on every rank. A
@@ -224,6 +432,10 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
     }
     if (model->embedding_norm)
         block_norm_add(&draft, BLOCK_NORM_ALONE);
+    add_per_layer_embeddings(&draft);
+    if (model->streams > 1) // the embedding is copied to all streams
+        add_mix(&draft, PLAIT_PART_embedding, draft.norm_tokens * hidden * model->streams,
+                (block_traffic){2.0 * (1.0 + model->streams), 2.0 * (1.0 + model->streams)});
     if (model->dropout)
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
 }
@@ -239,6 +451,10 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
     block_draft draft = block_draft_of(model, NULL, shard, pass, out);
     const double vocab = block_share(model->vocab, shard->tp);
 
+    if (model->streams > 1)
+        mix_streams(&draft, model->streams, 1.0);
+    if (model->residual_block > 0)
+        attend_blocks(&draft, (model->layers + model->residual_block - 1) / model->residual_block);
     block_norm_add(&draft, BLOCK_NORM_FEEDS);
     block_tp_enter(&draft, PLAIT_PART_head);
     block_linear_add(&draft, (block_linear){.part = PLAIT_PART_head,
@@ -420,11 +636,14 @@ static double layer_params(const plait_model *model, const plait_layer *layer, b
     describe_whole(model, layer, NULL, 1.0, &block);
     double expert = block.weights.expert;
     if (active && layer->ffn == PLAIT_FFN_MOE)
-        expert *= (double)layer->moe.topk / layer->moe.experts;
+        expert *= moe_mean_topk(&layer->moe) / layer->moe.experts;
     return block.weights.dense + expert;
 }
 
-/* C.1: the sum of the weights in the descriptions of both ends and of all layers. */
+/*
+ * C.1: the sum of the weights in the descriptions of both ends and of all layers. The table of
+ * per-layer embeddings is not active: a token reads one row of it.
+ */
 plait_params plait_model_params(const plait_model *model)
 {
     plait_params params = {0};
@@ -436,7 +655,7 @@ plait_params plait_model_params(const plait_model *model)
     const double norm = (model->layer_norm ? 2.0 : 1.0) * model->hidden;
     params.head = block.weights.dense - norm;
     params.total = params.embedding + params.head + norm;
-    params.active = params.total;
+    params.active = params.total - per_layer_table(model, 1);
     for (int i = 0; i < model->layers; i++) {
         const plait_layer *layer = &model->kind[model->layer_kind[i]];
         params.total += layer_params(model, layer, false);

@@ -4,6 +4,8 @@
  * tp divides the heads and cp the sequence. The cost of the core attention depends on the number of
  * query-key pairs that its mask allows.
  */
+#include <math.h>
+
 #include "costmodel/layer/block_build.h"
 #include "base/numbers.h"
 
@@ -44,6 +46,32 @@ static double mean_keys(const plait_pass *pass, double window, double chunk, boo
                         : pairs(context, reach) / context;
 }
 
+/*
+ * Pairs of a query and a compressed key, of the first `queries` tokens of a sequence: token i may
+ * attend to the keys of the complete groups of `ratio` tokens up to i, at most to `most` of them.
+ */
+static double compressed_pairs(double queries, double ratio, double most)
+{
+    const double groups = smaller(floor(queries / ratio), most);
+
+    return ratio * groups * (groups - 1.0) / 2.0 + groups * (queries - groups * ratio + 1.0);
+}
+
+/* Mean number of compressed keys of a query (C.175). */
+static double mean_compressed(const plait_pass *pass, const plait_attention *a, double most)
+{
+    const double context = pass->context_tokens;
+    const double ratio = a->compress;
+
+    if (a->compress <= 0)
+        return 0.0;
+    if (a->full_mask)
+        return smaller(floor(context / ratio), most);
+    return (compressed_pairs(context, ratio, most) -
+            compressed_pairs(context - pass->query_tokens, ratio, most)) /
+           pass->query_tokens;
+}
+
 /* The core attention of one rank. */
 typedef struct core_attention {
     double heads;    /* query heads on this rank */
@@ -52,7 +80,9 @@ typedef struct core_attention {
     double kv_width; /* elements per token that context parallelism exchanges */
     double cached;   /* elements per token that serving reads from the cache */
     double keys;     /* mean number of keys that a query attends to */
+    double more;     /* compressed keys in addition to those of tokens, per token */
     bool causal;
+    bool sparse; /* a separate sparse kernel, whatever the plan's attention kernel */
 } core_attention;
 
 // ---- context parallelism (C.16) ------------------------------------------------------------
@@ -121,7 +151,8 @@ static void add_fused_core(block_draft *draft, const core_attention *core)
     const double width = core->qk_dim + core->v_dim;
     const double per_key = 2.0 * pass->sequences * core->heads * query * width;
     const bool gathered = shard->cp > 1 && shard->cp_comm == PLAIT_CP_ALLGATHER;
-    const double kv_tokens = pass->sequences * pass->context_tokens / (gathered ? 1.0 : shard->cp);
+    const double kv_tokens =
+        (1.0 + core->more) * pass->sequences * pass->context_tokens / (gathered ? 1.0 : shard->cp);
     // C.350: serving reads from the cache the keys and values to which any query attends
     const double cached_bytes = pass->sequences * (core->keys + (pass->query_tokens - 1.0) / 2.0) *
                                 core->cached *
@@ -218,11 +249,37 @@ static void add_core(block_draft *draft, core_attention core)
 {
     block_place(draft, PLAIT_DIM_HEADS, draft->tokens * core.heads * core.v_dim);
     exchange_context(draft, &core);
-    if (draft->shard->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL)
+    if (draft->shard->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL && !core.sparse)
         add_unfused_core(draft, &core);
     else
         add_fused_core(draft, &core);
     block_keep(draft, PLAIT_TENSOR_core_out, draft->tokens * core.heads * core.v_dim);
+}
+
+// ---- sparse-attention indexer --------------------------------------------------------------
+
+/* Bytes of a cached indexer key: fp8, with a scale of four bytes (DeepSeek-V3.2's own kernels). */
+static double index_key_bytes(int topk, int dim)
+{
+    return topk > 0 ? dim + 4.0 : 0.0;
+}
+
+/*
+ * Adds the scores of an indexer, which are written once in 16 bits and read once, and of which only
+ * the highest are used. The graph leaves out the indices of the selected keys: a few numbers per
+ * token, without a gradient.
+ *
+ * @param width      width of all heads of the indexer
+ * @param keys       mean number of keys that a query is compared with
+ * @param key_bytes  bytes of keys read from the cache in serving
+ */
+static void add_scores(block_draft *draft, double width, double keys, double key_bytes)
+{
+    const double tokens = draft->tokens;
+
+    block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width,
+                   2.0 * HALF_BYTES * tokens * keys + (draft->serving ? key_bytes : 0.0),
+                   tokens * keys);
 }
 
 // ---- grouped-query attention (C.17) --------------------------------------------------------
@@ -239,10 +296,172 @@ static bool is_limited(int reach, double context)
 }
 
 /*
+ * C.174: queries through a latent of q_rank elements, which every tensor rank computes whole, with a
+ * norm on it. The latent is kept before and after its norm.
+ *
+ * @return  the latent
+ */
+static block_stream add_query_latent(block_draft *draft, double q_rank)
+{
+    const double tokens = draft->tokens;
+
+    block_product_add(draft, PLAIT_PART_qkv, tokens, draft->model->hidden, q_rank, PLAIT_DIM_WHOLE,
+                      false);
+    block_memory_add(draft, PLAIT_PART_norm, tokens * q_rank,
+                     block_traffic_of(BLOCK_PASS_NORM, true));
+    block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * q_rank);
+    draft->out->weights.dense += q_rank;
+    return draft->at;
+}
+
+/* Adds the product for q, k and v; queries have a separate product if they have a latent. */
+static void add_projections(block_draft *draft, const plait_attention *a, double queries,
+                            double keys_values, block_stream *latent)
+{
+    const block_stream input = draft->at;
+    const double tokens = draft->tokens;
+    const double hidden = draft->model->hidden;
+
+    if (a->q_rank <= 0) {
+        block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, queries + keys_values,
+                          PLAIT_DIM_HEADS, a->qkv_bias);
+        return;
+    }
+    *latent = add_query_latent(draft, a->q_rank);
+    block_product_add(draft, PLAIT_PART_mla_up, tokens, a->q_rank, queries, PLAIT_DIM_HEADS,
+                      a->qkv_bias);
+    const block_stream heads = draft->at;
+    draft->at = input;
+    block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, keys_values,
+                      a->kv_heads > 1 ? PLAIT_DIM_HEADS : PLAIT_DIM_WHOLE, a->qkv_bias);
+    const block_stream keys = draft->at;
+    draft->at = heads;
+    block_join(draft, keys);
+}
+
+/*
+ * Tokens that contribute to a compressed key, over `compress`. Layers with an indexer compress
+ * overlapping groups: each token makes one half for its own group and one for the next (C.175).
+ */
+static double overlaps(const plait_attention *a)
+{
+    return a->index_topk > 0 ? 2.0 : 1.0;
+}
+
+/* Bytes of a sequence's incomplete groups in serving: keys and scores in fp32 (C.365). */
+static double compressor_state(const plait_attention *a, double width)
+{
+    return 2.0 * 4.0 * overlaps(a) * a->compress * overlaps(a) * width;
+}
+
+/*
+ * Adds a compressor: a key and a score for each token, both in fp32, whose weighted sums over groups
+ * of tokens are compressed keys of `width` elements, with a norm and rotary positions. The positions
+ * inside a group add learned biases to the scores. Every tensor rank has all of it. (C.175)
+ */
+static void add_compressor(block_draft *draft, const plait_attention *a, plait_part part,
+                           double width)
+{
+    const double tokens = draft->tokens;
+    const double made = overlaps(a) * width;
+    const double compressed = tokens / a->compress * width;
+
+    block_product_add(draft, part, tokens, draft->model->hidden, 2.0 * made, PLAIT_DIM_WHOLE,
+                      false);
+    block_place(draft, PLAIT_DIM_WHOLE, compressed);
+    block_pass_add(draft, part, tokens * made, block_traffic_of(BLOCK_PASS_COMPRESS, true));
+    block_pass_add(draft, part, compressed, block_traffic_of(BLOCK_PASS_NORM, true));
+    block_pass_add(draft, part, compressed, rotary_traffic(draft));
+    draft->out->weights.dense += a->compress * made + width;
+    draft->out->cache.state += compressor_state(a, width);
+}
+
+/*
+ * Adds compressed keys, and the indexer that selects among them (C.175). The keys and scores in
+ * fp32, and the compressed keys before and after their norm, are kept, except for the indexer's.
+ *
+ * @param input   the input of the layer's projections
+ * @param latent  the input of the indexer's queries
+ */
+static void add_compressed_keys(block_draft *draft, const plait_attention *a, block_stream input,
+                                block_stream latent)
+{
+    const double tokens = draft->tokens;
+    const double hidden = draft->model->hidden;
+    const double width = (double)a->kv_heads * a->head_dim;
+    const double index_width = (double)a->index_heads * a->index_dim;
+
+    draft->at = input;
+    add_compressor(draft, a, PLAIT_PART_qkv, width);
+    block_keep(draft, PLAIT_TENSOR_qkv,
+               tokens * (4.0 * overlaps(a) * width + 2.0 * width / a->compress));
+    if (a->index_topk <= 0)
+        return;
+    const block_stream compressed = draft->at;
+    draft->at = latent;
+    block_product_add(draft, PLAIT_PART_indexer, tokens, a->q_rank > 0 ? a->q_rank : hidden,
+                      index_width, PLAIT_DIM_WHOLE, false);
+    const block_stream queries = draft->at;
+    draft->at = input;
+    add_compressor(draft, a, PLAIT_PART_indexer, a->index_dim);
+    const block_stream keys = draft->at;
+    draft->at = input;
+    block_product_add(draft, PLAIT_PART_indexer, tokens, hidden, a->index_heads, PLAIT_DIM_WHOLE,
+                      false);
+    block_join(draft, keys);
+    block_join(draft, queries);
+    draft->out->cache.index = index_key_bytes(a->index_topk, a->index_dim) / a->compress;
+    add_scores(draft, index_width, mean_compressed(&draft->pass, a, HUGE_VAL),
+               draft->pass.sequences * draft->pass.context_tokens * draft->out->cache.index);
+    draft->at = compressed;
+}
+
+/* Is this the attention of DeepSeek-V4, with or without compressed keys? */
+static bool is_shared_latent(const plait_attention *a)
+{
+    return a->q_rank > 0 && a->shared_kv;
+}
+
+/*
+ * Additional bytes of a cached key of DeepSeek-V4 in an 8-bit format: its 64 rotary elements stay in
+ * 16 bits, and 8 bytes are scales (C.365).
+ */
+static double narrow_row_bytes(const block_draft *draft, const plait_attention *a)
+{
+    return is_shared_latent(a) && draft->shard->cache_bytes == 1.0 ? 64.0 + 8.0 : 0.0;
+}
+
+/*
+ * Adds the output projection, or with groups of heads (C.174) one product for each group to
+ * out_rank elements and a product of all of these.
+ */
+static void add_output(block_draft *draft, const plait_attention *a, double width)
+{
+    const double tokens = draft->tokens;
+    double reduced = width;
+
+    if (a->out_groups > 0) {
+        const double groups = block_share(a->out_groups, draft->shard->tp);
+
+        reduced = groups * a->out_rank;
+        block_linear_add(draft, (block_linear){.part = PLAIT_PART_attn_out,
+                                               .rows = tokens,
+                                               .k = width / groups,
+                                               .n = a->out_rank,
+                                               .blocks = groups,
+                                               .makes = PLAIT_DIM_HEADS});
+        block_keep(draft, PLAIT_TENSOR_latent, tokens * reduced);
+    }
+    block_product_add(draft, PLAIT_PART_attn_out, tokens, reduced, draft->model->hidden,
+                      PLAIT_DIM_HIDDEN, a->out_bias);
+}
+
+/*
  * The operators are one product for q, k and v, optionally one kernel for rotary positions and
  * norms of q and k, the core attention, optionally a gate on its output, and the output projection.
  * If tp exceeds the number of key-value heads, each rank has a copy of one head. If keys and values
- * are the same tensor (shared_kv), it is projected and kept once.
+ * are the same tensor (shared_kv), it is projected and kept once. With a latent of the queries, the
+ * norm of a query head has no weights.
  */
 void block_attention(block_draft *draft)
 {
@@ -255,9 +474,20 @@ void block_attention(block_draft *draft)
     const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width + key_width;
     const double tokens = draft->tokens;
     const double context = draft->pass.context_tokens;
+    const double cached = kv_width + key_width + narrow_row_bytes(draft, a);
+    const double most = a->index_topk > 0 ? a->index_topk : HUGE_VAL;
+    const double more = a->compress > 0 ? 1.0 / a->compress : 0.0;
+    const block_stream input = draft->at;
+    block_stream latent = input, compressed = {.places = 0};
 
-    block_product_add(draft, PLAIT_PART_qkv, tokens, draft->model->hidden, projected,
-                      PLAIT_DIM_HEADS, a->qkv_bias);
+    add_projections(draft, a, projected - kv_width - key_width, kv_width + key_width, &latent);
+    if (a->compress > 0) {
+        const block_stream heads_projected = draft->at;
+
+        add_compressed_keys(draft, a, input, latent);
+        compressed = draft->at;
+        draft->at = heads_projected;
+    }
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected - key_width));
     block_keep(draft, PLAIT_TENSOR_keys, tokens * key_width);
     if (a->rotary || a->qk_norm) {
@@ -265,43 +495,40 @@ void block_attention(block_draft *draft)
                          rotary_traffic(draft));
         block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + kv_width));
     }
-    draft->out->cache.width = kv_width + key_width;
+    draft->out->cache.width = cached;
     draft->out->cache.reach = a->window > 0 ? a->window : a->chunk;
+    draft->out->cache.compressed = more * cached;
     if (a->qk_norm)
-        draft->out->weights.dense += 2.0 * a->head_dim;
+        draft->out->weights.dense += (a->q_rank > 0 ? 1.0 : 2.0) * a->head_dim;
     if (a->sinks)
         draft->out->weights.dense += heads;
+    block_join(draft, compressed);
     add_core(draft, (core_attention){
                         .heads = heads,
                         .kv_heads = kv_heads,
                         .qk_dim = a->head_dim,
                         .v_dim = a->head_dim,
-                        .kv_width = 2.0 * kv_width,
-                        .cached = kv_width + key_width,
-                        .keys = mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask),
-                        .causal = !a->full_mask && !is_limited(a->window, context) &&
-                                  !is_limited(a->chunk, context),
+                        .kv_width = a->compress > 0 ? kv_width * (1.0 + more) : 2.0 * kv_width,
+                        .cached = cached,
+                        .keys = mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask) +
+                                mean_compressed(&draft->pass, a, most),
+                        .more = more,
+                        .sparse = a->compress > 0 || is_shared_latent(a),
+                        .causal = !a->full_mask && a->compress <= 0 &&
+                                  !is_limited(a->window, context) && !is_limited(a->chunk, context),
                     });
     if (a->gate)
         block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width,
                          block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
-    block_product_add(draft, PLAIT_PART_attn_out, tokens, q_width, draft->model->hidden,
-                      PLAIT_DIM_HIDDEN, a->out_bias);
+    add_output(draft, a, q_width);
 }
 
 // ---- multi-head latent attention (C.18) ----------------------------------------------------
 
-/* Bytes of a cached indexer key: fp8, with a scale of four bytes (DeepSeek-V3.2's own kernels). */
-static double index_key_bytes(const plait_mla *a)
-{
-    return a->index_topk > 0 ? a->index_dim + 4.0 : 0.0;
-}
-
 /*
  * The indexer (DeepSeek sparse attention) scores all query-key pairs with a few small heads, and
- * the core attention then uses only the keys with the highest scores. The scores are written once
- * in 16 bits and read once. The norm of the indexer's key has a weight and a bias. The graph leaves
- * out the indices of the selected keys: a few numbers per token, without a gradient.
+ * the core attention then uses only the keys with the highest scores. The norm of the indexer's key
+ * has a weight and a bias.
  *
  * @param latent  the input of the indexer's queries
  */
@@ -311,10 +538,6 @@ static void add_indexer(block_draft *draft, const plait_mla *a, block_stream lat
     const double tokens = draft->tokens;
     const double hidden = draft->model->hidden;
     const double width = (double)a->index_heads * a->index_dim;
-    const double keys = mean_keys(&draft->pass, 0.0, 0.0, true);
-    const double key_bytes =
-        draft->serving ? draft->pass.sequences * draft->pass.context_tokens * index_key_bytes(a)
-                       : 0.0;
 
     draft->at = latent;
     block_product_add(draft, PLAIT_PART_indexer, tokens, a->q_rank > 0 ? a->q_rank : hidden, width,
@@ -330,8 +553,9 @@ static void add_indexer(block_draft *draft, const plait_mla *a, block_stream lat
     draft->out->weights.dense += 2.0 * a->index_dim;
     block_join(draft, key);
     block_join(draft, queries);
-    block_scan_add(draft, PLAIT_PART_indexer, 2.0 * tokens * keys * width,
-                   2.0 * HALF_BYTES * tokens * keys + key_bytes, tokens * keys);
+    add_scores(draft, width, mean_keys(&draft->pass, 0.0, 0.0, true),
+               draft->pass.sequences * draft->pass.context_tokens *
+                   index_key_bytes(a->index_topk, a->index_dim));
 }
 
 /*
@@ -361,13 +585,9 @@ void block_mla(block_draft *draft)
     double keys = mean_keys(&draft->pass, 0.0, 0.0, true);
 
     if (a->q_rank > 0) {
-        block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, a->q_rank, PLAIT_DIM_WHOLE, false);
-        block_memory_add(draft, PLAIT_PART_norm, tokens * a->q_rank, norm);
-        latent = draft->at;
+        latent = add_query_latent(draft, a->q_rank);
         block_product_add(draft, PLAIT_PART_mla_up, tokens, a->q_rank, heads * qk_dim,
                           PLAIT_DIM_HEADS, false);
-        block_keep(draft, PLAIT_TENSOR_latent, 2.0 * tokens * a->q_rank);
-        draft->out->weights.dense += a->q_rank;
     } else {
         block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, heads * qk_dim, PLAIT_DIM_HEADS,
                           false);
@@ -395,7 +615,18 @@ void block_mla(block_draft *draft)
     block_memory_add(draft, PLAIT_PART_rotary, tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, tokens * 2.0 * heads * qk_dim);
-    draft->out->cache = (plait_cache){.width = latent_width, .index = index_key_bytes(a)};
+    draft->out->cache =
+        (plait_cache){.width = latent_width, .index = index_key_bytes(a->index_topk, a->index_dim)};
+    const block_stream attended = draft->at;
+    block_stream gate = {.places = 0};
+    if (a->gate) { // C.187
+        draft->at = input;
+        block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, heads * a->v_dim, PLAIT_DIM_HEADS,
+                          false);
+        block_keep(draft, PLAIT_TENSOR_qkv, tokens * (heads * a->v_dim));
+        gate = draft->at;
+        draft->at = attended;
+    }
     add_core(draft, (core_attention){
                         .heads = heads,
                         .kv_heads = absorbed ? 1.0 : heads,
@@ -406,6 +637,11 @@ void block_mla(block_draft *draft)
                         .keys = keys,
                         .causal = !absorbed && a->index_topk == 0,
                     });
+    if (a->gate) {
+        block_join(draft, gate);
+        block_memory_add(draft, PLAIT_PART_core_attn, tokens * heads * a->v_dim,
+                         block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
+    }
     block_product_add(draft, PLAIT_PART_attn_out, tokens, heads * a->v_dim, hidden,
                       PLAIT_DIM_HIDDEN, false);
 }

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "plan/model_queries.h"
 
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
                            const plait_shard *shard, plait_pass pass, plait_block *out)
@@ -41,7 +42,7 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
         .at = {.place = {PLAIT_BLOCK_INPUT},
                .places = 1,
                .width = PLAIT_DIM_HIDDEN,
-               .elements = tokens * model->hidden},
+               .elements = tokens * model->hidden * model_streams(model)},
     };
 }
 
@@ -197,8 +198,9 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
         .layout = layout,
         .matrix_precision = head      ? kernels->narrow_head
                             : grouped ? !kernels->wide_experts
-                                      : linear->part != PLAIT_PART_router && !kernels->wide_linears,
-        .batch = grouped ? reached : 1.0,
+                                      : linear->part != PLAIT_PART_router && !linear->wide &&
+                                            !kernels->wide_linears,
+        .batch = grouped ? reached : larger(1.0, linear->blocks),
         .m = layout == PLAIT_BACKWARD_WEIGHT ? linear->k : rows,
         .n = layout == PLAIT_BACKWARD_INPUT ? linear->k : linear->n,
         .k = layout == PLAIT_BACKWARD_INPUT    ? linear->n
@@ -220,11 +222,11 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     block_op_add(draft, op);
 }
 
-/* Each weight matrix has k n parameters, and n more if it has a bias. */
+/* Each weight matrix or block has k n parameters, and n more if it has a bias. */
 void block_linear_add(block_draft *draft, block_linear linear)
 {
     const bool grouped = linear.experts > 0.0;
-    const double matrices = grouped ? linear.experts : 1.0;
+    const double matrices = grouped ? linear.experts : larger(1.0, linear.blocks);
     const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
 
     block_place(draft, linear.makes, matrices * linear.rows * linear.n);

@@ -61,7 +61,8 @@ typedef struct block_traffic {
     X(EXPERT_BIAS, 0, 0, 28, 40) /* part of the product; scale, add, join in fp32 (C.304) */       \
     X(EMBEDDING, 4, 6, 4, 6)     /* row in, out; backward accumulates its gradient */              \
     X(POSITIONS, 6, 4, 6, 4)                                                                       \
-    X(LOSS, 4, 6, 26, 14) /* gradient replaces logits; cast, max, exp, sum, divide */
+    X(COMPRESS, 8, 16, 8, 16) /* key and score in fp32; their gradients (C.175) */                 \
+    X(LOSS, 4, 6, 26, 14)     /* gradient replaces logits; cast, max, exp, sum, divide */
 
 typedef enum block_pass {
 #define X(name, forward, backward, eager_forward, eager_backward) BLOCK_PASS_##name,
@@ -81,8 +82,10 @@ typedef struct block_linear {
     double rows, n, k;
     double experts;  /* experts of a grouped product, with `rows` rows each; else 0 */
     double reached;  /* number of experts that receive the rows; 0: all experts */
+    double blocks;   /* blocks [k, n] of a block-diagonal weight; 0: one */
     plait_dim makes; /* kind of dimension of the output */
     bool bias;
+    bool wide;              /* in 16 bits whatever the precision of other products */
     bool counted_elsewhere; /* the embedding already counts the weight (tied head) */
     double imbalance;       /* grouped product: rows of the fullest rank over the mean */
     double rows_kept;       /* grouped product: rows over those without an expert capacity */

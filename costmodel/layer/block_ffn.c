@@ -5,9 +5,9 @@
  *     gated      fc1 [h, 2 f] makes gate and up; fc2 reads act(gate) up
  *
  *     experts    tokens of a rank (1 / tp of them under sp)
- *       -> router -> permute -> all-to-all over ep -> [all-gather over etp]
+ *       -> router -> [projection to the latent] -> permute -> all-to-all over ep -> [all-gather over etp]
  *       -> experts: fc1, activation, fc2
- *       -> [reduce-scatter over etp] -> all-to-all -> unpermute
+ *       -> [reduce-scatter over etp] -> all-to-all -> unpermute -> [projection from the latent]
  *     shared experts: a dense MLP, divided by tp, on every token in addition
  */
 #include <math.h>
@@ -48,6 +48,12 @@ void block_mlp(block_draft *draft, plait_mlp mlp, bool shared)
  * elements. (C.152)
  */
 static const double fp8_bytes = 1.0 + 4.0 / 128.0;
+
+/* Width of the tokens that a layer's experts exchange, read and write. */
+static double token_width(const block_draft *draft)
+{
+    return moe_token_width(draft->model, &draft->layer->moe);
+}
 
 /* Rows that experts with a capacity compute as a share of the routed rows. (C.155) */
 static double rows_kept(const plait_moe *moe)
@@ -91,14 +97,14 @@ static plait_op exchange_of_all(const block_draft *draft, plait_part part, doubl
         .collective = goes_to_experts(draft, part) ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
         .axis = PLAIT_AXIS_EP,
         .overlap = PLAIT_OVERLAP_EP,
-        .bytes = HALF_BYTES * tokens * draft->model->hidden,
+        .bytes = HALF_BYTES * tokens * token_width(draft),
         .count = 1.0,
         .dispatcher = PLAIT_DISPATCH_ALLGATHER,
     };
 }
 
 /*
- * The exchange of dispatch or combine: this rank sends each token to topk experts, with 2 bytes per
+ * The exchange of dispatch or combine: this rank sends each token to its experts, with 2 bytes per
  * element, or in fp8. Software that sends a token only once to each node (moe_dedup) sends it to at
  * most group_topk nodes if the router selects groups, else to at most topk nodes.
  */
@@ -108,7 +114,8 @@ static plait_op exchange_of(const block_draft *draft, plait_part part)
     const plait_shard *shard = draft->shard;
     const bool once =
         shard->runtime->overlap.moe_dedup || shard->dispatcher != PLAIT_DISPATCH_ALLTOALL;
-    const double nodes = moe->group_topk > 0 ? moe->group_topk : moe->topk;
+    const double topk = moe_mean_topk(moe);
+    const double nodes = moe->group_topk > 0 ? moe->group_topk : topk;
     const bool narrow =
         shard->dispatcher == PLAIT_DISPATCH_DEEPEP_FP8 && goes_to_experts(draft, part);
 
@@ -120,11 +127,11 @@ static plait_op exchange_of(const block_draft *draft, plait_part part)
         .collective = PLAIT_ALL_TO_ALL,
         .axis = PLAIT_AXIS_EP,
         .overlap = PLAIT_OVERLAP_EP,
-        .bytes = (narrow ? fp8_bytes : HALF_BYTES) * tokens_sent(draft) * rows_kept(moe) *
-                 moe->topk * draft->model->hidden,
+        .bytes = (narrow ? fp8_bytes : HALF_BYTES) * tokens_sent(draft) * rows_kept(moe) * topk *
+                 token_width(draft),
         .count = 1.0,
         .node_copies = once ? nodes : 0.0,
-        .topk = moe->topk,
+        .topk = topk,
         .experts = moe->experts,
         .dispatcher = shard->dispatcher,
         .imbalance = imbalance_of(draft, moe),
@@ -152,7 +159,8 @@ static double attention_ranks(const plait_shard *shard)
 /*
  * Adds the exchange of dispatch or combine. In serving (C.353), if all ranks have the same tokens,
  * each computes its share of the experts and one all-reduce sums the results; if ranks have
- * different tokens, they gather all tokens and scatter the sums.
+ * different tokens, they gather all tokens and scatter the sums. Results of latent experts are
+ * projected before the sum, unless a norm needs the sum.
  */
 static void exchange_tokens(block_draft *draft, plait_part part)
 {
@@ -169,8 +177,11 @@ static void exchange_tokens(block_draft *draft, plait_part part)
     if (ranks > 1.0)
         block_op_add(draft, exchange_of_all(draft, part, ranks * draft->tokens));
     else if (part == PLAIT_PART_combine)
-        block_collective_add(draft, part, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP, PLAIT_OVERLAP_TP,
-                             HALF_BYTES * draft->tokens * draft->model->hidden, 1.0);
+        block_collective_add(
+            draft, part, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP, PLAIT_OVERLAP_TP,
+            HALF_BYTES * draft->tokens *
+                (draft->layer->moe.latent_norm ? token_width(draft) : draft->model->hidden),
+            1.0);
 }
 
 /*
@@ -182,7 +193,7 @@ static void gather_expert_tp(block_draft *draft, plait_part part, double rows)
     if (!draft->serving && draft->shard->etp > 1 && draft->pass.kind != PLAIT_BACKWARD_WEIGHT)
         block_collective_add(
             draft, part, goes_to_experts(draft, part) ? PLAIT_ALL_GATHER : PLAIT_REDUCE_SCATTER,
-            PLAIT_AXIS_ETP, PLAIT_OVERLAP_TP, HALF_BYTES * rows * draft->model->hidden, 1.0);
+            PLAIT_AXIS_ETP, PLAIT_OVERLAP_TP, HALF_BYTES * rows * token_width(draft), 1.0);
 }
 
 // ---- experts -------------------------------------------------------------------------------
@@ -209,7 +220,7 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     const double experts = block_share(moe->experts, shard->ep);
     const double width = block_share(moe->width, shard->etp);
     const double fc1_width = width * (moe->gated ? 2.0 : 1.0);
-    const double hidden = draft->model->hidden;
+    const double token = token_width(draft);
     const double uneven = imbalance_of(draft, moe);
     const plait_kernel_set *kernels = &shard->runtime->kernels;
     const block_traffic copy = {2.0, 2.0};
@@ -223,7 +234,7 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     block_linear product = {.part = PLAIT_PART_expert_fc1,
                             .rows = rows / experts,
                             .n = fc1_width,
-                            .k = hidden,
+                            .k = token,
                             .experts = experts,
                             .makes = PLAIT_DIM_FFN,
                             .bias = moe->bias,
@@ -234,20 +245,20 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
     // if each token selects k of E experts at random: E/ep (1 - (1 - k/E)^n)
     if (draft->serving) {
         const double n = draft->tokens * attention_ranks(shard);
-        const double missed = pow(1.0 - (double)moe->topk / moe->experts, n);
+        const double missed = pow(1.0 - moe_mean_topk(moe) / moe->experts, n);
 
         product.reached = larger(experts * (1.0 - missed), 1e-9);
     }
     block_linear_add(draft, product);
     block_memory_add(draft, PLAIT_PART_expert_act, rows * width, scaled(act, unfused));
     product.part = PLAIT_PART_expert_fc2;
-    product.n = hidden;
+    product.n = token;
     product.k = width;
-    product.makes = PLAIT_DIM_HIDDEN;
+    product.makes = moe->latent > 0 ? PLAIT_DIM_WHOLE : PLAIT_DIM_HIDDEN;
     block_linear_add(draft, product);
     if (moe->bias)
         block_memory_add(
-            draft, PLAIT_PART_expert_fc2, rows * hidden,
+            draft, PLAIT_PART_expert_fc2, rows * token,
             scaled(bias, shard->switches.cuda_graph == PLAIT_GRAPH_FULL ? 1.0 : eager_bias));
     // C.306: a CUDA graph of a whole step has buffers of a fixed size, for more rows than arrive.
     // The kept tensors of a layer are copied from these buffers, and back before its backward.
@@ -257,17 +268,47 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
 
         block_pass_add(
             draft, PLAIT_PART_expert_fc2,
-            input_bytes * (rows * hidden + rows * width) + HALF_BYTES * (rows * fc1_width), copy);
+            input_bytes * (rows * token + rows * width) + HALF_BYTES * (rows * fc1_width), copy);
     }
-    block_keep(draft, PLAIT_TENSOR_routed, kept * hidden);
+    block_keep(draft, PLAIT_TENSOR_routed, kept * token);
     block_keep(draft, PLAIT_TENSOR_expert_fc1_out, kept * fc1_width);
     block_keep(draft, PLAIT_TENSOR_expert_act_out, kept * width);
-    block_keep(draft, PLAIT_TENSOR_routed_out, kept * hidden);
+    block_keep(draft, PLAIT_TENSOR_routed_out, kept * token);
+}
+
+/*
+ * C.176: latent experts. Every rank projects its own tokens, before the dispatch and after the
+ * combine, with whole weights: Megatron-Core's two projections are duplicated over tp. Their inputs
+ * are kept, that of the first as the input of the router.
+ */
+static void add_latent_in(block_draft *draft, const plait_moe *moe)
+{
+    if (moe->latent > 0)
+        block_product_add(draft, PLAIT_PART_moe_latent, draft->norm_tokens, draft->model->hidden,
+                          moe->latent, PLAIT_DIM_WHOLE, false);
+}
+
+static void add_latent_out(block_draft *draft, const plait_moe *moe)
+{
+    const double elements = draft->norm_tokens * moe->latent;
+
+    if (moe->latent <= 0)
+        return;
+    if (moe->latent_norm) {
+        block_memory_add(draft, PLAIT_PART_moe_latent, elements,
+                         block_traffic_of(BLOCK_PASS_NORM, true));
+        block_keep(draft, PLAIT_TENSOR_routed, elements);
+        draft->out->weights.dense += moe->latent;
+    }
+    block_keep(draft, PLAIT_TENSOR_routed, elements);
+    block_product_add(draft, PLAIT_PART_moe_latent, draft->norm_tokens, moe->latent,
+                      draft->model->hidden, PLAIT_DIM_HIDDEN, false);
 }
 
 /*
  * C.20: of T tokens per microbatch, a rank receives T topk etp / tp rows on average, or as many as
- * the capacity of its experts allows. With the all-gather dispatcher a rank receives each token of
+ * the capacity of its experts allows. Zero experts (C.177) have no rows: they add the token itself,
+ * times its score, on the token's own rank. With the all-gather dispatcher a rank receives each token of
  * the group once and then selects these rows. Shared experts are a dense MLP over every token, with
  * separate tensor-parallel collectives.
  *
@@ -280,7 +321,10 @@ void block_moe(block_draft *draft)
     const plait_moe *moe = &draft->layer->moe;
     const plait_shard *shard = draft->shard;
     const double hidden = draft->model->hidden;
-    const double rows = rows_kept(moe) * draft->tokens * shard->etp / shard->tp * moe->topk;
+    const double token = token_width(draft);
+    const double rows =
+        rows_kept(moe) * draft->tokens * shard->etp / shard->tp * moe_mean_topk(moe);
+    const double choices = moe->experts + moe->zero_experts;
     const double shared_rows = shard->dispatcher == PLAIT_DISPATCH_ALLGATHER
                                    ? tokens_sent(draft) * shard->ep * shard->etp
                                    : rows;
@@ -290,30 +334,35 @@ void block_moe(block_draft *draft)
     const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, !indexed);
     const block_stream tokens = draft->at;
 
-    block_product_add(draft, PLAIT_PART_router, draft->norm_tokens, hidden, moe->experts,
+    block_product_add(draft, PLAIT_PART_router, draft->norm_tokens, hidden, choices,
                       PLAIT_DIM_WHOLE, moe->router_bias);
-    block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * moe->experts);
+    block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * choices);
     const block_stream routed = draft->at;
     draft->at = tokens;
+    add_latent_in(draft, moe);
     block_join(draft, routed);
-    block_memory_add(draft, PLAIT_PART_dispatch, rows * hidden, permute);
+    block_memory_add(draft, PLAIT_PART_dispatch, rows * token, permute);
     exchange_tokens(draft, PLAIT_PART_dispatch);
     gather_expert_tp(draft, PLAIT_PART_dispatch, shared_rows);
     add_experts(draft, moe, rows);
     gather_expert_tp(draft, PLAIT_PART_combine, shared_rows);
     exchange_tokens(draft, PLAIT_PART_combine);
-    block_place(draft, PLAIT_DIM_HIDDEN, draft->tokens * hidden);
-    block_pass_add(draft, PLAIT_PART_combine, rows * hidden, permute);
+    block_place(draft, moe->latent > 0 ? PLAIT_DIM_WHOLE : PLAIT_DIM_HIDDEN, draft->tokens * token);
+    block_pass_add(draft, PLAIT_PART_combine, rows * token, permute);
     if (indexed)
-        block_pass_add(draft, PLAIT_PART_combine, rows * hidden,
+        block_pass_add(draft, PLAIT_PART_combine, rows * token,
                        block_traffic_of(BLOCK_PASS_SCORES, kernels->fused_activation));
+    if (moe->zero_experts > 0)
+        block_pass_add(draft, PLAIT_PART_combine, draft->norm_tokens * token,
+                       block_traffic_of(BLOCK_PASS_POSITIONS, true));
+    add_latent_out(draft, moe);
     if (moe->shared_width > 0) {
         const block_stream combined = draft->at;
 
         draft->at = tokens;
         block_tp_enter(draft, PLAIT_PART_shared);
         block_mlp(draft, (plait_mlp){.width = moe->shared_width, .gated = moe->gated}, true);
-        if (!draft->serving || attention_ranks(shard) > 1.0)
+        if (!draft->serving || attention_ranks(shard) > 1.0 || moe->latent_norm)
             block_tp_leave(draft, PLAIT_PART_shared); // else the all-reduce of experts includes it
         if (moe->shared_gate)
             draft->out->weights.dense += hidden;

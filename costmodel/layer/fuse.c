@@ -7,6 +7,7 @@
 #include "plait/lowlevel/fuse.h"
 #include "plait/lowlevel/schedule.h"
 #include "plait/runtime.h"
+#include "plan/model_queries.h"
 
 // ---- table of rules ------------------------------------------------------------------------
 
@@ -219,7 +220,8 @@ static bool holds_everywhere(plait_fusion_rule rule, const plait_model *model,
 {
     const plait_schedule schedule = (plait_schedule)d->schedule;
 
-    if (plait_schedule_replicas(schedule) > 1)
+    // hyper-connections and attention residuals run between the sum and the send
+    if (plait_schedule_replicas(schedule) > 1 || model_sent_width(model) > model->hidden)
         return false;
     for (int c = 1; c < d->pp * d->vpp; c++) {
         if (chunk[c - 1].first == chunk[c - 1].last || chunk[c].first == chunk[c].last ||

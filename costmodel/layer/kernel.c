@@ -273,17 +273,21 @@ static double product_s(const plait_kernel_context *context, const plait_op *op)
 
 /*
  * C.36: C.32 is fitted to forward kernels; the backward takes backward_ratio times as long. The
- * FLOPs of a backward are PLAIT_ATTENTION_BACKWARD times those of its forward.
+ * FLOPs of a backward are PLAIT_ATTENTION_BACKWARD times those of its forward. A sparse kernel
+ * (C.175) in a plan whose other attention is unfused has the rates of the fused kernel.
  */
 static double attention_op_s(const plait_kernel_context *context, const plait_op *op)
 {
     const bool backward = op->layout == PLAIT_BACKWARD;
     const bool narrow = context->precision >= PLAIT_FP8 && context->switches.fp8_attention;
-    const plait_attention_fit *fit = &context->accelerator->attention[context->attention];
+    const plait_attention_kernel kernel =
+        context->attention > PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL ? context->attention
+                                                                    : PLAIT_ATTENTION_FUSED;
+    const plait_attention_fit *fit = &context->accelerator->attention[kernel];
     const double earned = 1.0 - plait_unearned(context->runtime, PLAIT_KEY_FP8_ATTENTION, 1);
     const double rate = narrow ? 1.0 + earned * (fit->fp8_rate - 1.0) : 1.0;
     const double forward_flops = backward ? op->flops / PLAIT_ATTENTION_BACKWARD : op->flops;
-    const double s = plait_attention_s(context->accelerator, context->attention,
+    const double s = plait_attention_s(context->accelerator, kernel,
                                        (plait_attention_work){
                                            .sequences = op->sequences,
                                            .heads = op->heads,

@@ -298,6 +298,11 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     // full recomputation keeps one input for each layer, whatever the number of its norms
     if (layer && layer->norms > 1)
         out->input_bytes /= layer->norms;
+    // with several streams or attention residuals the input is wider than a norm's
+    if (layer && model_kept_width(problem->model) > problem->model->hidden)
+        out->input_bytes = problem->runtime->keep.keeps[PLAIT_TENSOR_norm_in] * row->key.mbs *
+                           problem->job.seq / (row->key.cp * (row->key.sp ? row->key.tp : 1)) *
+                           model_kept_width(problem->model);
 }
 
 /* The part that is priced after part r: first all kinds of layers, then the embedding and head. */
@@ -349,7 +354,7 @@ void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *r
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     const plait_model *model = problem->model;
-    const double hidden_bytes = 2.0 * key.mbs * problem->job.seq / key.cp * (double)model->hidden;
+    const double sent_bytes = 2.0 * key.mbs * problem->job.seq / key.cp * model_sent_width(model);
     bool cached = false;
     layer_price *const parts = layer_cache_prices(row->cache, &key, &cached);
 
@@ -377,7 +382,7 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
     derive_ends(model, row);
     // a stage sends the hidden state, or 1 / tp of it under sp or scatter-gather (C.64)
     row->p2p_bytes =
-        key.sp || problem->runtime->overlap.p2p_scatter ? hidden_bytes / key.tp : hidden_bytes;
+        key.sp || problem->runtime->overlap.p2p_scatter ? sent_bytes / key.tp : sent_bytes;
     row->logit_bytes = logit_bytes(problem, &key);
     // maxima over the layers of exchange buffers (C.83) and of kept bytes of a microbatch (C.158)
     row->exchange_bytes = row->pair_bytes = 0.0;

@@ -30,9 +30,9 @@ static const plait_recompute_masks module_masks[PLAIT_MODULES] = {
                                      .tensors = TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},
     [PLAIT_MODULE_mlp] = {.parts = PART(fc1) | PART(act) | PART(fc2),
                           .tensors = TENSOR(fc1_out) | TENSOR(act_mid) | TENSOR(act_out)},
-    [PLAIT_MODULE_moe] = {.parts = PART(router) | PART(dispatch) | PART(expert_fc1) |
-                                   PART(expert_act) | PART(expert_fc2) | PART(combine) |
-                                   PART(shared),
+    [PLAIT_MODULE_moe] = {.parts = PART(router) | PART(moe_latent) | PART(dispatch) |
+                                   PART(expert_fc1) | PART(expert_act) | PART(expert_fc2) |
+                                   PART(combine) | PART(shared),
                           .tensors = TENSOR(router) | TENSOR(routed) | TENSOR(expert_fc1_out) |
                                      TENSOR(expert_act_out) | TENSOR(routed_out) |
                                      TENSOR(shared_fc1_out) | TENSOR(shared_act_out)},

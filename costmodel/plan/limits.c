@@ -10,6 +10,7 @@
 #include "base/numbers.h"
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
+#include "plan/model_queries.h"
 
 /* The point, its hardware, and means over the model's layers, computed once. */
 typedef struct limits_of {
@@ -149,7 +150,7 @@ static void add_expert_data(limits_of *of)
                 .ranks = group.ranks,
                 .value = data_tokens(of),
                 .least = plait_limit_data_tokens(tokens_of(of, group) * format_share(of), 0,
-                                                 of->moe->experts, of->moe->topk) /
+                                                 of->moe->experts, moe_mean_topk(of->moe)) /
                          ((double)d->ep * d->etp * d->pp),
             });
 }
@@ -193,10 +194,11 @@ static void add_tensor(limits_of *of)
 static double copies_beyond(const limits_of *of, double nodes)
 {
     const plait_moe *const moe = of->moe;
-    const double most = moe->group_topk > 0 ? moe->group_topk : moe->topk;
+    const double topk = moe_mean_topk(moe);
+    const double most = moe->group_topk > 0 ? moe->group_topk : topk;
     const double sent = of->problem->runtime->overlap.moe_dedup
-                            ? smaller(most, plait_expected_nodes(nodes, moe->topk))
-                            : moe->topk;
+                            ? smaller(most, plait_expected_nodes(nodes, topk))
+                            : topk;
 
     return sent * (nodes - 1.0) / nodes;
 }
@@ -216,6 +218,7 @@ static void add_expert(limits_of *of)
         plait_route_of(of->problem->cluster, plait_group_of(d, PLAIT_AXIS_EP));
     const double nodes = plait_route_nodes(&route);
     const double matrices = moe->gated ? 3.0 : 2.0;
+    const double topk = moe_mean_topk(moe);
     double least = 0.0;
 
     for (int l = 0; l < route.levels; l++) {
@@ -223,8 +226,8 @@ static void add_expert(limits_of *of)
         const double tokens = plait_limit_tokens(
             of->flops_per_s, level->link.bytes_per_s / larger(level->oversubscription, 1.0));
         const double copies =
-            l > 0 ? copies_beyond(of, nodes) : moe->topk * (route.joined[0] - 1.0) / route.ranks;
-        least = larger(least, plait_limit_expert_width(tokens, copies, moe->topk, matrices));
+            l > 0 ? copies_beyond(of, nodes) : topk * (route.joined[0] - 1.0) / route.ranks;
+        least = larger(least, plait_limit_expert_width(tokens, copies, topk, matrices));
     }
     add(of, (plait_comm_limit){.parallelism = "EP",
                                .counts = "width of an expert",
@@ -262,7 +265,8 @@ static void add_pipeline(limits_of *of)
                                .ranks = d->pp,
                                .value = (double)of->problem->model->layers / (d->pp * d->vpp),
                                .least = plait_limit_chunk_layers(
-                                   tokens, 2.0 * of->problem->model->hidden * (whole ? d->tp : 1),
+                                   tokens,
+                                   2.0 * model_sent_width(of->problem->model) * (whole ? d->tp : 1),
                                    of->layer_flops)});
 }
 

@@ -62,6 +62,7 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
                                             .ep = w.ep,
                                             .etp = w.tp * w.dp_attention / w.ep,
                                             .attention = PLAIT_ATTENTION_FUSED,
+                                            .cache_bytes = serve_kv_bytes(serving->kv),
                                             .runtime = &unpadded};
     const double stages = serving->worker.pp;
     const double bytes = serve_format_of(gpu, serving->weights).bytes;
@@ -73,13 +74,18 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
         const plait_block block = shard_block(serving, &shard, &model->kind[k], out.mean);
         out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
         // Adds the KV cache of all layers of this kind. With windowed attention a layer caches at
-        // most the tokens of the window (`reach`), else every token.
-        const double token = block.cache.width * serve_kv_bytes(serving->kv) + block.cache.index;
+        // most the tokens of the window (`reach`), else every token. Compressed keys and those of
+        // an indexer cover all tokens. (C.365)
+        const double token = block.cache.width * serve_kv_bytes(serving->kv);
+        const double grows =
+            block.cache.compressed * serve_kv_bytes(serving->kv) + block.cache.index;
 
-        if (block.cache.reach > 0.0)
+        if (block.cache.reach > 0.0) {
             out.sequence += layers * token * smaller(block.cache.reach, out.mean);
-        else
-            out.token += layers * token;
+            out.token += layers * grows;
+        } else {
+            out.token += layers * (token + grows);
+        }
         out.sequence += layers * block.cache.state;
     }
     out.weights = (out.weights + 2.0 * vocabulary_weights(serving, &shard)) / stages;

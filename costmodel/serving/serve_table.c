@@ -209,10 +209,12 @@ static double exchange_s(const bench *b, const plait_layer *layer, const plait_o
 {
     static const plait_network network = {.nic = 1.0};
     const plait_worker w = b->serving->worker;
-    const double copies = 2.0 * tokens / w.tp * layer->moe.topk * b->serving->model->hidden;
+    const double topk = moe_mean_topk(&layer->moe);
+    const double copies =
+        2.0 * tokens / w.tp * topk * moe_token_width(b->serving->model, &layer->moe);
 
     return smaller(plait_collective_s(&b->experts, network, op->collective, op->bytes),
-                   plait_expert_all_to_all_s(&b->experts, network, copies, layer->moe.topk, 0.0));
+                   plait_expert_all_to_all_s(&b->experts, network, copies, topk, 0.0));
 }
 
 /*
@@ -349,8 +351,8 @@ static void add_ends(const bench *b, plait_step_table *out)
             out->all_reduces += first.reduces;
         if (w.pp > 1)
             out->stages_s[i] =
-                (w.pp - 1) *
-                plait_p2p_s(&b->stage, network, 2.0 * tokens * b->serving->model->hidden / w.tp);
+                (w.pp - 1) * plait_p2p_s(&b->stage, network,
+                                         2.0 * tokens * model_sent_width(b->serving->model) / w.tp);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "plait/serve.h"
 #include "plan/model_queries.h"
 #include "plan/problem_parts.h"
+#include "plan/model_queries.h"
 
 const char *const plait_serve_call_what[] = {
 #define X(name, what) what,
@@ -69,6 +70,7 @@ static void phase_lines(const plait_model *model, const plait_serve_request *r, 
 {
     const int first = (model->layers + r->pp - 1) / r->pp;
     const double t = r->tp, bytes = r->element_bytes, each = (double)passes;
+    const int64_t sent = llround(model_sent_width(model));
     // Two tensors cross each of the p - 1 boundaries.
     const int64_t crossings = 2 * (int64_t)(r->pp - 1) * passes;
     const double ring = 2.0 * (t - 1.0) / t; // bytes sent by a rank, per byte of a ring all-reduce
@@ -93,10 +95,10 @@ static void phase_lines(const plait_model *model, const plait_serve_request *r, 
     }
     if (r->pp > 1) // each rank sends its own h/t columns
         line[PLAIT_SERVE_send] =
-            line_of(crossings, crossings, rows, model->hidden / r->tp, bytes, 1.0, 2.0 * each, t);
+            line_of(crossings, crossings, rows, sent / r->tp, bytes, 1.0, 2.0 * each, t);
     if (r->tp > 1 && r->pp > 1)
         line[PLAIT_SERVE_all_gather] =
-            line_of(crossings, crossings, rows, model->hidden, bytes, (t - 1.0) / t, 2.0 * each, t);
+            line_of(crossings, crossings, rows, sent, bytes, (t - 1.0) / t, 2.0 * each, t);
 }
 
 plait_status plait_serve_volume_of(const plait_model *model, plait_serve_request request,

@@ -9,13 +9,14 @@
 
 #include "costmodel/api.h"
 #include "plan/layer_sharding.h"
+#include "plan/model_queries.h"
 
 // ---- between two layers --------------------------------------------------------------------
 
 /* Bytes of the whole hidden state of these sequences, at 16 bits per entry. */
 static double hidden_bytes(const plait_problem *problem, double sequences)
 {
-    return 2.0 * sequences * problem->job.seq * problem->model->hidden;
+    return 2.0 * sequences * problem->job.seq * model_sent_width(problem->model);
 }
 
 /* Number of sequences of a microbatch on one rank, for layers with this tp. */

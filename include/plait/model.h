@@ -317,8 +317,8 @@ typedef struct plait_model {
 /** Numbers of parameters. */
 typedef struct plait_params {
     double total;     /* all parameters without MTP, as model cards count */
-    double active;    /* parameters that one token uses */
-    double embedding; /* token and position tables */
+    double active;    /* parameters that one token uses, without per-layer embeddings */
+    double embedding; /* token, position and per-layer tables */
     double head;      /* output projection; 0 when tied */
     double mtp;
 } plait_params;
@@ -346,6 +346,15 @@ extern const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1];
 PLAIT_MUST_CHECK plait_status plait_model_load(const char *path, plait_arena *arena,
                                                plait_model *out, const char **warning,
                                                plait_error *err);
+
+/**
+ * As plait_model_load, but ignore keys of a config.json that give parameters or FLOPs and that plait
+ * does not understand, and name them in the warning. The rest is read like Llama, or like the class
+ * of the file if plait has it.
+ */
+PLAIT_MUST_CHECK plait_status plait_model_load_as_llama(const char *path, plait_arena *arena,
+                                                        plait_model *out, const char **warning,
+                                                        plait_error *err);
 
 /** As plait_model_load, from a text; `name` replaces the file's name in messages. */
 PLAIT_MUST_CHECK plait_status plait_model_parse(const char *text, size_t length, const char *name,

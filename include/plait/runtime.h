@@ -199,6 +199,7 @@ typedef struct plait_state_bytes {
     X(act, "MLP activation")                                                                       \
     X(fc2, "MLP second product")                                                                   \
     X(router, "expert router")                                                                     \
+    X(moe_latent, "projections of tokens to and from the width of experts")                        \
     X(dispatch, "tokens to experts: permute and all-to-all")                                       \
     X(expert_fc1, "experts' first product")                                                        \
     X(expert_act, "experts' activation")                                                           \

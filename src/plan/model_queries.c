@@ -14,9 +14,21 @@ bool model_has_experts(const plait_model *model)
     return false;
 }
 
+double moe_mean_topk(const plait_moe *moe)
+{
+    return moe->zero_experts > 0
+               ? (double)moe->topk * moe->experts / ((double)moe->experts + moe->zero_experts)
+               : moe->topk;
+}
+
+double moe_token_width(const plait_model *model, const plait_moe *moe)
+{
+    return moe->latent > 0 ? moe->latent : model->hidden;
+}
+
 double moe_imbalance(const plait_moe *moe, double uneven, int ep)
 {
-    double most = fmin(ep, (double)moe->experts / moe->topk);
+    double most = fmin(ep, moe->experts / moe_mean_topk(moe));
 
     if (ep == 1 || (moe->capacity > 0.0 && moe->padded))
         return 0.0;
@@ -33,6 +45,41 @@ double model_imbalance(const plait_model *model, double uneven, int ep)
         if (model->kind[k].ffn == PLAIT_FFN_MOE)
             most = fmax(most, moe_imbalance(&model->kind[k].moe, uneven, ep));
     return most > 0.0 ? most : 1.0;
+}
+
+double model_streams(const plait_model *model)
+{
+    return model->streams > 1 ? model->streams : 1.0;
+}
+
+double model_mean_blocks(const plait_model *model, bool ffn)
+{
+    const int block = model->residual_block;
+    double sum = 0.0;
+
+    if (block <= 0)
+        return 0.0;
+    for (int i = 0; i < model->layers; i++)
+        sum += ffn ? i / block + 1 : (i + block - 1) / block;
+    return sum / model->layers;
+}
+
+double model_sent_width(const plait_model *model)
+{
+    const int block = model->residual_block;
+    double sum = 0.0;
+
+    if (block <= 0 || model->layers < 2)
+        return model->hidden * model_streams(model);
+    for (int i = 1; i < model->layers; i++)
+        sum += (i + block - 1) / block;
+    return model->hidden * (model_streams(model) + sum / (model->layers - 1));
+}
+
+double model_kept_width(const plait_model *model)
+{
+    return model->hidden *
+           (model_streams(model) + (model->residual_block > 0 ? 1.0 / model->residual_block : 0.0));
 }
 
 bool model_divides_kv_heads(const plait_model *model, int tp)
@@ -173,6 +220,7 @@ static bool mixers_same(const plait_layer *a, const plait_layer *b)
 {
     return !a->opaque && !b->opaque && a->mixer == b->mixer && a->beside == b->beside &&
            (a->norms > 0) == (b->norms > 0) &&
+           a->laurel_rank == b->laurel_rank &&
            memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
            memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
            memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&

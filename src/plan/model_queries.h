@@ -16,6 +16,36 @@ int layer_sublayers(const plait_layer *layer);
  */
 double moe_imbalance(const plait_moe *moe, double uneven, int ep);
 
+/**
+ * Returns the mean number of experts with computation that a token reaches: topk of the experts and
+ * zero experts, which a balanced router chooses equally often. (C.177)
+ */
+double moe_mean_topk(const plait_moe *moe);
+
+/** Returns the width of the tokens that experts read and write. (C.176) */
+double moe_token_width(const plait_model *model, const plait_moe *moe);
+
+/** Returns the number of residual streams, at least 1. (C.178) */
+double model_streams(const plait_model *model);
+
+/**
+ * Returns the mean number of earlier blocks that the attention residual before a mixer or a
+ * feed-forward part reads; 0 without attention residuals. (C.179)
+ */
+double model_mean_blocks(const plait_model *model, bool ffn);
+
+/**
+ * Returns the elements per token that a layer passes to the next: all streams, or the current sum
+ * and, on average over the layers, the earlier blocks.
+ */
+double model_sent_width(const plait_model *model);
+
+/**
+ * Returns the elements per token that full recomputation keeps for each layer. A block of attention
+ * residuals is one tensor for all layers that read it.
+ */
+double model_kept_width(const plait_model *model);
+
 /** Returns the largest imbalance over all kinds of layers; at least 1. */
 double model_imbalance(const plait_model *model, double uneven, int ep);
 

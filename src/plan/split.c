@@ -13,6 +13,7 @@
 #include "plait/lowlevel/schedule.h"
 #include "base/saturating.h"
 #include "plan/layout.h"
+#include "plan/model_queries.h"
 
 /*
  * Assigns the same number of layers to all chunks. With `embedding` or `loss` set, that part of the
@@ -64,10 +65,11 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
 static double layer_weight(const plait_model *model, const plait_layer *layer)
 {
     const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
-    const double ffn =
-        layer->ffn == PLAIT_FFN_MOE
-            ? 3.0 * layer->moe.width * layer->moe.topk + 3.0 * layer->moe.shared_width
-            : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
+    const double latent = layer->moe.latent > 0 ? (double)layer->moe.latent / model->hidden : 1.0;
+    const double ffn = layer->ffn == PLAIT_FFN_MOE
+                           ? 3.0 * layer->moe.width * moe_mean_topk(&layer->moe) * latent +
+                                 3.0 * layer->moe.shared_width
+                           : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
 
     return model->hidden * (attention + ffn);
 }

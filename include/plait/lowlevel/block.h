@@ -81,7 +81,7 @@ typedef enum plait_dim {
         PLAIT_DIMS
 } plait_dim;
 
-enum { PLAIT_MAX_READS = 4, PLAIT_BLOCK_INPUT = 0 };
+enum { PLAIT_MAX_READS = 8, PLAIT_BLOCK_INPUT = 0 };
 
 /**
  * The place of an operator in the graph of its block (C.200). It is equal in all passes, so the
@@ -153,10 +153,11 @@ typedef struct plait_shard {
 
 /** The cache of one sequence in serving, for one layer on one rank. (C.350) */
 typedef struct plait_cache {
-    double width; /* elements of one cached token */
-    double reach; /* maximum number of cached tokens; 0: all */
-    double index; /* additional bytes of a token for the sparse-attention indexer */
-    double state; /* bytes of a sequence at any length, for linear attention and scans */
+    double width;      /* elements of one cached token */
+    double reach;      /* maximum number of cached tokens; 0: all */
+    double compressed; /* elements of compressed keys, per token of the whole sequence */
+    double index;      /* additional bytes of a token for the sparse-attention indexer */
+    double state;      /* bytes of a sequence at any length: linear attention, scans, compressors */
 } plait_cache;
 
 enum { PLAIT_MAX_OPS = 96 };

@@ -8,6 +8,7 @@
 typedef struct model_result {
     plait_model *model;
     const char **warning; /* receives a warning about unread keys; may be NULL */
+    bool assume_llama;    /* ignore keys of a config.json that plait cannot price */
 } model_result;
 
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
@@ -19,7 +20,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     *result->model = (plait_model){0};
     PLAIT_TRY(json_as_object(root, err));
     if (json_has(root, "model_type") || json_has(root, "architectures"))
-        PLAIT_TRY(model_read_hf(root, arena, result->model, &ignored, err));
+        PLAIT_TRY(model_read_hf(root, result->assume_llama, arena, result->model, &ignored, err));
     else
         PLAIT_TRY(model_read_plait(root, arena, result->model, err));
     if (result->warning != NULL)
@@ -30,14 +31,24 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 plait_status plait_model_load(const char *path, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
 {
-    return json_load(path, read_root, arena, &(model_result){out, warning}, err);
+    return json_load(path, read_root, arena, &(model_result){.model = out, .warning = warning},
+                     err);
+}
+
+plait_status plait_model_load_as_llama(const char *path, plait_arena *arena, plait_model *out,
+                                       const char **warning, plait_error *err)
+{
+    model_result result = {.model = out, .warning = warning, .assume_llama = true};
+
+    return json_load(path, read_root, arena, &result, err);
 }
 
 plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                plait_arena *arena, plait_model *out, const char **warning,
                                plait_error *err)
 {
-    return json_parse(text, length, name, read_root, arena, &(model_result){out, warning}, err);
+    return json_parse(text, length, name, read_root, arena,
+                      &(model_result){.model = out, .warning = warning}, err);
 }
 
 plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,

@@ -34,9 +34,13 @@ enum {
 plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
                               plait_error *err) PLAIT_MUST_CHECK;
 
-/** Reads a Hugging Face config.json. *out and *warning live in `arena`. */
-plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
-                           const char **warning, plait_error *err) PLAIT_MUST_CHECK;
+/**
+ * Reads a Hugging Face config.json. *out and *warning live in `arena`. With `assume_llama`, keys that
+ * plait cannot price are named in the warning instead of refused.
+ */
+plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena *arena,
+                           plait_model *out, const char **warning,
+                           plait_error *err) PLAIT_MUST_CHECK;
 
 /**
  * Writes a model in plait's format with every key, so that reading it back gives the same model.

@@ -1,8 +1,8 @@
 /*
  * model_hf.c - reads a Hugging Face config.json as a model
  *
- * The reader finds the decoder's object and its class, reads the sizes, reads the parts of each
- * layer, and makes one kind from all layers with the same parts.
+ * The reader finds the decoder's object and its class, reads the sizes, then the layers and the
+ * numerics, and checks the keys that remain.
  */
 #include "io/model/model_hf.h"
 
@@ -52,10 +52,56 @@ static void skip_copies(const hf_config *hf, const char *const *names, int numbe
             json_mark_read(hf->text, at.key);
 }
 
+/* Returns whether an optional number is given; Hunyuan has `false` for some that are not. */
+static bool is_given(const json_cursor *at, const char *key)
+{
+    json_cursor value;
+    bool flag = true;
+
+    return json_has(at, key) && (json_value_optional(at, key, &value, NULL) != PLAIT_OK ||
+                                 json_as_bool(&value, &flag, NULL) != PLAIT_OK || flag);
+}
+
+void hf_pick(const hf_config *hf, int number)
+{
+    hf_picks *const picks = hf->picks;
+
+    if (picks != NULL && picks->count < (int)(sizeof picks->value / sizeof *picks->value))
+        picks->value[picks->count++] = number;
+}
+
+/*
+ * Reads the layer's entry of a list with one number per layer, or the last one. DeepSeek-V4's ratios
+ * continue with the modules for multi-token prediction.
+ */
+static plait_status read_entry(const hf_config *hf, const json_cursor *list, int min, int max,
+                               int *out, plait_error *err)
+{
+    const size_t layers = (size_t)hf->model->layers, count = json_count(list);
+    json_cursor entry;
+
+    if (count < layers || (count > layers && hf->class.pattern != HF_PATTERN_RATIOS))
+        return json_fail(list, PLAIT_ERROR_SCHEMA, err,
+                         "expected one number for each of the %zu layers, found %zu", layers,
+                         count);
+    json_first(list, &entry);
+    while (entry.index < (size_t)hf->layer && json_next(&entry))
+        ;
+    PLAIT_TRY(json_as_int(&entry, min, max, out, err));
+    hf_pick(hf, *out);
+    return PLAIT_OK;
+}
+
 plait_status hf_int(const hf_config *hf, const char *const *names, int min, int max, int *out,
                     plait_error *err)
 {
-    PLAIT_TRY(json_int(hf->text, hf_name(hf, names), min, max, out, err));
+    const char *const name = hf_name(hf, names);
+    json_cursor value;
+
+    PLAIT_TRY(json_value_optional(hf->text, name, &value, err));
+    if (json_is_array(&value) && hf->picks != NULL)
+        return read_entry(hf, &value, min, max, out, err);
+    PLAIT_TRY(json_int(hf->text, name, min, max, out, err));
     skip_copies(hf, names, *out);
     return PLAIT_OK;
 }
@@ -63,9 +109,8 @@ plait_status hf_int(const hf_config *hf, const char *const *names, int min, int 
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err)
 {
-    PLAIT_TRY(json_int_optional(hf->text, hf_name(hf, names), min, max, out, err));
-    skip_copies(hf, names, *out);
-    return PLAIT_OK;
+    return is_given(hf->text, hf_name(hf, names)) ? hf_int(hf, names, min, max, out, err)
+                                                  : PLAIT_OK;
 }
 
 plait_status hf_int_or(const hf_config *hf, const char *const *names, int min, int max, int absent,
@@ -99,7 +144,7 @@ plait_status hf_number(const json_cursor *at, const char *const *names, json_ran
         if (!hf_mentions(at, *name))
             continue;
         *out = none;
-        return json_number_optional(at, *name, range, out, err);
+        return is_given(at, *name) ? json_number_optional(at, *name, range, out, err) : PLAIT_OK;
     }
     return PLAIT_OK;
 }
@@ -132,7 +177,7 @@ static plait_status read_class(hf_config *hf, plait_error *err)
     refused = hf_class_refused(type);
     if (refused != NULL)
         return json_fail_key(at, "model_type", PLAIT_ERROR_SCHEMA, err,
-                             "expected a decoder of attention or Mamba layers, found %s (%s)", type,
+                             "expected a decoder whose layers plait can price, found %s (%s)", type,
                              refused);
     if (hf->text == hf->root && json_has(hf->root, "vision_config") &&
         !json_has(hf->root, "hidden_size"))
@@ -220,13 +265,48 @@ static plait_status read_weights(const hf_config *hf, const char **out, plait_er
     return PLAIT_OK;
 }
 
+/*
+ * Reads the layers of LongCat-Flash, each of which is two here: attention with experts beside an
+ * MLP, then attention with an MLP.
+ */
+static plait_status read_halves(const hf_config *hf, int *layers, plait_error *err)
+{
+    PLAIT_TRY(json_int_optional(hf->text, "num_layers", 1, PLAIT_MAX_LAYERS / 2, layers, err));
+    if (*layers > PLAIT_MAX_LAYERS / 2)
+        return json_fail_key(hf->text, "num_hidden_layers", PLAIT_ERROR_RANGE, err,
+                             "expected at most %d layers of two halves, found %d",
+                             PLAIT_MAX_LAYERS / 2, *layers);
+    *layers *= 2;
+    return PLAIT_OK;
+}
+
+/* Reads the residual streams beside the usual one, and tables that layers add to them. */
+static plait_status read_streams(const hf_config *hf, plait_error *err)
+{
+    static const char *const streams[] = {"hc_mult", NULL};
+    plait_model *const model = hf->model;
+
+    if (hf_has_trait(hf, HF_COMPRESSED))
+        PLAIT_TRY(hf_int_optional(hf, streams, 1, MODEL_MAX_STREAMS, &model->streams, err));
+    PLAIT_TRY(json_int_optional(hf->text, "attn_res_block_size", 0, PLAIT_MAX_LAYERS,
+                                &model->residual_block, err));
+    if (json_has(hf->text, "hidden_size_per_layer_input")) {
+        model->per_layer_vocab = model->vocab;
+        PLAIT_TRY(json_int_optional(hf->text, "vocab_size_per_layer_input", 1, MODEL_MAX_VOCAB,
+                                    &model->per_layer_vocab, err));
+    }
+    return PLAIT_OK;
+}
+
 static plait_status read_sizes(const hf_config *hf, plait_error *err)
 {
     static const char *const dropout_keys[] = {
         "resid_pdrop",       "embd_pdrop",     "attn_pdrop",       "dropout",
         "attention_dropout", "hidden_dropout", "residual_dropout", NULL};
-    static const char *const hidden[] = {"hidden_size", "n_embd", "d_model", "n_embed", NULL};
-    static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", NULL};
+    static const char *const hidden[] = {"hidden_size", "n_embd",    "d_model",
+                                         "n_embed",     "block_dim", NULL};
+    static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
+                                         NULL};
     static const char *const vocab[] = {"vocab_size", NULL};
     static const char *const max_seq[] = {
         "max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
@@ -235,13 +315,18 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     double rate;
 
     PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
-    PLAIT_TRY(hf_int(hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
+    model->layers = hf_listed_layers(hf);
+    PLAIT_TRY(hf_int_or(hf, layers, 1, PLAIT_MAX_LAYERS, model->layers, &model->layers, err));
+    if (hf->class.pattern == HF_PATTERN_TWICE)
+        PLAIT_TRY(read_halves(hf, &model->layers, err));
     PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class.vocab, &model->vocab, err));
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(read_weights(hf, &model->weights, err));
     model->tied = hf_has_trait(hf, HF_TIED);
     PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", &model->tied, err));
     PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", &model->tied, err));
+    if (!json_has(hf->text, "tie_word_embeddings"))
+        PLAIT_TRY(json_bool_optional(hf->text, "tie_embedding", &model->tied, err));
     model->dropout = hf_has_trait(hf, HF_DROPOUT);
     for (const char *const *key = dropout_keys; *key != NULL; key++)
         if (json_has(hf->text, *key))
@@ -260,7 +345,9 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
                              "expected the hidden width %d, found %d", hf->model->hidden, width);
     model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);
     model->head_bias = hf_has_trait(hf, HF_HEAD_BIAS);
+    PLAIT_TRY(json_bool_optional(hf->text, "lm_head_bias", &model->head_bias, err));
     model->embedding_norm = hf_has_trait(hf, HF_EMBEDDING_NORM);
+    PLAIT_TRY(read_streams(hf, err));
     return read_learned_positions(hf, &model->learned_positions, err);
 }
 
@@ -283,115 +370,39 @@ static const char *name_of_file(plait_arena *arena, const char *path)
     return slash != NULL && slash[1] != '\0' ? slash + 1 : name;
 }
 
-/* ---- layers and kinds ---- */
-
-/*
- * Returns the name of a kind, made from the parts in which the kinds differ: the mixer, the
- * feed-forward part, or both.
- */
-static const char *kind_name(const hf_config *hf, hf_mixer mixer, bool moe, bool mixers_differ,
-                             bool ffns_differ)
-{
-    static const char *const mixers[HF_MIXERS] = {"full", "sliding", "chunked", "linear"};
-    const char *const ffn = moe ? "moe" : "dense";
-
-    if (!mixers_differ)
-        return ffn;
-    if (!ffns_differ)
-        return mixers[mixer];
-    return plait_arena_printf(hf->arena, "%s-%s", mixers[mixer], ffn);
-}
-
-static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_error *err)
-{
-    bool grouped = false;
-    int parallel_norms = 1;
-
-    out->parallel_residual = hf_has_trait(hf, HF_PARALLEL);
-    PLAIT_TRY(json_bool_optional(hf->text, "use_parallel_residual", &out->parallel_residual, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "parallel_attn", &out->parallel_residual, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
-    if (hf_has_trait(hf, HF_ONE_NORM)) {
-        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture */
-        parallel_norms = grouped ? 2 : 1;
-        PLAIT_TRY(
-            json_int_optional(hf->text, "num_ln_in_parallel_attn", 1, 2, &parallel_norms, err));
-    }
-
-    out->norms = 2;
-    if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM))
-        out->norms = parallel_norms;
-    if (hf_has_trait(hf, HF_FOUR_NORMS)) /* more in MoE layers of Gemma 4 */
-        out->norms = hf_has_trait(hf, HF_SHARED_MLP) && out->ffn == PLAIT_FFN_MOE ? 7 : 4;
-    return PLAIT_OK;
-}
-
-static bool all_equal(const unsigned char *values, int count)
-{
-    for (int i = 1; i < count; i++)
-        if (values[i] != values[0])
-            return false;
-    return true;
-}
-
-static plait_status read_layers(const hf_config *hf, plait_error *err)
-{
-    const size_t layers = (size_t)hf->model->layers;
-    plait_layer *kind = plait_arena_alloc(hf->arena, (size_t)HF_MIXERS * 2, sizeof *kind);
-    unsigned char *layer_kind = plait_arena_alloc(hf->arena, layers, 1);
-    unsigned char *mixer = plait_arena_alloc(hf->arena, layers, 1);
-    unsigned char *moe = plait_arena_alloc(hf->arena, layers, 1);
-
-    PLAIT_TRY(plait_check_allocated(kind && layer_kind && mixer && moe, err));
-    hf->model->kind = kind;
-    hf->model->layer_kind = layer_kind;
-    if (hf_has_trait(hf, HF_MAMBA)) {
-        hf->model->kinds = 1;
-        kind->name = "mamba";
-        kind->norms = 1;
-        return hf_read_mamba(hf, kind, err);
-    }
-    PLAIT_TRY(hf_mixers_of_layers(hf, mixer, err));
-    PLAIT_TRY(hf_experts_of_layers(hf, moe, err));
-    if (hf->known && memchr(moe, 0, layers) == NULL) // no layer has a dense MLP
-        hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
-
-    // Number the kinds in the order of their first layers.
-    plait_model *const model = hf->model;
-    const bool mixers_differ = !all_equal(mixer, model->layers);
-    const bool ffns_differ = !all_equal(moe, model->layers);
-    int known[HF_MIXERS][2] = {{0}}; /* index of the kind + 1; 0: not yet read */
-    for (int i = 0; i < model->layers; i++) {
-        int *const seen = &known[mixer[i]][moe[i]];
-
-        if (*seen == 0) {
-            plait_layer *const next = &kind[model->kinds];
-
-            PLAIT_TRY(hf_read_mixer(hf, (hf_mixer)mixer[i], next, err));
-            PLAIT_TRY(moe[i] ? hf_read_moe(hf, next, err) : hf_read_mlp(hf, next, err));
-            PLAIT_TRY(read_residual(hf, next, err));
-            next->name = kind_name(hf, (hf_mixer)mixer[i], moe[i], mixers_differ, ffns_differ);
-            PLAIT_TRY(plait_check_allocated(next->name, err));
-            *seen = ++model->kinds;
-        }
-        layer_kind[i] = (unsigned char)(*seen - 1);
-    }
-    return PLAIT_OK;
-}
-
 /* ---- the model ---- */
 
-plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_model *out,
-                           const char **warning, plait_error *err)
+/*
+ * Finds the object that describes the decoder. InternVL names it llm_config; omni models have it
+ * inside of thinker_config.
+ */
+static plait_status find_text(const json_cursor *root, json_cursor found[2], hf_config *hf,
+                              plait_error *err)
 {
-    static const char *const names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers", NULL};
-    hf_config hf = {.root = at, .text = at, .arena = arena, .model = out};
-    json_cursor text;
+    static const char *const names[] = {"llm_config", "text_config", "thinker_config", NULL};
+    const json_cursor *at = root;
 
-    PLAIT_TRY(json_object_optional(at, json_has(at, "llm_config") ? "llm_config" : "text_config",
-                                   &text, err)); // InternVL names the decoder's object llm_config
-    if (!json_is_null(&text))
-        hf.text = &text;
+    for (int depth = 0; depth < 2; depth++) {
+        const char *const *name = names;
+
+        while (*name != NULL && !json_has(at, *name))
+            name++;
+        if (*name == NULL)
+            break;
+        PLAIT_TRY(json_object(at, *name, &found[depth], err));
+        at = &found[depth];
+    }
+    hf->text = at;
+    return PLAIT_OK;
+}
+
+plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena *arena,
+                           plait_model *out, const char **warning, plait_error *err)
+{
+    hf_config hf = {.root = at, .assume_llama = assume_llama, .arena = arena, .model = out};
+    json_cursor text[2];
+
+    PLAIT_TRY(find_text(at, text, &hf, err));
     PLAIT_TRY(read_class(&hf, err));
     PLAIT_TRY(read_sizes(&hf, err));
     hf.model->name = name_of_file(hf.arena, hf.root->key);
@@ -400,13 +411,7 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
                                           text_plain(hf.arena, hf.root->key));
     if (hf.model->name == NULL || hf.model->source == NULL)
         return plait_fail_nomem(err);
-    PLAIT_TRY(read_layers(&hf, err));
-
-    // The modules for multi-token prediction have the kind of the last layer.
-    plait_model *const model = hf.model;
-    PLAIT_TRY(hf_int_optional(&hf, names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
-    if (model->mtp_layers > 0)
-        model->mtp_kind = model->layer_kind[model->layers - 1];
+    PLAIT_TRY(hf_read_layers(&hf, err));
     PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
     return hf_ignored(&hf, warning, err);
 }

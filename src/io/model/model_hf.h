@@ -3,8 +3,9 @@
  *
  * A config.json names a class (`model_type`). The file describes only a part of a layer; the class
  * fixes the rest: defaults of absent keys, biases, which layers are windowed. model_hf_class.c is
- * the table of classes, model_hf_parts.c reads mixers and feed-forward parts, model_hf_layers.c
- * assigns them to layers, model_hf_numerics.c reads positions, routing and scales,
+ * the table of classes, model_hf_layout.c determines which mixer and feed-forward part each layer
+ * has, model_hf_mixer.c and model_hf_ffn.c read these parts, model_hf_layers.c makes kinds of them,
+ * model_hf_numerics.c reads positions, routing and scales,
  * model_hf_ignored.c checks unused keys, and model_hf.c reads everything else.
  */
 #pragma once
@@ -40,9 +41,13 @@ enum hf_trait {
     HF_SHARED_GATE = 1 << 20,
     HF_SHARED_MLP = 1 << 21, /* each MoE layer also has a dense MLP of width intermediate_size */
     HF_MOE_ON_REQUEST = 1 << 22, /* the model has experts only if enable_moe_block is true */
-    HF_MAMBA = 1 << 23,
+    HF_MAMBA_1 = 1 << 23,        /* state-space layers are Mamba; otherwise Mamba-2 */
     HF_NO_ROTARY_FULL = 1 << 24, /* full layers among windowed ones have no rotary positions */
-    HF_HALF_WIDTH = 1 << 25      /* intermediate_size is the sum of the gate and up widths */
+    HF_HALF_WIDTH = 1 << 25,     /* intermediate_size is the sum of the gate and up widths */
+    HF_ONE_PART = 1 << 26,       /* a layer is a mixer or a feed-forward part, with one norm */
+    HF_PLAIN_LINEAR = 1 << 27,   /* linear layers are lightning attention */
+    HF_OUT_BIAS = 1 << 28,       /* the output projection of attention has a bias in any case */
+    HF_COMPRESSED = 1 << 29      /* DeepSeek-V4's attention, and several residual streams */
 };
 
 /* Traits that do not affect prices. A name in parentheses is the key that overrides the trait. */
@@ -57,9 +62,33 @@ enum hf_numeric_trait {
     HF_CORRECTION_BIAS = 1 << 7 /* a bias per expert corrects the routing (topk_method) */
 };
 
+/* Mixers that a file's layers may have. */
+typedef enum hf_mixer {
+    HF_NO_MIXER,
+    HF_FULL,
+    HF_SLIDING,
+    HF_CHUNKED,
+    HF_LINEAR,
+    HF_STATE_SPACE,
+    HF_HYBRID, /* attention with a state-space mixer beside it */
+    HF_CONV,
+    HF_RECURRENT,
+    HF_SPARSE,           /* compressed attention with an indexer */
+    HF_HEAVY_COMPRESSED, /* compressed attention to all compressed keys */
+    HF_MIXERS
+} hf_mixer;
+
+typedef enum hf_ffn { HF_NO_FFN, HF_DENSE, HF_EXPERTS, HF_FFNS } hf_ffn;
+
+/* The parts of one layer. */
+typedef struct hf_layer {
+    hf_mixer mixer;
+    hf_ffn ffn;
+} hf_layer;
+
 /*
- * Patterns of windowed layers, which attend to only part of the context, for files without
- * layer_types.
+ * Rules that assign mixers to layers, for files without layer_types. `other` is the class's mixer
+ * of layers that are not attention.
  */
 typedef enum hf_pattern {
     HF_PATTERN_ALL_FULL,
@@ -68,7 +97,17 @@ typedef enum hf_pattern {
     HF_PATTERN_LAST_FULL,   /* the last of every `period` layers is full, the others are windowed */
     HF_PATTERN_LAST_LINEAR, /* the last of every `period` layers is full, the others are linear */
     HF_PATTERN_LATE_WINDOW, /* windowed from max_window_layers on, with use_sliding_window */
-    HF_PATTERN_ROPE_CHUNK   /* chunked if no_rope_layers is 1; default: all but every `period`th */
+    HF_PATTERN_ROPE_CHUNK,  /* chunked if no_rope_layers is 1; default: all but every `period`th */
+    HF_PATTERN_ALL_OTHER,
+    HF_PATTERN_LETTERS, /* hybrid_override_pattern has one letter per layer */
+    HF_PATTERN_CYCLE,   /* block_types, repeated */
+    HF_PATTERN_LISTED,  /* full_attn_idxs or attn_layer_indices lists the layers with attention */
+    HF_PATTERN_SWITCH,  /* attn_type_list has 1 for attention and 0 for others */
+    HF_PATTERN_MODULO,  /* attention if index modulo attn_layer_period is attn_layer_offset */
+    HF_PATTERN_GROUPS,  /* the last of every layer_group_size layers is full, and a last rest */
+    HF_PATTERN_RATIOS,  /* compress_ratios */
+    HF_PATTERN_BLOCKS,  /* block_configs has one object per layer */
+    HF_PATTERN_TWICE    /* a layer is two: attention with experts, then attention with an MLP */
 } hf_pattern;
 
 /**
@@ -79,6 +118,7 @@ typedef struct hf_class {
     const char *type; /* value of model_type */
     unsigned traits;  /* bits of hf_trait */
     hf_pattern pattern;
+    hf_mixer other;
     int period; /* period of the pattern */
     int window;
     int head_dim; /* size of a head; 0: hidden / heads */
@@ -89,6 +129,8 @@ typedef struct hf_class {
     int shared;                 /* number of shared experts */
     const char *attention_bias; /* key of attention biases; NULL: the class has no such key */
     const char *mlp_bias;
+    const char *mlp_width;   /* key of the MLP's width; NULL: one of the usual names */
+    const char *q_rank;      /* key of the width of a latent that queries are projected from */
     unsigned numeric_traits; /* bits of hf_numeric_trait */
     plait_activation activation;
     double norm_eps;
@@ -104,18 +146,24 @@ typedef struct hf_class {
     double router_scale;
 } hf_class;
 
+/* Numbers that the current layer took from lists with one number per layer. */
+typedef struct hf_picks {
+    int count;
+    int value[16];
+} hf_picks;
+
 /** A config that is being read. */
 typedef struct hf_config {
     const json_cursor *root;
     const json_cursor *text; /* object that describes the decoder: root or its text_config */
     hf_class class;
     bool known; /* `class` is a row of the table; otherwise it is guessed from the file's keys */
+    bool assume_llama; /* keys that plait cannot price are named in the warning, not refused */
     plait_arena *arena;
     plait_model *model;
+    int layer;       /* layer that is being read, the index in lists */
+    hf_picks *picks; /* NULL: no layer is being read, and a list is refused */
 } hf_config;
-
-/* Kinds of mixers that a file's layers may have. */
-typedef enum hf_mixer { HF_FULL, HF_SLIDING, HF_CHUNKED, HF_LINEAR, HF_MIXERS } hf_mixer;
 
 // ---- model_hf_class.c --------------------------------------------------------------------------
 
@@ -146,11 +194,15 @@ plait_status hf_check_guess(const json_cursor *text, plait_error *err) PLAIT_MUS
 /*
  * Read a quantity for which classes have different names: the first name of the list that the file
  * contains is used. If a required quantity is missing, the error has the first name of the list.
+ * Instead of a number, the file may have a list with one number per layer.
  */
 plait_status hf_int(const hf_config *hf, const char *const *names, int min, int max, int *out,
                     plait_error *err) PLAIT_MUST_CHECK;
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Records a number that may differ between layers with the same parts. */
+void hf_pick(const hf_config *hf, int number);
 
 /**
  * Like hf_int() if `absent` is 0, otherwise like hf_int_optional() with `absent` as the default.
@@ -183,7 +235,7 @@ bool hf_has_numeric_trait(const hf_config *hf, enum hf_numeric_trait trait);
 plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *out,
                      plait_error *err) PLAIT_MUST_CHECK;
 
-// ---- model_hf_parts.c --------------------------------------------------------------------------
+// ---- model_hf_mixer.c, model_hf_ffn.c ----------------------------------------------------------
 
 /*
  * Read one part of a layer: a mixer sets the mixer's members of the layer, a feed-forward part the
@@ -193,8 +245,13 @@ plait_status hf_read_mixer(const hf_config *hf, hf_mixer which, plait_layer *out
                            plait_error *err) PLAIT_MUST_CHECK;
 plait_status hf_read_mlp(const hf_config *hf, plait_layer *out, plait_error *err) PLAIT_MUST_CHECK;
 plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err) PLAIT_MUST_CHECK;
-plait_status hf_read_mamba(const hf_config *hf, plait_layer *out,
-                           plait_error *err) PLAIT_MUST_CHECK;
+
+/*
+ * Reads whether linear layers have biases from the class's key, or from MPT's opposite key
+ * "no_bias"; the default is the trait of the class.
+ */
+plait_status hf_read_bias(const hf_config *hf, const char *key, enum hf_trait absent, bool *out,
+                          plait_error *err) PLAIT_MUST_CHECK;
 
 /** Reads the number of experts of MoE layers; 0 if there are none. */
 plait_status hf_experts(const hf_config *hf, int *out, plait_error *err) PLAIT_MUST_CHECK;
@@ -202,13 +259,23 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err) PLAIT_M
 /** Reads the number of tokens that a windowed layer attends to; 0 if no layer is windowed. */
 plait_status hf_window(const hf_config *hf, int *out, plait_error *err) PLAIT_MUST_CHECK;
 
-// ---- model_hf_layers.c, model_hf_numerics.c, model_hf_ignored.c --------------------------------
+/** Returns the object of layer hf->layer in block_configs (Nemotron-NAS). */
+plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents[2],
+                      json_cursor *out, plait_error *err) PLAIT_MUST_CHECK;
 
-/* Set the mixer of each layer, and whether it has experts, in arrays with one entry per layer. */
-plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer,
-                                 plait_error *err) PLAIT_MUST_CHECK;
-plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe,
-                                  plait_error *err) PLAIT_MUST_CHECK;
+// ---- model_hf_layout.c, model_hf_layers.c, model_hf_numerics.c, model_hf_ignored.c -------------
+
+/**
+ * Determines the parts of each layer. `out` has one entry more than the model has layers: the
+ * modules for multi-token prediction.
+ */
+plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Counts the layers of a file that gives only their list; 0 if it has none. */
+int hf_listed_layers(const hf_config *hf);
+
+/** Reads kinds, layers and modules for multi-token prediction. */
+plait_status hf_read_layers(const hf_config *hf, plait_error *err) PLAIT_MUST_CHECK;
 
 /** Keys that may have the activation, in the order of their precedence; NULL ends the list. */
 extern const char *const hf_activation_keys[];

@@ -53,12 +53,38 @@
     .period = 4, .head_dim = 256, .kv_heads = 2, .attention_bias = "attention_bias",               \
     .rope_fraction = 0.25
 
+#define KIMI_LINEAR                                                                                \
+    .traits = HF_ROUTER_BIAS, .other = HF_LINEAR,                                                  \
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,                        \
+    .score = PLAIT_ROUTER_SIGMOID
+#define MINIMAX                                                                                    \
+    .traits = HF_PLAIN_LINEAR, .pattern = HF_PATTERN_SWITCH, .other = HF_LINEAR, .kv_heads = 8,    \
+    .numeric_traits = HF_NORMALISED, .norm_eps = 1e-5, .rope_base = 1e6
+#define BAILING                                                                                    \
+    .traits = HF_NO_OUT_BIAS, .attention_bias = "use_qkv_bias", .mlp_bias = "use_bias"
+#define BAILING_LINEAR                                                                             \
+    .traits = HF_NO_OUT_BIAS | HF_PLAIN_LINEAR, .pattern = HF_PATTERN_GROUPS, .other = HF_LINEAR,  \
+    .attention_bias = "use_qkv_bias", .mlp_bias = "use_bias",                                      \
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID
+#define LFM2                                                                                       \
+    .traits = HF_TIED | HF_QK_NORM, .pattern = HF_PATTERN_LISTED, .other = HF_CONV, .norm_eps = 1e-5, \
+    .rope_base = 1e6
+#define NEMOTRON_NAS                                                                               \
+    .pattern = HF_PATTERN_BLOCKS, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",      \
+    .norm_eps = 1e-5, .rope_base = 5e5
+#define HUNYUAN                                                                                    \
+    .traits = HF_QK_NORM, .attention_bias = "attention_bias", .numeric_traits = HF_NORMALISED,     \
+    .norm_eps = 1e-5
+#define STEP3                                                                                      \
+    .head_dim = 256, .q_rank = "share_q_dim", .norm_eps = 1e-5, .rope_base = 5e5
+
 static const hf_class classes[] = {
     /* decoders with one kind of layer, the newest first */
     {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "mistral", .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8},
     {.type = "mistral3", .pattern = HF_PATTERN_ALL_WINDOW},
     {.type = "ministral", .pattern = HF_PATTERN_ALL_WINDOW},
+    {.type = "ministral3", .pattern = HF_PATTERN_ALL_WINDOW},
     {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
      .query_scalar = 1},
     {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW, .norm_eps = 1e-5},
@@ -78,6 +104,8 @@ static const hf_class classes[] = {
     {.type = "qwen2_vl_text", QWEN2},
     {.type = "qwen2_5_vl", QWEN2},
     {.type = "qwen2_5_vl_text", QWEN2},
+    {.type = "qwen2_5_omni_text", QWEN2},
+    {.type = "mimo", QWEN2},
     {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
     {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .head_dim = 128,
      .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
@@ -87,6 +115,14 @@ static const hf_class classes[] = {
      .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
     {.type = "smollm3", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
      .rope_base = 2e6},
+    {.type = "hunyuan_v1_dense", HUNYUAN},
+    {.type = "glm", .traits = HF_NO_OUT_BIAS, .attention_bias = "attention_bias",
+     .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
+    {.type = "glm4", .traits = HF_NO_OUT_BIAS | HF_FOUR_NORMS, .attention_bias = "attention_bias",
+     .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
+    {.type = "internlm2", .attention_bias = "bias", .mlp_bias = "bias"},
+    {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
+     .mlp_bias = "bias"},
     {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias",
      .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH},
     {.type = "cohere", .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM,
@@ -161,12 +197,34 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096, .attention_bias = "qkv_bias"},
     {.type = "qwen3_moe", QWEN3},
     {.type = "qwen3_vl_moe_text", QWEN3},
+    {.type = "qwen3_omni_moe_text", QWEN3},
     {.type = "deepseek", .attention_bias = "attention_bias"},
     {.type = "deepseek_v2", .numeric_traits = HF_INTERLEAVED},
     {.type = "deepseek_v3", DEEPSEEK_V3},
     {.type = "deepseek_v32", DEEPSEEK_V3},
     {.type = "kimi_k2", DEEPSEEK_V3},
+    {.type = "glm4_moe_lite", DEEPSEEK_V3, .norm_eps = 1e-5},
     {.type = "glm4_moe", GLM4_MOE},
+    {.type = "dots1", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .pattern = HF_PATTERN_LATE_WINDOW,
+     .window = 4096, .head_dim = 128, .attention_bias = "attention_bias",
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "hunyuan_v1_moe", HUNYUAN},
+    {.type = "bailing_moe", BAILING, .numeric_traits = HF_NORMALISED},
+    {.type = "bailing_moe_v2", BAILING, .numeric_traits = HF_NORMALISED,
+     .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "step3", STEP3},
+    {.type = "step3_text", STEP3},
+    {.type = "phimoe", .traits = HF_LAYER_NORM, .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8,
+     .attention_bias = "attention_bias"},
+    {.type = "exaone_moe", .traits = HF_QK_NORM | HF_NO_ROTARY_FULL | HF_ROUTER_BIAS,
+     .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 4096, .norm_eps = 1e-5,
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "afmoe",
+     .traits = HF_QK_NORM | HF_NO_ROTARY_FULL | HF_ROUTER_BIAS | HF_GATED_ATTENTION |
+               HF_FOUR_NORMS,
+     .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 2048, .head_dim = 128,
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,
+     .score = PLAIT_ROUTER_SIGMOID},
     {.type = "glm4_moe_text", GLM4_MOE},
     {.type = "glm_moe_dsa", DEEPSEEK_V3, .norm_eps = 1e-5},
     {.type = "gpt_oss", .traits = HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS,
@@ -178,14 +236,61 @@ static const hf_class classes[] = {
     {.type = "gemma4", GEMMA4},
     {.type = "gemma4_text", GEMMA4},
 
+    /* decoders of which a layer is more or less than attention and an MLP */
+    {.type = "deepseek_v4", .traits = HF_ROUTER_BIAS | HF_SINKS | HF_COMPRESSED,
+     .pattern = HF_PATTERN_RATIOS, .window = 128, .head_dim = 512, .kv_heads = 1, .shared = 1,
+     .q_rank = "q_lora_rank",
+     .numeric_traits = HF_INTERLEAVED | HF_NORMALISED | HF_CORRECTION_BIAS,
+     .score = PLAIT_ROUTER_SCORES, .router_scale = 1.5},
+    {.type = "longcat_flash", .traits = HF_SHARED_MLP | HF_ROUTER_BIAS, .pattern = HF_PATTERN_TWICE,
+     .numeric_traits = HF_INTERLEAVED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_base = 1e7,
+     .router_scale = 6},
+    {.type = "deci", NEMOTRON_NAS},
+    {.type = "nemotron-nas", NEMOTRON_NAS},
+
     /* decoders with linear attention */
     {.type = "qwen3_next", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
     {.type = "qwen3_5_text", QWEN3_NEXT},
     {.type = "qwen3_5_moe_text", QWEN3_NEXT, .numeric_traits = HF_NORMALISED},
 
-    /* state-space models */
-    {.type = "mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
-    {.type = "falcon_mamba", .traits = HF_MAMBA | HF_TIED, .norm_eps = 1e-5},
+    {.type = "kimi_linear", KIMI_LINEAR},
+    {.type = "kimi_k3", KIMI_LINEAR},
+    {.type = "minimax", MINIMAX},
+    {.type = "minimax_text_01", MINIMAX},
+    {.type = "minimax_m1", MINIMAX},
+    {.type = "bailing_moe_linear", BAILING_LINEAR},
+    {.type = "bailing_moe_linear_v2", BAILING_LINEAR},
+    {.type = "bailing_hybrid", BAILING_LINEAR},
+
+    /* decoders with state-space, convolution or recurrent layers */
+    {.type = "nemotron_h",
+     .traits = HF_ONE_PART | HF_PLAIN_MLP | HF_ROUTER_BIAS | HF_NO_ROTARY,
+     .pattern = HF_PATTERN_LETTERS, .other = HF_STATE_SPACE, .head_dim = 128, .kv_heads = 8,
+     .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .activation = PLAIT_RELU2,
+     .norm_eps = 1e-5, .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "granitemoehybrid", .traits = HF_NO_ROTARY, .pattern = HF_PATTERN_LISTED,
+     .other = HF_STATE_SPACE, .attention_bias = "attention_bias",
+     .mlp_width = "shared_intermediate_size", .numeric_traits = HF_NORMALISED, .query_scalar = 1},
+    {.type = "bamba", .pattern = HF_PATTERN_LISTED, .other = HF_STATE_SPACE, .kv_heads = 8,
+     .attention_bias = "attention_bias", .mlp_bias = "mlp_bias", .norm_eps = 1e-5,
+     .rope_fraction = 0.5},
+    {.type = "jamba", .traits = HF_MAMBA_1 | HF_NO_ROTARY, .pattern = HF_PATTERN_MODULO,
+     .other = HF_STATE_SPACE, .kv_heads = 8},
+    {.type = "falcon_h1", .pattern = HF_PATTERN_ALL_OTHER, .other = HF_HYBRID, .kv_heads = 8,
+     .attention_bias = "attention_bias", .mlp_bias = "mlp_bias", .norm_eps = 1e-5},
+    {.type = "lfm2", LFM2},
+    {.type = "lfm2_moe", LFM2, .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS,
+     .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "recurrent_gemma", .traits = HF_TIED | HF_OUT_BIAS | HF_MLP_BIAS | HF_HALF_WIDTH,
+     .pattern = HF_PATTERN_CYCLE, .window = 2048, .vocab = 256000, .heads = 10,
+     .attention_bias = "attention_bias", .numeric_traits = HF_EMBEDDING_ROOT,
+     .activation = PLAIT_GELU_TANH, .rope_fraction = 0.5, .logit_softcap = 30},
+    {.type = "mamba", .traits = HF_MAMBA_1 | HF_TIED, .pattern = HF_PATTERN_ALL_OTHER,
+     .other = HF_STATE_SPACE, .norm_eps = 1e-5},
+    {.type = "falcon_mamba", .traits = HF_MAMBA_1 | HF_TIED, .pattern = HF_PATTERN_ALL_OTHER,
+     .other = HF_STATE_SPACE, .norm_eps = 1e-5},
+    {.type = "mamba2", .pattern = HF_PATTERN_ALL_OTHER, .other = HF_STATE_SPACE, .norm_eps = 1e-5},
 };
 // clang-format on
 
@@ -207,6 +312,8 @@ static hf_class with_defaults(const hf_class *row)
         out.activation = PLAIT_SILU;
     if (out.score == PLAIT_ROUTER_UNKNOWN)
         out.score = PLAIT_ROUTER_SOFTMAX;
+    else if (out.score == PLAIT_ROUTER_SCORES) // a score that plait does not have
+        out.score = PLAIT_ROUTER_UNKNOWN;
     out.norm_eps =
         or_default(out.norm_eps, (out.traits & (unsigned)HF_LAYER_NORM) != 0 ? 1e-5 : 1e-6);
     out.rope_base = or_default(out.rope_base, 1e4);
@@ -269,12 +376,9 @@ const char *hf_class_refused(const char *type)
          {"vit", "clip", "clip_vision_model", "siglip", "siglip_vision_model", "siglip2", "dinov2",
           "swin", "swinv2", "deit", "beit", "convnext", "pixtral", "mllama_vision_model",
           "llama4_vision_model", "gemma4_vision", "qwen2_vl_vision", "sam"}},
-        {"a hybrid of attention and state-space or recurrent layers",
-         {"jamba", "zamba", "zamba2", "bamba", "falcon_h1", "nemotron_h", "recurrent_gemma",
-          "granitemoehybrid", "lfm2", "lfm2_moe", "kimi_linear", "minimax", "minimax_text_01"}},
-        {"layers with two attention parts, two MLPs and experts", {"longcat_flash"}},
-        {"a recurrent or second-generation state-space model",
-         {"rwkv", "rwkv5", "rwkv6", "rwkv7", "mamba2", "xlstm", "retnet"}},
+        {"one block of attention that several layers share", {"zamba", "zamba2"}},
+        {"layers that use the keys and values of other layers", {"gemma3n", "gemma3n_text"}},
+        {"a recurrent model", {"rwkv", "rwkv5", "rwkv6", "rwkv7", "xlstm", "retnet"}},
     };
 
     for (size_t r = 0; r < sizeof refused / sizeof *refused; r++)

@@ -45,6 +45,25 @@ static const char *const harmless_keys[] = {
     "partial_rotary_factor", "qk_norm_type", "rescale_prenorm_residual", "residual_in_fp32", "rotary_dim",
     "rotary_pct", "seq_aux", "swiglu_alpha", "swiglu_limit", "time_step_limit", "topk_method", "use_gemma_norm", "use_moe_router_bias", "use_mrope",
     "use_routing_bias",
+    /* of hybrids and models of 2025 and 2026 */
+    "activation_situ_beta", "activation_situ_linear_beta", "attn_rotary_emb", "block_init_scale",
+    "block_mlp_init_scale", "block_out_init_scale", "block_use_swiglu", "block_use_xavier_init",
+    "compress_rope_theta", "dt_limit", "embd_init_scale", "embedding_multiplier", "full_attn_alpha_factor",
+    "full_attn_beta_factor", "gate_lower_bound", "group_norm_size", "hc_eps", "hc_sinkhorn_iters", "key_multiplier",
+    "layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
+    "layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "linear_attn_alpha_factor",
+    "linear_attn_beta_factor", "linear_mode", "linear_rope", "linear_scale", "linear_silu", "lm_head_multiplier",
+    "mamba_dt_init_floor", "mamba_dt_limit", "mamba_dt_max", "mamba_dt_min", "mamba_hidden_act",
+    "mamba_conv_bias", "mamba_inner_layernorms", "mamba_norm_before_gate", "mamba_rms_norm", "mamba_ssm_cache_dtype",
+    "max_token_len", "max_window_layers", "mla_scale_kv_lora", "mla_scale_q_lora", "mlp_alpha_factor", "mlp_beta_factor",
+    "mlp_multipliers", "moe_gate_activation_func", "moe_router_use_sigmoid", "moe_router_logit_softcapping",
+    "moe_shared_expert_overlap", "mup_enabled", "num_hash_layers", "postnorm", "rms_norm",
+    "route_norm", "route_scale", "seq_length_scale", "ssm_multipliers", "ssm_in_multiplier", "ssm_out_multiplier",
+    "attention_in_multiplier", "attention_method", "attention_out_multiplier", "cla_share_factor", "conv_use_xavier_init",
+    "dense_list", "embeddings_scale_by_sqrt_dim", "final_w_init_variance_scale", "input_jitter_noise", "mamba_use_mlp", "norm_before_gate", "org_vocab_size", "w_init_variance_scale", "mlp_expansion_factor", "normalization_function", "num_media_embeds", "shared_moe_mode", "use_rmsnorm",
+    "activation_sparsity_pattern",
+    "altup_coef_clip", "time_step_floor", "time_step_max", "time_step_min", "time_step_init_scheme", "time_step_scale",
+    "use_conv_bias", "use_grouped_topk", "use_linear_silu", "use_mixed_mlp_moe", "use_pos_enc", "zero_expert_type",
     NULL};
 static const char *const harmless_ends[] = {
     "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
@@ -71,6 +90,26 @@ static const char *const tower_words[] = {
  */
 static const char *const left_out[] = {
     "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
+
+/*
+ * Keys of parts that a plait model cannot describe, with the reason.
+ */
+static const struct {
+    const char *key;
+    const char *reason;
+} unpriced[] = {
+    {"num_kv_shared_layers", "layers that use the keys and values of other layers"},
+    {"use_cla", "layers that use the keys and values of other layers"},
+    {"use_double_wide_mlp", "MLPs of twice the width in some layers"},
+    {"altup_num_inputs", "predictions between layers (AltUp)"},
+    {"v_head_dim", "values of another width than keys"},
+    {"swa_v_head_dim", "values of another width than keys"},
+    {"use_head_wise_attn_gate", "a gate on each head of attention"},
+    {"indexer_types", "layers that use the indexer of other layers"},
+    {"index_kpool", "an indexer over pooled keys"},
+    {"parallel_attn_mlp_res", "an MLP beside attention and experts"},
+    {"num_mem_blocks", "one block of attention that several layers share"},
+};
 
 static const char *const size_words[] = {
     "adapter", "attention", "attn", "block", "blocks", "bottleneck", "channels", "chunk", "compress", "conv", "d", "depth", "dim", "dims",
@@ -202,6 +241,7 @@ static bool is_harmless(const json_cursor *at)
 typedef struct unread_keys {
     text_names named;
     json_cursor first;  /* first unread key that gives a size; its value is NULL if there is none */
+    const char *reason; /* of the part that the first key describes; NULL: unknown */
     text_builder sizes; /* further keys that give a size */
 } unread_keys;
 
@@ -218,6 +258,14 @@ static bool is_unplaced_window(const hf_config *hf, const char *key)
            (hf->model->max_seq == 0 || window < hf->model->max_seq);
 }
 
+static const char *reason_of(const char *key)
+{
+    for (size_t u = 0; u < sizeof unpriced / sizeof *unpriced; u++)
+        if (strcmp(unpriced[u].key, key) == 0)
+            return unpriced[u].reason;
+    return NULL;
+}
+
 static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *out)
 {
     const bool window = is_unplaced_window(hf, at->key);
@@ -230,11 +278,14 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
     }
     if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at) || has_default_value(at))
         return;
-    if (text_index(at->key, left_out) >= 0 || !(window || gives_a_size(at)))
+    const char *const reason = reason_of(at->key);
+    const bool size = window || reason != NULL || gives_a_size(at);
+    if (text_index(at->key, left_out) >= 0 || !size || hf->assume_llama)
         text_names_add(&out->named, at->key);
-    else if (out->first.value == NULL)
+    else if (out->first.value == NULL || (reason != NULL && out->reason == NULL)) {
         out->first = *at;
-    else if (out->sizes.length < 60) {
+        out->reason = reason;
+    } else if (out->sizes.length < 60) {
         text_append(&out->sizes, out->sizes.length > 0 ? ", " : "");
         text_append(&out->sizes, at->key);
         if (out->sizes.length >= 60)
@@ -254,13 +305,14 @@ static void sort_keys(const hf_config *hf, const json_cursor *object, unread_key
 
 plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 {
+    static const char *const objects[] = {"attn_config", "linear_attn_config", NULL};
     unread_keys keys = {0};
-    json_cursor attention;
+    json_cursor object;
 
     text_names_init(&keys.named, hf->arena);
     text_builder_init(&keys.sizes, hf->arena);
     sort_keys(hf, hf->text, &keys);
-    if (hf->text != hf->root) {
+    for (const json_cursor *around = hf->text->parent; around != NULL; around = around->parent) {
         static const char *const repeated[] = {
             "hidden_size",       "intermediate_size",   "vocab_size",
             "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
@@ -269,7 +321,7 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 
         // Sort the keys next to a nested decoder. The warning names other towers. Sizes of their
         // connectors, and sizes that the decoder's own object repeats, are skipped.
-        for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
+        for (bool more = json_first(around, &at); more; more = json_next(&at)) {
             if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
                 text_names_add(&keys.named, at.key);
             else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
@@ -277,9 +329,11 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
                 sort_key(hf, &at, &keys);
         }
     }
-    PLAIT_TRY(json_value_optional(hf->text, "attn_config", &attention, err));
-    if (json_is_object(&attention))
-        sort_keys(hf, &attention, &keys);
+    for (const char *const *name = objects; *name != NULL; name++) {
+        PLAIT_TRY(json_value_optional(hf->text, *name, &object, err));
+        if (json_is_object(&object))
+            sort_keys(hf, &object, &keys);
+    }
     if (keys.first.value == NULL) {
         const char *const list = text_names_finish(&keys.named);
         PLAIT_TRY(plait_check_allocated(list, err));
@@ -297,6 +351,10 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 
     const char *const more = text_builder_finish(&keys.sizes, NULL);
     PLAIT_TRY(plait_check_allocated(more, err));
+    if (keys.reason != NULL)
+        return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
+                         "expected only parts that plait can price, found \"%.60s\" (%s)%s%s",
+                         keys.first.key, keys.reason, more[0] != '\0' ? ", " : "", more);
     return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
                      "expected only sizes that plait can price, found also \"%.60s\"%s%s, "
                      "unsupported for %.40s",

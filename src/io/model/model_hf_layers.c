@@ -1,213 +1,210 @@
-/*
- * model_hf_layers.c - reads the mixer of each layer of a Hugging Face config, and which layers have
- * experts
- */
+/* model_hf_layers.c - makes kinds of the layers of a Hugging Face config */
 #include <string.h>
 
+#include "base/status.h"
 #include "io/model/model_hf.h"
 
-/* ---- mixers ---- */
+/* ---- one layer ---- */
 
-static plait_status check_length(const json_cursor *list, int layers, plait_error *err)
+static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_error *err)
 {
-    if (json_count(list) != (size_t)layers)
-        return json_fail(list, PLAIT_ERROR_SCHEMA, err,
-                         "expected one entry for each of the %d layers, found %zu", layers,
-                         json_count(list));
-    return PLAIT_OK;
-}
+    bool grouped = false;
+    int parallel_norms = 1;
 
-/* Reads a list with one word per layer. */
-static plait_status read_words(const hf_config *hf, const char *key, const char *const *words,
-                               unsigned char *out, plait_error *err)
-{
-    json_cursor list, at;
-    int word;
-
-    PLAIT_TRY(json_array(hf->text, key, &list, err));
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_word(&at, words, &word, err));
-        out[at.index] = (unsigned char)word;
+    out->parallel_residual = hf_has_trait(hf, HF_PARALLEL);
+    PLAIT_TRY(json_bool_optional(hf->text, "use_parallel_residual", &out->parallel_residual, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "parallel_attn", &out->parallel_residual, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "new_decoder_architecture", &grouped, err));
+    if (hf_has_trait(hf, HF_ONE_NORM)) {
+        /* num_ln_in_parallel_attn overrides the two norms of Falcon's new architecture */
+        parallel_norms = grouped ? 2 : 1;
+        PLAIT_TRY(
+            json_int_optional(hf->text, "num_ln_in_parallel_attn", 1, 2, &parallel_norms, err));
     }
-    return PLAIT_OK;
-}
 
-/*
- * Sets the mixers by "no_rope_layers", which is 1 for a layer with rotary positions. Such a layer
- * attends only to its chunk.
- */
-static plait_status mixers_by_rope(const hf_config *hf, unsigned char *mixer, plait_error *err)
-{
-    json_cursor list, at;
-    int rotary;
-
-    for (int i = 0; i < hf->model->layers; i++)
-        mixer[i] = (i + 1) % hf->class.period == 0 ? HF_FULL : HF_CHUNKED;
-    PLAIT_TRY(json_array_optional(hf->text, "no_rope_layers", &list, err));
-    if (json_count(&list) == 0)
+    if (out->ffn == PLAIT_FFN_NONE || out->mixer == PLAIT_MIXER_NONE) {
+        out->norms = 1;
+        out->parallel_residual = false;
         return PLAIT_OK;
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_int(&at, 0, 1, &rotary, err));
-        mixer[at.index] = rotary ? HF_CHUNKED : HF_FULL;
     }
+    out->norms = 2;
+    if (out->parallel_residual && hf_has_trait(hf, HF_ONE_NORM))
+        out->norms = parallel_norms;
+    if (hf_has_trait(hf, HF_FOUR_NORMS)) /* more in MoE layers of Gemma 4 */
+        out->norms = hf_has_trait(hf, HF_SHARED_MLP) && out->ffn == PLAIT_FFN_MOE ? 7 : 4;
     return PLAIT_OK;
 }
 
-/* Makes the last of every `period` layers full and the others `other`. */
-static plait_status mixers_by_period(const hf_config *hf, const char *key, hf_mixer other,
-                                     unsigned char *mixer, plait_error *err)
+/* Reads the branches beside the mixer and the feed-forward part (Gemma 3n, 4). */
+static plait_status read_branches(const hf_config *hf, plait_layer *out, plait_error *err)
 {
-    int period = hf->class.period;
-
-    PLAIT_TRY(json_int_optional(hf->text, key, 1, PLAIT_MAX_LAYERS, &period, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        mixer[i] = (unsigned char)((i + 1) % period == 0 ? HF_FULL : other);
-    return PLAIT_OK;
+    PLAIT_TRY(
+        json_int_optional(hf->text, "laurel_rank", 0, MODEL_MAX_RANK, &out->laurel_rank, err));
+    return json_int_optional(hf->text, "hidden_size_per_layer_input", 0, MODEL_MAX_HIDDEN,
+                             &out->per_layer_dim, err);
 }
 
-static plait_status mixers_by_depth(const hf_config *hf, unsigned char *mixer, plait_error *err)
-{
-    int full = hf->model->layers;
-
-    PLAIT_TRY(json_int_optional(hf->text, "max_window_layers", 0, MODEL_MAX_SEQ, &full, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        mixer[i] = i < full ? HF_FULL : HF_SLIDING;
-    return PLAIT_OK;
-}
-
-static plait_status mixers_by_class(const hf_config *hf, unsigned char *mixer, plait_error *err)
-{
-    const int layers = hf->model->layers;
-
-    switch (hf->class.pattern) {
-    case HF_PATTERN_LAST_FULL:
-        return mixers_by_period(hf, "sliding_window_pattern", HF_SLIDING, mixer, err);
-    case HF_PATTERN_LAST_LINEAR:
-        return mixers_by_period(hf, "full_attention_interval", HF_LINEAR, mixer, err);
-    case HF_PATTERN_LATE_WINDOW:
-        return mixers_by_depth(hf, mixer, err);
-    case HF_PATTERN_ROPE_CHUNK:
-        return mixers_by_rope(hf, mixer, err);
-    case HF_PATTERN_EVEN_WINDOW:
-        for (int i = 0; i < layers; i++)
-            mixer[i] = i % 2 == 0 ? HF_SLIDING : HF_FULL;
-        break;
-    case HF_PATTERN_ALL_WINDOW:
-        memset(mixer, HF_SLIDING, (size_t)layers);
-        break;
-    case HF_PATTERN_ALL_FULL:
-        memset(mixer, HF_FULL, (size_t)layers);
-        break;
-    }
-    return PLAIT_OK;
-}
-
-plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer, plait_error *err)
-{
-    static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
-                                           "sliding_window_pattern", NULL};
-    static const char *const types[] = {"full_attention", "sliding_attention", "chunked_attention",
-                                        "linear_attention", NULL}; // words in the order of hf_mixer
-    int window;
-
-    PLAIT_TRY(json_has(hf->text, "layer_types") ? read_words(hf, "layer_types", types, mixer, err)
-                                                : mixers_by_class(hf, mixer, err));
-    PLAIT_TRY(hf_window(hf, &window, err));
-    if (json_has(hf->text, "layer_types") || window == 0)
-        hf_skip(hf, patterns);
-    for (int i = 0; i < hf->model->layers; i++)
-        if (mixer[i] == HF_SLIDING && window == 0)
-            mixer[i] = HF_FULL;
-    return PLAIT_OK;
-}
-
-/* ---- experts ---- */
-
-/* Keeps the experts only in the last of every `step` layers. */
-static plait_status keep_every(const hf_config *hf, const char *key, unsigned char *moe,
+static plait_status read_layer(const hf_config *hf, hf_layer parts, plait_layer *out,
                                plait_error *err)
 {
-    int step = 1;
-
-    PLAIT_TRY(json_int_optional(hf->text, key, 1, PLAIT_MAX_LAYERS, &step, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        if ((i + 1) % step != 0)
-            moe[i] = 0;
-    return PLAIT_OK;
+    if (parts.mixer != HF_NO_MIXER)
+        PLAIT_TRY(hf_read_mixer(hf, parts.mixer, out, err));
+    if (parts.ffn == HF_EXPERTS)
+        PLAIT_TRY(hf_read_moe(hf, out, err));
+    else if (parts.ffn == HF_DENSE)
+        PLAIT_TRY(hf_read_mlp(hf, out, err));
+    PLAIT_TRY(read_branches(hf, out, err));
+    return read_residual(hf, out, err);
 }
 
-/* Reads a list of layer numbers, and sets these layers to `value`: 1 with experts, 0 without. */
-static plait_status read_listed(const hf_config *hf, const char *key, unsigned char value,
-                                unsigned char *moe, plait_error *err)
-{
-    json_cursor list, at;
-    int layer;
+/* ---- kinds ---- */
 
-    PLAIT_TRY(json_array_optional(hf->text, key, &list, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_int(&at, 0, PLAIT_MAX_LAYERS, &layer, err));
-        if (layer < hf->model->layers)
-            moe[layer] = value;
-    }
+/* The layers of a file. Layers with the same parts and the same numbers from lists are one kind. */
+typedef struct layer_list {
+    const hf_layer *layer; /* [layers + 1]; the last one is for multi-token prediction */
+    plait_layer kind[PLAIT_MAX_LAYER_KINDS];
+    hf_layer parts[PLAIT_MAX_LAYER_KINDS];
+    hf_picks picks[PLAIT_MAX_LAYER_KINDS];
+    int kinds;
+    int first[HF_MIXERS][HF_FFNS]; /* first kind with these parts + 1; 0: none */
+    bool per_layer;                /* the file has lists of numbers */
+} layer_list;
+
+static bool same_parts(hf_layer a, hf_layer b)
+{
+    return a.mixer == b.mixer && a.ffn == b.ffn;
+}
+
+static bool same_picks(const hf_picks *a, const hf_picks *b)
+{
+    return a->count == b->count &&
+           memcmp(a->value, b->value, (size_t)a->count * sizeof *a->value) == 0;
+}
+
+/* Finds or adds the kind of a layer. */
+static plait_status find_kind(const hf_config *hf, layer_list *list, int layer, int *out,
+                              plait_error *err)
+{
+    const hf_layer parts = list->layer[layer];
+    int *const first = &list->first[parts.mixer][parts.ffn];
+    plait_layer found = {0};
+    hf_picks picks = {0};
+    hf_config here = *hf;
+
+    *out = *first - 1;
+    if (*first > 0 && !list->per_layer)
+        return PLAIT_OK;
+    here.layer = layer;
+    here.picks = &picks;
+    PLAIT_TRY(read_layer(&here, parts, &found, err));
+    for (*out = 0; *out < list->kinds; (*out)++)
+        if (same_parts(list->parts[*out], parts) && same_picks(&list->picks[*out], &picks))
+            return PLAIT_OK;
+    if (list->kinds == PLAIT_MAX_LAYER_KINDS)
+        return json_fail(hf->text, PLAIT_ERROR_RANGE, err,
+                         "expected at most %d kinds of layer, found more before layer %d",
+                         PLAIT_MAX_LAYER_KINDS, layer);
+    list->kind[list->kinds] = found;
+    list->parts[list->kinds] = parts;
+    list->picks[list->kinds] = picks;
+    list->kinds++;
+    if (*first == 0)
+        *first = list->kinds;
+    list->per_layer = list->per_layer || picks.count > 0;
     return PLAIT_OK;
 }
 
 /*
- * Applies the rules that classes have for layers with experts. No class has two of these rules, so
- * their order matters only for the lists.
+ * Names a kind by the parts in which the kinds differ: the mixer, the feed-forward part, or both,
+ * and a number if several kinds have the same parts.
  */
-plait_status hf_experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
+static const char *kind_name(const hf_config *hf, const layer_list *list, int kind)
 {
-    static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index", NULL};
-    static const char *const rules[] = {
-        "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
-        "first_k_dense_replace", "mlp_only_layers",     NULL};
-    int experts;
-    json_cursor value, at;
-
-    PLAIT_TRY(hf_experts(hf, &experts, err));
-    memset(moe, experts > 0, (size_t)hf->model->layers);
-    if (experts == 0 || json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers"))
-        hf_skip(hf, rules);
-    if (experts == 0)
-        return PLAIT_OK;
-    if (json_has(hf->text, "mlp_layer_types"))
-        return read_words(hf, "mlp_layer_types", (const char *const[]){"dense", "sparse", NULL},
-                          moe, err);
-    if (json_has(hf->text, "moe_layers")) {
-        memset(moe, 0, (size_t)hf->model->layers);
-        return read_listed(hf, "moe_layers", 1, moe, err);
-    }
-
-    // Read moe_layer_freq: DeepSeek has a period, counted from the first layer; other classes have
-    // a list with 0 or 1 per layer.
+    static const char *const mixers[HF_MIXERS] = {
+        [HF_FULL] = "full",         [HF_SLIDING] = "sliding",
+        [HF_CHUNKED] = "chunked",   [HF_LINEAR] = "linear",
+        [HF_STATE_SPACE] = "mamba", [HF_HYBRID] = "hybrid",
+        [HF_CONV] = "conv",         [HF_RECURRENT] = "recurrent",
+        [HF_SPARSE] = "sparse",     [HF_HEAVY_COMPRESSED] = "compressed"};
+    static const char *const ffns[HF_FFNS] = {[HF_DENSE] = "dense", [HF_EXPERTS] = "moe"};
+    const hf_layer parts = list->parts[kind];
+    const char *mixer = mixers[parts.mixer], *ffn = ffns[parts.ffn];
+    bool mixers_differ = false, ffns_differ = false;
     int number = 1;
-    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
-    if (json_is_array(&value)) {
-        PLAIT_TRY(check_length(&value, hf->model->layers, err));
-        for (bool more = json_first(&value, &at); more; more = json_next(&at)) {
-            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
-            moe[at.index] = (unsigned char)number;
-        }
-    } else {
-        PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &number, err));
-        for (int i = 0; i < hf->model->layers; i++)
-            if (i % number != 0)
-                moe[i] = 0;
-    }
-    PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
-    PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
-    PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
 
-    // Read the first and the last layer with experts, as ERNIE has them; -1 is the last layer of
-    // the model.
-    int dense = hf->class.first_dense, last = -1;
-    PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
-    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
-    for (int i = 0; i < hf->model->layers; i++)
-        if (i < dense || (last >= 0 && i > last))
-            moe[i] = 0;
-    return read_listed(hf, "mlp_only_layers", 0, moe, err);
+    for (int k = 0; k < list->kinds; k++) {
+        mixers_differ = mixers_differ || list->parts[k].mixer != parts.mixer;
+        ffns_differ = ffns_differ || list->parts[k].ffn != parts.ffn;
+        number += k < kind && same_parts(list->parts[k], parts);
+    }
+    if (mixer != NULL && ffn != NULL && !mixers_differ)
+        mixer = NULL;
+    else if (mixer != NULL && ffn != NULL && !ffns_differ)
+        ffn = NULL;
+    const char *const name = mixer != NULL && ffn != NULL
+                                 ? plait_arena_printf(hf->arena, "%s-%s", mixer, ffn)
+                             : mixer != NULL ? mixer
+                                             : ffn;
+    return number == 1 || name == NULL ? name
+                                       : plait_arena_printf(hf->arena, "%s-%d", name, number);
+}
+
+/*
+ * Marks the keys of parts that no layer has as read. A hybrid's file has the sizes of all parts of
+ * its class; these are read, and errors in them do not matter.
+ */
+static void skip_unused(const hf_config *hf, const layer_list *list)
+{
+    bool mixer[HF_MIXERS] = {false}, ffn[HF_FFNS] = {false};
+    plait_layer unused = {0};
+    plait_error ignored;
+
+    for (int k = 0; k < list->kinds; k++) {
+        mixer[list->parts[k].mixer] = true;
+        ffn[list->parts[k].ffn] = true;
+    }
+    if (hf->known && (!ffn[HF_DENSE] || hf->class.mlp_width != NULL))
+        hf_skip(hf, (const char *const[]){"intermediate_size", "intermediate_size_mlp", NULL});
+    if (!hf->known || hf->class.other == HF_NO_MIXER || hf->class.pattern == HF_PATTERN_ALL_OTHER)
+        return;
+    if (!mixer[hf->class.other] &&
+        hf_read_mixer(hf, hf->class.other, &unused, &ignored) != PLAIT_OK)
+        return;
+    if (!mixer[HF_FULL] && hf_read_mixer(hf, HF_FULL, &unused, &ignored) != PLAIT_OK)
+        return;
+    if (!ffn[HF_EXPERTS] && hf_read_moe(hf, &unused, &ignored) != PLAIT_OK)
+        return;
+}
+
+plait_status hf_read_layers(const hf_config *hf, plait_error *err)
+{
+    static const char *const mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                            NULL};
+    plait_model *const model = hf->model;
+    const size_t layers = (size_t)model->layers;
+    hf_layer *const layer = plait_arena_alloc(hf->arena, layers + 1, sizeof *layer);
+    unsigned char *const layer_kind = plait_arena_alloc(hf->arena, layers, 1);
+    layer_list *const list = plait_arena_alloc(hf->arena, 1, sizeof *list);
+    int kind;
+
+    PLAIT_TRY(plait_check_allocated(layer && layer_kind && list, err));
+    PLAIT_TRY(hf_layout(hf, layer, err));
+    list->layer = layer;
+    list->per_layer = hf->class.pattern == HF_PATTERN_BLOCKS;
+    for (size_t i = 0; i < layers; i++) {
+        PLAIT_TRY(find_kind(hf, list, (int)i, &kind, err));
+        layer_kind[i] = (unsigned char)kind;
+    }
+    PLAIT_TRY(hf_int_optional(hf, mtp_names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
+    if (model->mtp_layers > 0)
+        PLAIT_TRY(find_kind(hf, list, model->layers, &model->mtp_kind, err));
+    skip_unused(hf, list);
+    for (int k = 0; k < list->kinds; k++) {
+        list->kind[k].name = kind_name(hf, list, k);
+        PLAIT_TRY(plait_check_allocated(list->kind[k].name, err));
+    }
+    model->kind = list->kind;
+    model->kinds = list->kinds;
+    model->layer_kind = layer_kind;
+    return PLAIT_OK;
 }

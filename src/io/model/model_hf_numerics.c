@@ -11,8 +11,8 @@
 
 /* ---- activation ---- */
 
-const char *const hf_activation_keys[] = {"hidden_activation", "hidden_act", "activation_function",
-                                          "activation", NULL};
+const char *const hf_activation_keys[] = {
+    "hidden_activation", "hidden_act", "activation_function", "activation", "mlp_hidden_act", NULL};
 
 static plait_activation activation_named(const char *name)
 {
@@ -164,15 +164,17 @@ static plait_status read_rope_object(const hf_config *hf, const json_cursor *at,
 static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error *err)
 {
     static const char *const local_base[] = {"rope_local_base_freq", NULL};
-    bool rotary = false, windows = false;
+    bool rotary = false, windows = false, nope = false;
     json_cursor object;
+
+    PLAIT_TRY(json_bool_optional(hf->text, "mla_use_nope", &nope, err)); // Kimi
 
     for (int k = 0; k < hf->model->kinds; k++) {
         const plait_layer *const layer = &hf->model->kind[k];
         const bool attention = layer->mixer == PLAIT_MIXER_ATTENTION;
 
         rotary = rotary || (attention && layer->attention.rotary) ||
-                 (layer->mixer == PLAIT_MIXER_MLA && layer->mla.rope_dim > 0);
+                 (layer->mixer == PLAIT_MIXER_MLA && layer->mla.rope_dim > 0 && !nope);
         windows = windows || (attention && layer->attention.window > 0);
     }
     if (!rotary)
@@ -189,6 +191,12 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
         PLAIT_TRY(json_int_optional(hf->text, "rotary_dim", 1, layer->head_dim, &elements, err));
         if (elements > 0 && elements < layer->head_dim)
             out->fraction = (double)elements / layer->head_dim;
+        if (hf_has_trait(hf, HF_COMPRESSED)) {
+            elements = layer->head_dim;
+            PLAIT_TRY(json_int_optional(hf->text, "qk_rope_head_dim", 0, layer->head_dim, &elements,
+                                        err));
+            out->fraction = (double)elements / layer->head_dim;
+        }
     }
     PLAIT_TRY(hf_number(hf->text, local_base, JSON_POSITIVE, 0.0, &out->local_base, err));
     PLAIT_TRY(hf_flag(hf, "rope_interleave", hf_has_numeric_trait(hf, HF_INTERLEAVED),
@@ -238,8 +246,11 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
         .scale = hf->class.router_scale,
     };
 
+    static const char *const score_keys[] = {"scoring_func", "moe_router_activation_func",
+                                             "score_function", "score_func", NULL};
     const char *word = NULL;
-    PLAIT_TRY(json_string_optional(hf->text, "scoring_func", hf->arena, &word, err));
+    for (const char *const *key = score_keys; *key != NULL; key++)
+        PLAIT_TRY(json_string_optional(hf->text, *key, hf->arena, &word, err));
     if (word != NULL) {
         out->score = PLAIT_ROUTER_UNKNOWN;
         for (int score = PLAIT_ROUTER_SOFTMAX; score < PLAIT_ROUTER_SCORES; score++)
@@ -247,6 +258,7 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
                 out->score = (plait_router_score)score;
     }
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "moe_renormalize", &out->normalised, err));
     PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
     if (method != NULL) // DeepSeek's noaux_tc balances the experts with a bias instead of a loss
         out->correction_bias = strcmp(method, "noaux_tc") == 0;
@@ -259,7 +271,7 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
 {
     static const char *const words[] = {"inv_sqrt_d_model", NULL};
-    static const char *const logit_cap[] = {"final_logit_softcapping", NULL};
+    static const char *const logit_cap[] = {"final_logit_softcapping", "logits_soft_cap", NULL};
     static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
     static const char *const init[] = {"initializer_range", NULL};
     static const char *const eps[] = {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon",
