@@ -65,6 +65,10 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
         report_append(text, size, ", window %d", attention->window);
     if (attention->chunk > 0)
         report_append(text, size, ", chunks of %d", attention->chunk);
+    if (attention->compress > 0)
+        report_append(text, size, ", 1 key for %d", attention->compress);
+    if (attention->compress > 0 && attention->index_topk > 0)
+        report_append(text, size, ", the best %d", attention->index_topk);
 }
 
 static void ffn_text(const plait_layer *layer, char *text, size_t size)
@@ -82,7 +86,12 @@ static void ffn_text(const plait_layer *layer, char *text, size_t size)
     case PLAIT_FFN_KINDS:
         break;
     }
-    snprintf(text, size, "%d of %d experts, width %d", moe->topk, moe->experts, moe->width);
+    snprintf(text, size, "%d of %d experts, width %d", moe->topk, moe->experts + moe->zero_experts,
+             moe->width);
+    if (moe->zero_experts > 0)
+        report_append(text, size, ", %d empty", moe->zero_experts);
+    if (moe->latent > 0)
+        report_append(text, size, ", latent %d", moe->latent);
     if (moe->shared_width > 0)
         report_append(text, size, ", shared %d", moe->shared_width);
 }

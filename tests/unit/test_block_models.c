@@ -514,6 +514,44 @@ static void test_further_branches__have_their_weights(void **state)
     assert_near(flops, 2.0 * T / 2.0 * h * (2 * 64 + 2 * 256), 0.0);
 }
 
+// ---- limits --------------------------------------------------------------------------------
+
+/* A layer with every branch at once, on ranks of all kinds: its operators and inputs fit a block. */
+static void test_all_branches__fit_a_block(void **state)
+{
+    plait_layer layer = flash_layer(4);
+    plait_model model = flash;
+    plait_shard shard = shard_of(2, true);
+    const unsigned char layer_kind[] = {0};
+
+    (void)state;
+    layer.beside = PLAIT_MIXER_MAMBA;
+    layer.mamba = (plait_mamba){.inner = 4096, .state = 16, .conv = 4, .dt_rank = 256};
+    layer.attention.gate = true;
+    layer.norms = 4;
+    layer.moe.latent = 1024;
+    layer.moe.latent_norm = layer.moe.bias = layer.moe.shared_gate = true;
+    layer.moe.zero_experts = 16;
+    layer.laurel_rank = 64;
+    layer.per_layer_dim = 256;
+    model.kind = &layer;
+    model.layer_kind = layer_kind;
+    model.streams = 4;
+    model.residual_block = 1;
+    shard.cp = shard.ep = shard.etp = 2;
+    for (int parallel = 0; parallel < 2; parallel++) {
+        layer.parallel_residual = parallel;
+        const plait_block block =
+            describe(&model, &layer, shard, (plait_pass){PLAIT_BACKWARD, 1.0, 1024.0, 1024.0});
+
+        print_message("%d operators\n", block.ops);
+        assert_true(block.ops <= PLAIT_MAX_OPS - 16);
+        for (int i = 0; i < block.ops; i++)
+            assert_true(block.op[i].place.inputs <= PLAIT_MAX_READS &&
+                        isfinite(block.op[i].bytes) && block.op[i].bytes >= 0.0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -533,6 +571,7 @@ int main(void)
         cmocka_unit_test(test_latent_experts__are_summed_before_a_norm),
         cmocka_unit_test(test_zero_experts__take_a_third_of_the_choices),
         cmocka_unit_test(test_further_branches__have_their_weights),
+        cmocka_unit_test(test_all_branches__fit_a_block),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ typedef struct plait_cache {
     double state;      /* bytes of a sequence at any length: linear attention, scans, compressors */
 } plait_cache;
 
-enum { PLAIT_MAX_OPS = 96 };
+enum { PLAIT_MAX_OPS = 128 };
 
 typedef struct plait_block {
     int ops;
