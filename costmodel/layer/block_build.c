@@ -284,21 +284,27 @@ void block_memory_add(block_draft *draft, plait_part part, double elements, bloc
 }
 
 /*
- * Adds a recurrence along the sequence, which is no matrix product (C.21, C.22, C.34). The backward
- * counts as two forwards: one for the gradients and one to recompute tensors that were not kept.
+ * Adds a recurrence along the sequence, which is no matrix product (C.21, C.22, C.34). The model
+ * FLOPs of a backward are those of two forwards.
  */
-void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
-                    double elements)
+void block_recurrence_add(block_draft *draft, plait_part part, double flops, double bytes,
+                          double elements, double backward)
 {
-    const double passes = draft->forward ? 1.0 : 2.0;
+    const double passes = draft->forward ? 1.0 : backward;
 
     block_place(draft, draft->at.width, elements);
     if (draft->forward || draft->backward_input)
         block_op_add(draft, (plait_op){.kind = PLAIT_OP_SCAN,
                                        .part = part,
                                        .flops = passes * flops,
-                                       .model_flops = passes * flops,
+                                       .model_flops = (draft->forward ? 1.0 : 2.0) * flops,
                                        .bytes = passes * bytes});
+}
+
+void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
+                    double elements)
+{
+    block_recurrence_add(draft, part, flops, bytes, elements, 2.0);
 }
 
 /*

@@ -128,6 +128,9 @@ void block_pass_add(block_draft *draft, plait_part part, double elements, block_
 /** @param elements  elements of the output, whose kind of width is that of the input */
 void block_scan_add(block_draft *draft, plait_part part, double flops, double bytes,
                     double elements);
+/** As block_scan_add, for kernels whose backward does the work of `backward` forwards, not 2. */
+void block_recurrence_add(block_draft *draft, plait_part part, double flops, double bytes,
+                          double elements, double backward);
 void block_collective_add(block_draft *draft, plait_part part, plait_collective_op collective,
                           plait_axis axis, plait_overlap_class overlap, double bytes, double count);
 void block_keep(block_draft *draft, plait_tensor tensor, double elements);

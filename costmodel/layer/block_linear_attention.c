@@ -11,6 +11,9 @@ static const double delta_chunk = 64.0;
 /* Tokens of a chunk of Mamba-2 if the model states none: the default of mamba_ssm. (C.192) */
 static const double mamba_chunk = 256.0;
 
+/* Forwards that a backward takes, which computes again what was not kept. (C.34) */
+static const double delta_backward = 3.1, mamba_backward = 4.8;
+
 /*
  * Adds the exchanges of context parallelism, as in Ulysses: one all-to-all after which each rank
  * has whole sequences of fewer heads, and one back. `width` is the mean of both widths.
@@ -171,9 +174,9 @@ void block_delta_net(block_draft *draft)
     }
     exchange_states(draft, 0.5 * (w.mixed + w.value + scalars + w.decay + w.value));
     cache_state(draft, w.value_heads * d->key_dim * d->value_dim, w.mixed, d->conv);
-    block_scan_add(draft, PLAIT_PART_core_attn, tokens * w.value_heads * delta_flops(d),
-                   HALF_BYTES * tokens * (w.mixed + w.decay + w.value) + state_traffic(draft),
-                   tokens * w.value);
+    block_recurrence_add(draft, PLAIT_PART_core_attn, tokens * w.value_heads * delta_flops(d),
+                         HALF_BYTES * tokens * (w.mixed + w.decay + w.value) + state_traffic(draft),
+                         tokens * w.value, delta_backward);
     keep_delta(draft, d, &w);
     if (d->gate_rank > 0) {
         const block_stream scanned = draft->at;
@@ -225,12 +228,12 @@ static void add_mamba_2(block_draft *draft)
                      block_traffic_of(BLOCK_PASS_CONVOLUTION, true));
     draft->out->weights.dense += channels * (s->conv + 1.0) + 3.0 * heads + inner;
     cache_state(draft, inner * s->state, channels, s->conv);
-    block_scan_add(draft, PLAIT_PART_core_attn,
-                   tokens *
-                       (2.0 * chunk * groups * s->state + chunk * inner + 4.0 * inner * s->state),
-                   tokens * (HALF_BYTES * (3.0 * inner + 4.0 * groups * s->state) + chunks) +
-                       state_traffic(draft),
-                   tokens * inner);
+    block_recurrence_add(
+        draft, PLAIT_PART_core_attn,
+        tokens * (2.0 * chunk * groups * s->state + chunk * inner + 4.0 * inner * s->state),
+        tokens * (HALF_BYTES * (3.0 * inner + 4.0 * groups * s->state) + chunks) +
+            state_traffic(draft),
+        tokens * inner, mamba_backward);
     add_output_gate(draft, inner);
     block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected + copied));
     block_keep(draft, PLAIT_TENSOR_scan, 2.0 * tokens * inner);

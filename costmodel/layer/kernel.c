@@ -313,21 +313,32 @@ double plait_slowest(const plait_accelerator *accelerator, const plait_job *job)
 }
 
 /*
+ * FLOP/s of a scan. Triton's kernels of recurrences reach 0.07 of the peak of an H100, and hardly
+ * more on faster accelerators. The rate of an indexer is an estimate. (C.34)
+ */
+static double scan_flops(const plait_accelerator *gpu, plait_part part)
+{
+    static const double recurrence_rate = 0.07, recurrence_most = 1e14, indexer_rate = 0.2;
+
+    if (part == PLAIT_PART_opaque)
+        return plain_peak(gpu) * gpu->gemm[PLAIT_BF16].emax;
+    if (part == PLAIT_PART_indexer)
+        return plain_peak(gpu) * indexer_rate;
+    return smaller(plain_peak(gpu) * recurrence_rate, recurrence_most);
+}
+
+/*
  * Seconds of all repetitions of an operator; 0 for a collective, which collective.c prices.
  *
  * Unfused permutation of experts' tokens reads and writes them several times (permute_passes,
- * fitted to expert layers). A recurrence reaches at most a fifth of the rate of the matrix units,
- * an estimate without published kernel measurements. Opaque layers run at the rate of products.
- * (C.34)
+ * fitted to expert layers). Opaque layers run at the rate of products.
  */
 double plait_op_s(const plait_kernel_context *context, const plait_op *op)
 {
-    static const double recurrence_rate = 0.2;
     const plait_accelerator *gpu = context->accelerator;
     const plait_factors *factor = &context->runtime->factor;
     const double count = op->count * context->slowest;
     const bool opaque = op->part == PLAIT_PART_opaque;
-    const double scan_rate = opaque ? gpu->gemm[PLAIT_BF16].emax : recurrence_rate;
     const plait_kernel_set *kernels = &context->runtime->kernels;
     const bool permutes = !kernels->fused_permute && !kernels->indexed_permute &&
                           (op->part == PLAIT_PART_dispatch || op->part == PLAIT_PART_combine);
@@ -342,9 +353,9 @@ double plait_op_s(const plait_kernel_context *context, const plait_op *op)
     case PLAIT_OP_MEMORY:
         return count * factor->memory * plait_memory_op_s(gpu, op->bytes * passes);
     case PLAIT_OP_SCAN:
-        return count * (larger(op->flops / (plain_peak(gpu) * scan_rate),
-                               plait_memory_op_s(gpu, op->bytes)) *
-                        (opaque ? factor->gemm : factor->memory));
+        return count *
+               (larger(op->flops / scan_flops(gpu, op->part), plait_memory_op_s(gpu, op->bytes)) *
+                (opaque ? factor->gemm : factor->memory));
     case PLAIT_OP_COLLECTIVE:
     case PLAIT_OP_KINDS:
         break;
