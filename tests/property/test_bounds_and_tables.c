@@ -94,6 +94,50 @@ static const char apart[] =
     "  \"experts\": {\"norms\": 1, \"moe\": {\"experts\": 16, \"topk\": 1, \"width\": 4096}}},"
     " \"layers\": [{\"pattern\": [\"experts\", \"attention\"], \"count\": 12}]}";
 
+/* Compressed attention, latent and empty experts, and four residual streams. */
+static const char streams[] =
+    "{\"name\": \"streams\", \"source\": \"made up\", \"hidden\": 1024, \"vocab\": 32000,"
+    " \"norm\": \"rms\", \"residual\": {\"streams\": 4}, \"kinds\": {"
+    "  \"window\": {\"attention\": {\"heads\": 16, \"kv_heads\": 1, \"head_dim\": 128,"
+    "   \"shared_kv\": true, \"q_rank\": 256, \"out_groups\": 4, \"out_rank\": 128, \"window\": "
+    "128},"
+    "   \"moe\": {\"experts\": 16, \"topk\": 3, \"width\": 512, \"shared_width\": 512,"
+    "    \"zero_experts\": 8}},"
+    "  \"sparse\": {\"like\": \"window\", \"attention\": {\"heads\": 16, \"kv_heads\": 1,"
+    "   \"head_dim\": 128, \"shared_kv\": true, \"q_rank\": 256, \"window\": 128, \"compress\": 4,"
+    "   \"index_heads\": 8, \"index_dim\": 64, \"index_topk\": 128}},"
+    "  \"heavy\": {\"attention\": {\"heads\": 16, \"kv_heads\": 1, \"head_dim\": 128,"
+    "   \"shared_kv\": true, \"q_rank\": 256, \"window\": 128, \"compress\": 128},"
+    "   \"mlp\": {\"width\": 4096, \"gated\": true}}},"
+    " \"layers\": [{\"pattern\": [\"window\", \"sparse\", \"heavy\"], \"count\": 4}],"
+    " \"mtp\": {\"kind\": \"window\"}}";
+
+/* Attention residuals, gated latent attention, latent experts with a norm, and further branches. */
+static const char blocks[] =
+    "{\"name\": \"blocks\", \"source\": \"made up\", \"hidden\": 1024, \"vocab\": 32000,"
+    " \"norm\": \"rms\", \"residual\": {\"block\": 3}, \"embedding\": {\"per_layer_vocab\": 1000},"
+    " \"kinds\": {"
+    "  \"latent\": {\"mla\": {\"heads\": 16, \"q_rank\": 256, \"kv_rank\": 128, \"nope_dim\": 64,"
+    "   \"rope_dim\": 32, \"v_dim\": 64, \"gate\": true}, \"per_layer_dim\": 64,"
+    "   \"moe\": {\"experts\": 16, \"topk\": 4, \"width\": 512, \"shared_width\": 512,"
+    "    \"latent\": 256, \"latent_norm\": true}},"
+    "  \"dense\": {\"attention\": {\"heads\": 16, \"kv_heads\": 16}, \"laurel_rank\": 32,"
+    "   \"per_layer_dim\": 64, \"mlp\": {\"width\": 4096, \"gated\": true}}},"
+    " \"layers\": [{\"pattern\": [\"latent\", \"dense\"], \"count\": 8}]}";
+
+static const struct {
+    const char *name, *text;
+} made_up[] = {{"mixture", mixture}, {"apart", apart}, {"streams", streams}, {"blocks", blocks}};
+
+/* The text of a made-up model; NULL: a shipped model. */
+static const char *text_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if (strcmp(made_up[i].name, name) == 0)
+            return made_up[i].text;
+    return NULL;
+}
+
 typedef struct question {
     const char *model, *cluster, *runtime;
     int gpus, seq, gbs;
@@ -122,6 +166,9 @@ static const question questions[] = {
     {"apart", "mi300x", "everything", 32, 2048, 64},
     {"apart", "tpu-v5p", "everything", 64, 2048, 64},
     {"gpt-1.7b", "tpu-v5p", "everything", 64, 512, 64},
+    {"streams", "dgx-h100", "everything", 48, 2048, 96},
+    {"streams", "gb200-nvl72", "everything", 72, 2048, 72},
+    {"blocks", "dgx-h100", "everything", 64, 2048, 64},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions };
@@ -202,14 +249,12 @@ static plait_precision random_precision(const world *w)
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
-    const bool made = strcmp(q->model, "mixture") == 0 || strcmp(q->model, "apart") == 0;
+    const char *const text = text_of(q->model);
     plait_error err;
 
-    if (made) {
-        const char *const text = *q->model == 'm' ? mixture : apart;
+    if (text != NULL)
         must(plait_model_parse(text, strlen(text), q->model, arena, &w->model, NULL, &err), &err);
-    }
-    world_make(w, made ? NULL : q->model, all ? "megatron" : q->runtime, q->cluster,
+    world_make(w, text != NULL ? NULL : q->model, all ? "megatron" : q->runtime, q->cluster,
                (plait_job){.seq = q->seq, .gbs = q->gbs, .gpus = q->gpus}, arena);
     if (all)
         allow_everything(&w->runtime);
