@@ -55,11 +55,13 @@ typedef struct block_traffic {
     X(ROTARY, 4, 4, 16, 16)   /* in, out; swap halves, two products, a sum */                      \
     X(SOFTMAX, 4, 6, 18, 16)  /* scores in, out; scale, mask, cast, softmax, cast */               \
     X(OUTPUT_GATE, 6, 10, 6, 10)                                                                   \
-    X(CONVOLUTION, 4, 8, 4, 8)   /* in, out; short, along the sequence */                          \
-    X(PERMUTE, 4, 4, 20, 24)     /* in, out; for dispatch and for combine (C.20) */                \
-    X(SCORES, 4, 6, 20, 36)      /* in, out; cast, product, cast, and the scores' gradient */      \
-    X(EXPERT_BIAS, 0, 0, 28, 40) /* part of the product; scale, add, join in fp32 (C.304) */       \
-    X(EMBEDDING, 4, 6, 4, 6)     /* row in, out; backward accumulates its gradient */              \
+    X(CONVOLUTION, 4, 8, 4, 8)     /* in, out; short, along the sequence */                        \
+    X(PERMUTE, 4, 4, 20, 24)       /* in, out; for dispatch and for combine (C.20) */              \
+    X(PERMUTE_APART, 4, 4, 10, 10) /* in, out; PyTorch's gather and scatter of Megatron (C.390) */ \
+    X(ROUTER, 0, 0, 3, 2)          /* of one kernel (C.390) */                                     \
+    X(SCORES, 4, 6, 20, 36)        /* in, out; cast, product, cast, and the scores' gradient */    \
+    X(EXPERT_BIAS, 0, 0, 28, 40)   /* part of the product; scale, add, join in fp32 (C.304) */     \
+    X(EMBEDDING, 4, 6, 4, 6)       /* row in, out; backward accumulates its gradient */            \
     X(POSITIONS, 6, 4, 6, 4)                                                                       \
     X(COMPRESS, 8, 16, 8, 16) /* key and score in fp32; their gradients (C.175) */                 \
     X(LOSS, 4, 6, 26, 14)     /* gradient replaces logits; cast, max, exp, sum, divide */

@@ -305,6 +305,31 @@ static void add_latent_out(block_draft *draft, const plait_moe *moe)
                       draft->model->hidden, PLAIT_DIM_HIDDEN, false);
 }
 
+/* Does the runtime offer a switch of the plan, which is off? */
+static bool is_off(const plait_shard *shard, plait_key_id key, bool on)
+{
+    return !on && (shard->runtime->can.takes[key] >> 1 & 1u);
+}
+
+/*
+ * Adds the kernels of a router that is not fused: the scores, the choice of experts and the
+ * load-balancing loss take this many kernels more than if each is one kernel. (C.390)
+ */
+static void add_router_kernels(block_draft *draft, double elements)
+{
+    static const double forward = 20.0, backward = 6.0;
+    const plait_shard *shard = draft->shard;
+    const block_traffic each = block_traffic_of(BLOCK_PASS_ROUTER, false);
+    const double count = draft->forward ? forward : draft->backward_input ? backward : 0.0;
+
+    if (count > 0.0 && is_off(shard, PLAIT_KEY_ROUTER_FUSION, shard->switches.router_fusion))
+        block_op_add(draft,
+                     (plait_op){.kind = PLAIT_OP_MEMORY,
+                                .part = PLAIT_PART_router,
+                                .bytes = (draft->forward ? each.forward : each.backward) * elements,
+                                .count = count});
+}
+
 /*
  * C.20: of T tokens per microbatch, a rank receives T topk etp / tp rows on average, or as many as
  * the capacity of its experts allows. Zero experts (C.177) have no rows: they add the token itself,
@@ -331,11 +356,15 @@ void block_moe(block_draft *draft)
     const plait_kernel_set *kernels = &shard->runtime->kernels;
     const bool indexed = kernels->indexed_permute &&
                          (shard->ep == 1 || shard->dispatcher != PLAIT_DISPATCH_HYBRIDEP);
-    const block_traffic permute = block_traffic_of(BLOCK_PASS_PERMUTE, !indexed);
+    const bool apart = (shard->ep == 1 || shard->dispatcher != PLAIT_DISPATCH_HYBRIDEP) &&
+                       is_off(shard, PLAIT_KEY_PERMUTE_FUSION, shard->switches.permute_fusion);
+    const block_traffic permute = apart ? block_traffic_of(BLOCK_PASS_PERMUTE_APART, false)
+                                        : block_traffic_of(BLOCK_PASS_PERMUTE, !indexed);
     const block_stream tokens = draft->at;
 
     block_product_add(draft, PLAIT_PART_router, draft->norm_tokens, hidden, choices,
                       PLAIT_DIM_WHOLE, moe->router_bias);
+    add_router_kernels(draft, draft->norm_tokens * choices);
     block_keep(draft, PLAIT_TENSOR_router, draft->norm_tokens * choices);
     const block_stream routed = draft->at;
     draft->at = tokens;

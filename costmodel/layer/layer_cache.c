@@ -92,7 +92,7 @@ static int switches_word(const layer_key *key)
     const plait_switches *const s = &key->switches;
 
     return s->cuda_graph | s->fp8_attention << 2 | s->fused_grouped_mlp << 3 |
-           s->tp_comm_overlap << 4;
+           s->tp_comm_overlap << 4 | s->permute_fusion << 5 | s->router_fusion << 6;
 }
 
 // ---- products ------------------------------------------------------------------------------

@@ -71,8 +71,7 @@ static plait_status sum_rank(plan_prices *p, int r, plait_arena *arena, stage_sy
     const stage_load load = stage_load_of(&rows, &parts, 0.0);
     *sync = stage_sync_of(p->problem, own, &routes, &load);
     p->optimizer_s[r] = optimizer_left_s(&load, sync);
-    p->gather_s[r] = gather_left_s(&p->problem->runtime->overlap,
-                                   grad_sync_of(p->problem, &p->plan->degrees), &load, sync);
+    p->gather_s[r] = gather_left_s(p->problem, &p->plan->degrees, &load, sync);
     return PLAIT_OK;
 }
 

@@ -253,9 +253,9 @@ static plait_volume line_of(const char *what, plait_collective_op op, const repl
 /* Returns a line for `bytes` that are sent once per step, in buckets. */
 static plait_volume buckets_line(const plait_problem *problem, const char *what,
                                  plait_collective_op op, const replica_lines *lines,
-                                 const plait_route *route, double bytes)
+                                 const plait_route *route, double own_bytes, double bytes)
 {
-    const double buckets = buckets_of(&problem->runtime->overlap, route, bytes);
+    const double buckets = buckets_of(&problem->runtime->overlap, route, own_bytes, bytes);
 
     return line_of(what, op, lines, route, network_of(problem), buckets, bytes / buckets);
 }
@@ -308,26 +308,28 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
     const double m = plait_degrees_microbatches(d, problem->job.gbs);
     const double gradient = state->gradient_reduce * lines->params;
     const double parameter = state->gather * lines->params;
+    const double own = plait_bucket_elements(d);
+    const double own_gradient = state->gradient_reduce * own;
     const plait_collective_op reduction = reduction_of(&problem->runtime->overlap, d);
     const bool whole = reduction == PLAIT_ALL_REDUCE;
 
     if (d->zero == 0) {
         put_line(step, buckets_line(problem, lines->reduce, PLAIT_ALL_REDUCE, lines, lines->shard,
-                                    gradient));
+                                    own_gradient, gradient));
         return;
     }
     if (plait_scatters_each(d))
         put_scatters(d, state, lines, network, m, each);
     else
         put_line(step, buckets_line(problem, whole ? lines->reduce : lines->scatter, reduction,
-                                    lines, lines->shard, gradient));
+                                    lines, lines->shard, own_gradient, gradient));
     put_line(step, buckets_line(problem, lines->across, PLAIT_ALL_REDUCE, lines, lines->replicas,
-                                gradient / lines->shard->ranks));
+                                own_gradient, gradient / lines->shard->ranks));
     if (d->zero == 3)
         put_gathers(d, lines, network, m, gathered_value_bytes(d, state) * lines->params, each);
     else
         put_line(step, buckets_line(problem, lines->gather, PLAIT_ALL_GATHER, lines, lines->shard,
-                                    parameter));
+                                    state->gather * own, parameter));
 }
 
 /* Adds the all-reduce of a tied embedding, which has a copy at each end of the pipeline. */

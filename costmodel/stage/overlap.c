@@ -246,19 +246,26 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
 
 // ---- once a step (C.65) --------------------------------------------------------------------
 
-/* Number of buckets of a buffer; each bucket costs one latency. */
-double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes)
+/*
+ * Number of buckets of a buffer; each bucket costs one latency. Its size is that of the plan or,
+ * without one, of the profile. (C.65)
+ */
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double own_bytes,
+                  double bytes)
 {
     const double bucket_bytes =
-        larger(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
+        own_bytes > 0.0
+            ? own_bytes
+            : larger(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
 
     return bucket_bytes > 0.0 ? larger(1.0, ceil(bytes / bucket_bytes)) : 1.0;
 }
 
 static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
-                         plait_network network, plait_collective_op op, double bytes)
+                         plait_network network, plait_collective_op op, double own_bytes,
+                         double bytes)
 {
-    const double buckets = buckets_of(overlap, route, bytes);
+    const double buckets = buckets_of(overlap, route, own_bytes, bytes);
 
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
@@ -275,11 +282,12 @@ plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degr
  * reduce-scatters its gradients. (C.172)
  */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
-                             const plait_route *shard, plait_network network, double bytes)
+                             const plait_route *shard, plait_network network, double own_bytes,
+                             double bytes)
 {
     if (plait_scatters_each(d))
         return 0.0;
-    return bucketed_s(overlap, shard, network, reduction_of(overlap, d), bytes);
+    return bucketed_s(overlap, shard, network, reduction_of(overlap, d), own_bytes, bytes);
 }
 
 static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,
@@ -287,9 +295,11 @@ static double reduce_in_shards_s(const plait_problem *problem, const plait_degre
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
     const double bytes = routes->state.gradient_reduce;
+    const double own = bytes * plait_bucket_elements(d);
 
-    return shard_reduce_s(overlap, d, &routes->shard, routes->network, bytes * load->dense) +
-           shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, bytes * load->expert);
+    return shard_reduce_s(overlap, d, &routes->shard, routes->network, own, bytes * load->dense) +
+           shard_reduce_s(overlap, d, &routes->expert_shard, routes->network, own,
+                          bytes * load->expert);
 }
 
 /*
@@ -300,12 +310,13 @@ static double reduce_across_s(const plait_problem *problem, const plait_degrees 
 {
     const plait_overlaps *overlap = &problem->runtime->overlap;
     const double bytes = routes->state.gradient_reduce;
+    const double own = bytes * plait_bucket_elements(d);
 
     if (d->zero == 0)
         return 0.0;
-    return bucketed_s(overlap, &routes->replicas, routes->network, PLAIT_ALL_REDUCE,
+    return bucketed_s(overlap, &routes->replicas, routes->network, PLAIT_ALL_REDUCE, own,
                       bytes * load->dense / routes->ways.dense) +
-           bucketed_s(overlap, &routes->expert_replicas, routes->network, PLAIT_ALL_REDUCE,
+           bucketed_s(overlap, &routes->expert_replicas, routes->network, PLAIT_ALL_REDUCE, own,
                       bytes * load->expert / routes->ways.expert);
 }
 
@@ -333,12 +344,13 @@ static double gather_s(const plait_problem *problem, const plait_degrees *d,
 {
     const double bytes = routes->state.gather;
     const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double own = bytes * plait_bucket_elements(d);
 
     if (d->zero != 1 && d->zero != 2)
         return 0.0;
-    return bucketed_s(overlap, &routes->shard, routes->network, PLAIT_ALL_GATHER,
+    return bucketed_s(overlap, &routes->shard, routes->network, PLAIT_ALL_GATHER, own,
                       bytes * load->dense) +
-           bucketed_s(overlap, &routes->expert_shard, routes->network, PLAIT_ALL_GATHER,
+           bucketed_s(overlap, &routes->expert_shard, routes->network, PLAIT_ALL_GATHER, own,
                       bytes * load->expert);
 }
 
@@ -451,15 +463,32 @@ static double reduction_exposed_s(const plait_overlaps *overlap, plait_grad_sync
 }
 
 /*
+ * Part of a stage's gather that gather_with_step hides: the first chunk is gathered while the
+ * optimizer updates the other chunks. Only the share that evidence supports counts. (C.391)
+ */
+static double gather_in_step_s(const plait_runtime *runtime, int chunks, const stage_sync *sync)
+{
+    const double first = 1.0 / chunks;
+
+    return (1.0 - plait_unearned(runtime, PLAIT_KEY_GATHER_WITH_STEP, 1)) *
+           smaller(first * sync->gather_s, (1.0 - first) * sync->optimizer_s);
+}
+
+/*
  * Exposed time of parameter gathers. If reductions do not overlap, gathers do not overlap either.
  * (C.66)
  */
-double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
+double gather_left_s(const plait_problem *problem, const plait_degrees *d, const stage_load *load,
                      const stage_sync *sync)
 {
-    return overlap->param_gather && how != PLAIT_SYNC_SHIFTED
-               ? overlapped_s(overlap, sync->gather_s, load->forward_s)
-               : sync->gather_s;
+    const plait_overlaps *overlap = &problem->runtime->overlap;
+    const double left_s = overlap->param_gather && grad_sync_of(problem, d) != PLAIT_SYNC_SHIFTED
+                              ? overlapped_s(overlap, sync->gather_s, load->forward_s)
+                              : sync->gather_s;
+
+    return d->gather_with_step
+               ? larger(0.0, left_s - gather_in_step_s(problem->runtime, d->vpp, sync))
+               : left_s;
 }
 
 /*
@@ -484,7 +513,7 @@ double sync_exposed_s(const plait_problem *problem, const plait_degrees *d, cons
         const double left_s = reduction_exposed_s(overlap, how, load, sync, backward_s);
         reduce_left_s = how == PLAIT_SYNC_BULK ? reduce_left_s + load->count * left_s
                                                : larger(reduce_left_s, left_s);
-        gather_s_left = larger(gather_s_left, gather_left_s(overlap, how, load, sync));
+        gather_s_left = larger(gather_s_left, gather_left_s(problem, d, load, sync));
     }
     return reduce_left_s + gather_s_left;
 }
@@ -498,7 +527,7 @@ plait_stage_tail plait_stage_tail_of(const plait_problem *problem, const plait_d
 
     return (plait_stage_tail){
         .reduce_s = reduction_exposed_s(overlap, how, load, &cost->sync, load->backward_s),
-        .gather_s = gather_left_s(overlap, how, load, &cost->sync),
+        .gather_s = gather_left_s(problem, d, load, &cost->sync),
         .optimizer_s = optimizer_left_s(load, &cost->sync),
     };
 }

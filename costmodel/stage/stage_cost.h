@@ -191,7 +191,8 @@ stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage
 plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost);
 
 // overlap.c
-double buckets_of(const plait_overlaps *overlap, const plait_route *route, double bytes);
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double own_bytes,
+                  double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);
 /** Bytes of one gathered parameter, and of one reduce-scattered gradient. */
@@ -211,9 +212,12 @@ stage_sync stage_sync_of(const plait_problem *problem, const plait_degrees *degr
  */
 plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degrees *degrees);
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *degrees);
-/** Exposed time of parameter gathers: the part that the next forward does not hide. (C.66) */
-double gather_left_s(const plait_overlaps *overlap, plait_grad_sync how, const stage_load *load,
-                     const stage_sync *sync);
+/**
+ * Exposed time of parameter gathers: the part that the next forward and, with gather_with_step, the
+ * optimizer do not hide. (C.66, C.391)
+ */
+double gather_left_s(const plait_problem *problem, const plait_degrees *degrees,
+                     const stage_load *load, const stage_sync *sync);
 /** Exposed time of reductions and gathers of all stages. (C.66, C.67) */
 double sync_exposed_s(const plait_problem *problem, const plait_degrees *degrees,
                       const stage_cost *cost, int count);

@@ -116,8 +116,8 @@ static bool same_shards(int gbs, const plait_degrees *a, const plait_degrees *b)
            a->shard_group == b->shard_group && a->grad_reduce == b->grad_reduce &&
            a->optimizer_state == b->optimizer_state && a->fp8_params == b->fp8_params &&
            a->offload == b->offload && a->offload_share == b->offload_share &&
-           a->reshard == b->reshard && a->scatter == b->scatter && a->quantise == b->quantise &&
-           a->ep_overlap == b->ep_overlap;
+           a->bucket == b->bucket && a->reshard == b->reshard && a->scatter == b->scatter &&
+           a->quantise == b->quantise && a->ep_overlap == b->ep_overlap;
 }
 
 // ---- rows ----------------------------------------------------------------------------------

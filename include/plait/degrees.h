@@ -159,6 +159,9 @@ typedef enum plait_offload {
 /** Shares of the optimizer that are offloaded: all of it, or tenths. */
 enum { PLAIT_OFFLOAD_SHARES = 10 };
 
+/** Sizes of a bucket of gradients or parameters; value 0 is that of the profile. */
+enum { PLAIT_BUCKETS = 7 };
+
 /** Megatron's names of modules whose input may be offloaded to host memory until backward. */
 #define PLAIT_OFFLOAD_MODULE_LIST(X)                                                               \
     X(attn_norm)                                                                                   \
@@ -233,12 +236,15 @@ typedef struct plait_switches {
     bool fp8_attention;       /* core attention of 8- and 4-bit jobs in 8 bits */
     bool fused_grouped_mlp;   /* both products, bias and activation of experts are one kernel */
     bool tp_comm_overlap;     /* products hide the gathers and scatters of tensor parallelism */
+    bool permute_fusion;      /* one kernel permutes the tokens of experts, one each way (C.390) */
+    bool router_fusion;       /* the scores, choice and loss of a router are one kernel each */
 } plait_switches;
 
 static inline bool plait_switches_same(plait_switches a, plait_switches b)
 {
     return a.cuda_graph == b.cuda_graph && a.fp8_attention == b.fp8_attention &&
-           a.fused_grouped_mlp == b.fused_grouped_mlp && a.tp_comm_overlap == b.tp_comm_overlap;
+           a.fused_grouped_mlp == b.fused_grouped_mlp && a.tp_comm_overlap == b.tp_comm_overlap &&
+           a.permute_fusion == b.permute_fusion && a.router_fusion == b.router_fusion;
 }
 
 /** Fused collectives of two adjacent parallelisms, if that is faster (plait/lowlevel/fuse.h). */
@@ -278,7 +284,9 @@ typedef struct plait_degrees {
     bool
         post_validation; /* no barrier before the optimizer: gradients are checked after its step */
     bool fp8_params;     /* parameters kept and gathered in the format of the products */
-    unsigned char offload;       /* plait_offload */
+    bool gather_with_step; /* the optimizer step of other chunks hides the gather of the first */
+    unsigned char bucket;  /* index in plait_bucket_name */
+    unsigned char offload; /* plait_offload */
     unsigned char offload_share; /* offloaded tenths of the optimizer; 0: all */
     unsigned char offload_acts;  /* index of a set of PLAIT_OFFLOAD_SETS */
     unsigned char reshard;       /* plait_reshard */
@@ -326,12 +334,16 @@ typedef enum plait_key_id {
     PLAIT_KEY_FP8_ATTENTION,
     PLAIT_KEY_FUSED_GROUPED_MLP,
     PLAIT_KEY_TP_COMM_OVERLAP,
+    PLAIT_KEY_PERMUTE_FUSION,
+    PLAIT_KEY_ROUTER_FUSION,
     PLAIT_KEY_CUDA_GRAPH,
     PLAIT_KEY_RECOMPUTE,
     PLAIT_KEY_OFFLOAD_ACTS,
     PLAIT_KEY_SCHEDULE,
     PLAIT_KEY_POST_VALIDATION,
     PLAIT_KEY_GRAD_SYNC,
+    PLAIT_KEY_GATHER_WITH_STEP,
+    PLAIT_KEY_BUCKET,
     PLAIT_KEY_FUSION,
     PLAIT_KEY_SPLIT,
     PLAIT_KEY_ORDER,
@@ -430,7 +442,8 @@ bool plait_key_is_usual(const plait_problem *problem, const plait_degrees *degre
                         plait_key_id key);
 
 /**
- * Should a table show the value? True if the key has an effect and its value is not absent_value.
+ * Should a table show the value? True if the key has an effect and its value is not absent_value,
+ * or for a switch with a default in the profile not that default.
  */
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *degrees,
                        plait_key_id key);
@@ -467,6 +480,9 @@ bool plait_offload_searched(unsigned char set);
 /** The share of the optimizer in host memory: 0 without offload. */
 double plait_offload_share_of(const plait_degrees *degrees);
 
+/** Elements of a bucket of the plan; 0: the size of the profile. (C.65) */
+double plait_bucket_elements(const plait_degrees *degrees);
+
 /** Are reduced gradients offloaded, besides the optimizer? */
 static inline bool plait_gradients_offloaded(const plait_degrees *degrees)
 {
@@ -493,6 +509,7 @@ extern const char *const plait_dispatcher_name[PLAIT_DISPATCHERS + 1];
 extern const char *const plait_ep_overlap_name[PLAIT_EP_OVERLAPS + 1];
 extern const char *const plait_offload_name[PLAIT_OFFLOADS + 1];
 extern const char *const plait_offload_share_name[PLAIT_OFFLOAD_SHARES + 1];
+extern const char *const plait_bucket_name[PLAIT_BUCKETS + 1];
 extern const char *const plait_offload_acts_name[PLAIT_OFFLOAD_SETS + 1];
 extern const char *const plait_offload_module_name[PLAIT_OFFLOAD_MODULES + 1];
 extern const char *const plait_reshard_name[PLAIT_RESHARDS + 1];

@@ -388,13 +388,22 @@ static inline const char *plait_runtime_software(const plait_runtime *runtime)
     return runtime->software != NULL ? runtime->software : runtime->name;
 }
 
+/** Keys of which a price contains only the share of a gain that measured runs support. (C.345) */
+#define PLAIT_EARNING_KEYS                                                                         \
+    (PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) |                   \
+     PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION) | PLAIT_KEY_BIT(PLAIT_KEY_FUSED_GROUPED_MLP) |         \
+     PLAIT_KEY_BIT(PLAIT_KEY_TP_COMM_OVERLAP) | PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH) |              \
+     PLAIT_KEY_BIT(PLAIT_KEY_GATHER_WITH_STEP))
+
 /**
  * The share of the gain that the model claims for a value of a key, and that measured runs do not
- * support: 0 without judgement. (C.345)
+ * support: 0 without judgement, and for keys outside PLAIT_EARNING_KEYS. (C.345)
  */
 static inline double plait_unearned(const plait_runtime *runtime, plait_key_id key, int value)
 {
-    return value < PLAIT_SUPPORT_VALUES ? runtime->support.unearned[key][value] : 0.0;
+    return (PLAIT_EARNING_KEYS & PLAIT_KEY_BIT(key)) && value < PLAIT_SUPPORT_VALUES
+               ? runtime->support.unearned[key][value]
+               : 0.0;
 }
 
 /**

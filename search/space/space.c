@@ -56,7 +56,9 @@ static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
 
     if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d) ||
         !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d) ||
-        !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, &d))
+        !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, &d) ||
+        !turn_on(space, PLAIT_KEY_PERMUTE_FUSION, &d) ||
+        !turn_on(space, PLAIT_KEY_ROUTER_FUSION, &d))
         return;
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;

@@ -97,12 +97,14 @@ static const plait_key_set walked =
     PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_EP_OVERLAP) |
     PLAIT_KEY_BIT(PLAIT_KEY_OFFLOAD_ACTS) | PLAIT_KEY_BIT(PLAIT_KEY_FP8_ATTENTION) |
     PLAIT_KEY_BIT(PLAIT_KEY_FUSED_GROUPED_MLP) | PLAIT_KEY_BIT(PLAIT_KEY_TP_COMM_OVERLAP) |
+    PLAIT_KEY_BIT(PLAIT_KEY_PERMUTE_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_ROUTER_FUSION) |
     PLAIT_KEY_BIT(PLAIT_KEY_CUDA_GRAPH);
 
 /*
  * Returns whether a key keeps its default. A key with a limit does not. Another key does if no
- * profile can restrict it, or if it changes the numerics of a step and the options do not allow
- * that.
+ * profile can restrict it, if it changes the numerics of a step and the options do not allow
+ * that, or if other values are for given configs only: gather_with_step, which no run states, and
+ * bucket, of which larger ones take less time and memory that has no price.
  */
 bool space_is_usual_only(const plan_space *space, plait_key_id key)
 {
@@ -110,7 +112,8 @@ bool space_is_usual_only(const plan_space *space, plait_key_id key)
 
     if (is_limited(space->options, key))
         return false;
-    return row->limit_name == NULL || (row->numerics && !space->options->allow_numerics);
+    return row->limit_name == NULL || (row->numerics && !space->options->allow_numerics) ||
+           key == PLAIT_KEY_GATHER_WITH_STEP || key == PLAIT_KEY_BUCKET;
 }
 
 // ---- communication of experts --------------------------------------------------------------

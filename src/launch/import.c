@@ -148,7 +148,9 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
     // has the graphs and kernels of the others
     static const plait_key_id constant[] = {PLAIT_KEY_PLACEMENT,         PLAIT_KEY_POST_VALIDATION,
                                             PLAIT_KEY_CUDA_GRAPH,        PLAIT_KEY_FP8_ATTENTION,
-                                            PLAIT_KEY_FUSED_GROUPED_MLP, PLAIT_KEY_TP_COMM_OVERLAP};
+                                            PLAIT_KEY_FUSED_GROUPED_MLP, PLAIT_KEY_TP_COMM_OVERLAP,
+                                            PLAIT_KEY_PERMUTE_FUSION,    PLAIT_KEY_ROUTER_FUSION,
+                                            PLAIT_KEY_GATHER_WITH_STEP,  PLAIT_KEY_BUCKET};
 
     for (size_t k = 0; k < sizeof constant / sizeof *constant; k++) {
         if (!(out->given & PLAIT_KEY_BIT(constant[k])))

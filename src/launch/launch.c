@@ -35,13 +35,21 @@ static void keep_nearest(nearest_found *best, const plait_degrees *degrees, doub
 }
 
 /* Keys that find_nearest may leave open; keys that depend on an open key are left open too. */
-static const plait_key_id choices[] = {PLAIT_KEY_SCHEDULE,    PLAIT_KEY_RECOMPUTE,
-                                       PLAIT_KEY_SPLIT,       PLAIT_KEY_ZERO,
-                                       PLAIT_KEY_CP_COMM,     PLAIT_KEY_GRAD_SYNC,
-                                       PLAIT_KEY_ORDER,       PLAIT_KEY_ETP,
-                                       PLAIT_KEY_SHARD_GROUP, PLAIT_KEY_SP,
-                                       PLAIT_KEY_VPP,         PLAIT_KEY_MBS,
-                                       PLAIT_KEY_CUDA_GRAPH,  PLAIT_KEY_TP_COMM_OVERLAP};
+static const plait_key_id choices[] = {PLAIT_KEY_SCHEDULE,
+                                       PLAIT_KEY_RECOMPUTE,
+                                       PLAIT_KEY_SPLIT,
+                                       PLAIT_KEY_ZERO,
+                                       PLAIT_KEY_CP_COMM,
+                                       PLAIT_KEY_GRAD_SYNC,
+                                       PLAIT_KEY_ORDER,
+                                       PLAIT_KEY_ETP,
+                                       PLAIT_KEY_SHARD_GROUP,
+                                       PLAIT_KEY_SP,
+                                       PLAIT_KEY_VPP,
+                                       PLAIT_KEY_MBS,
+                                       PLAIT_KEY_CUDA_GRAPH,
+                                       PLAIT_KEY_TP_COMM_OVERLAP,
+                                       PLAIT_KEY_GATHER_WITH_STEP};
 
 enum { CHOICES = sizeof choices / sizeof *choices };
 

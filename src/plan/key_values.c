@@ -80,6 +80,15 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
            (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
 }
 
+/* The value in which tables omit a key; a switch with a default in the profile has that default. */
+static int omitted_value(const plait_problem *problem, plait_key_id key)
+{
+    const plait_key *const row = &plait_keys[key];
+
+    return row->kind == PLAIT_KEY_SWITCH && row->has_default ? problem->runtime->defaults.key[key]
+                                                             : row->absent_value;
+}
+
 bool plait_key_applies(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
     if (!is_key(key))
@@ -87,6 +96,7 @@ bool plait_key_applies(const plait_problem *problem, const plait_degrees *d, pla
     const plait_key *const row = &plait_keys[key];
     const int value = plait_key_value(d, key);
 
-    return (row->matters == NULL || row->matters(problem, d)) && value != row->absent_value &&
+    return (row->matters == NULL || row->matters(problem, d)) &&
+           value != omitted_value(problem, key) &&
            value >= row->low; // dp is 0 if the other degrees do not divide the GPUs
 }

@@ -43,6 +43,9 @@ const char *const plait_offload_name[PLAIT_OFFLOADS + 1] = {"none", "optimizer",
 const char *const plait_offload_share_name[PLAIT_OFFLOAD_SHARES + 1] = {
     "1", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", NULL};
 
+const char *const plait_bucket_name[PLAIT_BUCKETS + 1] = {"default", "1e7", "2e7", "5e7",
+                                                          "1e8",     "2e8", "1e9", NULL};
+
 #define X(name) #name,
 const char *const plait_offload_module_name[PLAIT_OFFLOAD_MODULES + 1] = {
     PLAIT_OFFLOAD_MODULE_LIST(X) NULL};
@@ -173,6 +176,22 @@ static bool tensor_traffic_can_hide(const plait_problem *problem, const plait_de
     return tp_overlap_runs(problem, d->tp, d->sp);
 }
 
+/* Only the first of several chunks can be gathered during the optimizer step of others. */
+static bool gathers_first_chunk(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->zero == 1 && d->pp > 1 && d->vpp > 1 && has_replicas(problem, d);
+}
+
+/*
+ * Gradients or parameters of a whole step are exchanged in buckets: under ZeRO 3 only among the ranks
+ * that hold the same shard.
+ */
+static bool buckets_travel(const plait_problem *problem, const plait_degrees *d)
+{
+    return (d->zero == 1 || d->zero == 2 || (d->zero == 3 && shards_apart(problem, d))) &&
+           has_replicas(problem, d);
+}
+
 static bool software_has_graphs(const plait_problem *problem, const plait_degrees *d)
 {
     (void)d;
@@ -289,6 +308,16 @@ const plait_key plait_keys[PLAIT_KEYS] = {
                                    .title = "TP overlap",
                                    .help = "matrix products hide the communication of tensor "
                                            "parallelism (default of a plan: 0)"},
+    [PLAIT_KEY_PERMUTE_FUSION] = {NAMED_SWITCH(permute_fusion), .limit_name = "permute_fusion",
+                                  .has_default = true, .absent_value = 0, .matters = has_experts,
+                                  .title = "fused permute",
+                                  .help = "one kernel puts tokens in the order of their experts, "
+                                          "and one puts them back (default: the runtime's)"},
+    [PLAIT_KEY_ROUTER_FUSION] = {NAMED_SWITCH(router_fusion), .limit_name = "router_fusion",
+                                 .has_default = true, .absent_value = 0, .matters = has_experts,
+                                 .title = "fused router",
+                                 .help = "the router's scores, choice of experts and loss take one "
+                                         "kernel each (default: the runtime's)"},
     [PLAIT_KEY_CUDA_GRAPH] = {.name = "cuda_graph",
                               .offset = offsetof(plait_degrees, switches.cuda_graph),
                               WORD(cuda_graph_name),
@@ -331,6 +360,18 @@ const plait_key plait_keys[PLAIT_KEYS] = {
          .help = "how gradients are reduced: bulk (at once at the end of the last backward), "
                  "bucketed (in buckets during the last backward), shifted (after the last "
                  "backward) (default: the runtime's)"},
+    [PLAIT_KEY_GATHER_WITH_STEP] = {NAMED(gather_with_step), .kind = PLAIT_KEY_SWITCH, .high = 1,
+                                    .limit_name = "gather_with_step", .absent_value = 0,
+                                    .matters = gathers_first_chunk, .title = "gather with step",
+                                    .value = "0|1",
+                                    .help = "gather the parameters of the first chunk of a stage "
+                                            "during the optimizer step of the others (default of "
+                                            "a plan: 0)"},
+    [PLAIT_KEY_BUCKET] =
+        {NAMED(bucket), WORD(plait_bucket_name), .limit_name = "bucket", .absent_value = 0,
+         .matters = buckets_travel, .title = "bucket", .value = "ELEMENTS",
+         .help = "elements of a bucket of gradients and of parameters: 1e7, 2e7, 5e7, 1e8, 2e8, "
+                 "1e9 (default: the runtime's)"},
     [PLAIT_KEY_FUSION] =
         {NAMED(fusion), WORD(fusion_name), .limit_name = "fusion",
          .absent_value = PLAIT_FUSION_NONE, .matters = is_fused, .title = "fusion", .value = "WHAT",

@@ -49,3 +49,10 @@ double plait_offload_share_of(const plait_degrees *d)
         return 0.0;
     return d->offload_share == 0 ? 1.0 : d->offload_share / 10.0;
 }
+
+double plait_bucket_elements(const plait_degrees *d)
+{
+    static const double elements[PLAIT_BUCKETS] = {0.0, 1e7, 2e7, 5e7, 1e8, 2e8, 1e9};
+
+    return d->bucket < PLAIT_BUCKETS ? elements[d->bucket] : 0.0;
+}

@@ -281,18 +281,18 @@ static void note_default(bool measured, const char *name, char *list, size_t siz
 /* Lists the values of a plan whose gains the price leaves out, since no run supports them (C.345). */
 static void note_unearned(const plait_problem *problem, const plait_degrees *degrees, FILE *out)
 {
-    static const plait_key_id keys[] = {
-        PLAIT_KEY_DISPATCHER,        PLAIT_KEY_EP_OVERLAP,      PLAIT_KEY_FP8_ATTENTION,
-        PLAIT_KEY_FUSED_GROUPED_MLP, PLAIT_KEY_TP_COMM_OVERLAP, PLAIT_KEY_CUDA_GRAPH,
-    };
+    const plait_support *const support = &problem->runtime->support;
     char list[240] = "", value[PLAIT_VALUE_SIZE];
 
-    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        if (plait_key_applies(problem, degrees, keys[k]) &&
-            problem->runtime->support.unmeasured[keys[k]] >> plait_key_value(degrees, keys[k]) & 1u)
+    for (int k = 0; k < PLAIT_KEYS; k++) {
+        const plait_key_id key = (plait_key_id)k;
+
+        if ((PLAIT_EARNING_KEYS & PLAIT_KEY_BIT(key)) && plait_key_applies(problem, degrees, key) &&
+            (support->unmeasured[key] >> plait_key_value(degrees, key) & 1u))
             report_append(list, sizeof list, "%s%s %s", list[0] != '\0' ? ", " : "",
-                          plait_keys[keys[k]].name,
-                          plait_degrees_get(degrees, keys[k], value, sizeof value));
+                          plait_keys[key].name,
+                          plait_degrees_get(degrees, key, value, sizeof value));
+    }
     if (list[0] != '\0')
         fprintf(out,
                 "note: no comparable measured run has %s; the price contains no gain of them, "

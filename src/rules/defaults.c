@@ -80,6 +80,12 @@ static int default_shard_group(const plait_problem *problem, const plait_degrees
                                      : PLAIT_MAX_GPUS; // callers can pass any number of GPUs
 }
 
+/* Returns the runtime's default where the model has experts, else 0. */
+static int default_fusion(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
+{
+    return plait_keys[key].matters(problem, d) ? default_of_runtime(problem, d, key) : 0;
+}
+
 /* Returns the default vpp: 2 if the plan's schedule needs two chunks per rank, else 1. */
 static int default_chunks(const plait_problem *problem, const plait_degrees *d, plait_key_id key)
 {
@@ -148,6 +154,8 @@ static int (*const default_of[PLAIT_KEYS])(const plait_problem *problem, const p
     [PLAIT_KEY_SHARD_GROUP] = default_shard_group,
     [PLAIT_KEY_MBS] = default_one,
     [PLAIT_KEY_ATTENTION] = default_attention,
+    [PLAIT_KEY_PERMUTE_FUSION] = default_fusion,
+    [PLAIT_KEY_ROUTER_FUSION] = default_fusion,
     [PLAIT_KEY_CUDA_GRAPH] = default_of_runtime,
     [PLAIT_KEY_RECOMPUTE] = default_of_runtime,
     [PLAIT_KEY_SCHEDULE] = default_schedule,

@@ -170,6 +170,16 @@ static bool shards_divide(const plait_problem *p, const plait_degrees *d, const 
     if (d->zero == 0 && d->shard_group != replicas)
         return fail_because(why, "ZeRO 0 shards nothing: shard_group must be dp x cp = %d",
                             replicas);
+    // Megatron also refuses to gather while MXFP8 parameters share the buffer of the gradients.
+    const bool shared = d->fp8_params && p->job.precision == PLAIT_MXFP8;
+    if (d->gather_with_step && (d->zero != 1 || d->pp == 1 || d->vpp == 1 ||
+                                d->grad_sync != PLAIT_SYNC_BUCKETED || shared))
+        return fail_because(why,
+                            "gather_with_step 1 needs ZeRO 1, pp > 1, vpp > 1, grad_sync bucketed "
+                            "and a separate buffer of parameters, found ZeRO %d, pp %d, vpp %d, "
+                            "%s%s (rule P69)",
+                            d->zero, d->pp, d->vpp, plait_grad_sync_name[d->grad_sync],
+                            shared ? " and mxfp8 parameters" : "");
     const char *const what = idle_traffic(d);
     return what == NULL ||
            fail_because(why, "%s has no effect with ZeRO %d and quantise %s (rule P26)", what,

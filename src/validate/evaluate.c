@@ -41,7 +41,9 @@ static plait_status relax_runtime(const plait_runtime *runtime, plait_arena *are
     open->rules = PLAIT_RULES_GENERIC;
     for (int key = 0; key < PLAIT_KEYS; key++) {
         can->most[key] = PLAIT_MAX_LAYERS;
-        if (key != PLAIT_KEY_TP_COMM_OVERLAP) // without the overlap, the price depends on this
+        // without these, the price depends on whether the runtime has them
+        if (key != PLAIT_KEY_TP_COMM_OVERLAP && key != PLAIT_KEY_PERMUTE_FUSION &&
+            key != PLAIT_KEY_ROUTER_FUSION)
             can->takes[key] = plait_key_all((plait_key_id)key);
     }
     can->etp = can->hsdp = can->full_layers = true;

@@ -313,6 +313,11 @@ static void random_formats(const plait_problem *p, plait_degrees *d)
                                  : plait_key_default(p, d, formats[i]));
 }
 
+static bool random_on(const plait_capabilities *can, plait_key_id key)
+{
+    return (can->takes[key] >> 1 & 1u) && once_in(2);
+}
+
 /* Keys of what is sharded, synchronised and rebuilt: those that a bound leaves open. */
 static void random_shards(const plait_problem *p, plait_degrees *d)
 {
@@ -324,6 +329,8 @@ static void random_shards(const plait_problem *p, plait_degrees *d)
         d->shard_group = random_divisor(d->shard_group, d->shard_group);
     d->grad_sync = random_bit(can->takes[PLAIT_KEY_GRAD_SYNC]);
     random_formats(p, d);
+    d->gather_with_step = random_on(can, PLAIT_KEY_GATHER_WITH_STEP);
+    d->bucket = random_bit(can->takes[PLAIT_KEY_BUCKET]);
     d->reshard = random_bit(can->takes[PLAIT_KEY_RESHARD]);
     d->scatter = random_bit(can->takes[PLAIT_KEY_SCATTER]);
     d->quantise = random_bit(can->takes[PLAIT_KEY_QUANTISE]);
@@ -382,7 +389,9 @@ static void random_layers(const plait_problem *p, plait_degrees *d)
     d->switches = (plait_switches){.cuda_graph = (unsigned char)random_below(PLAIT_GRAPHS),
                                    .fp8_attention = once_in(2),
                                    .fused_grouped_mlp = once_in(2),
-                                   .tp_comm_overlap = d->sp && once_in(2)};
+                                   .tp_comm_overlap = d->sp && once_in(2),
+                                   .permute_fusion = random_on(can, PLAIT_KEY_PERMUTE_FUSION),
+                                   .router_fusion = random_on(can, PLAIT_KEY_ROUTER_FUSION)};
     d->attention = once_in(4) ? random_bit(can->takes[PLAIT_KEY_ATTENTION])
                               : (unsigned char)plait_attention_usual(p);
     random_placement(p, d);

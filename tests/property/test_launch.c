@@ -225,6 +225,9 @@ static const char *const corners[] = {
     "fp8_attention=1,tp=..2,mbs=1",
     "tp_comm_overlap=1,tp=2..8,mbs=1",
     "tp_comm_overlap=0,sp=1,tp=2..8,mbs=1",
+    "permute_fusion=0,tp=..2,mbs=1",
+    "router_fusion=0,tp=..2,mbs=1",
+    "gather_with_step=1,pp=2..4,mbs=1",
 };
 
 /* First and last stages that leave the middle ones a whole number of layers. */

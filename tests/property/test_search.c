@@ -783,6 +783,8 @@ static void all_graphs(brute_force *b, plait_degrees d, bool listed, unsigned gr
     }
     d.switches.tp_comm_overlap =
         takes(b, PLAIT_KEY_TP_COMM_OVERLAP, 1) && tp_overlap_runs(problem, d.tp, d.sp);
+    d.switches.permute_fusion = takes(b, PLAIT_KEY_PERMUTE_FUSION, 1) && has_experts(&b->w->model);
+    d.switches.router_fusion = takes(b, PLAIT_KEY_ROUTER_FUSION, 1) && has_experts(&b->w->model);
     for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
         d.switches.cuda_graph = (unsigned char)graph;
         if (!(graphs >> graph & 1u) || !takes(b, PLAIT_KEY_CUDA_GRAPH, graph) ||

@@ -186,6 +186,14 @@ static bool gather_has_shards(const launch *l)
     return (IS_GIVEN(use_distributed_optimizer) || l->fsdp) && IS_GIVEN(overlap_grad_reduce);
 }
 
+static bool gather_in_step_has_chunks(const launch *l)
+{
+    return !IS_GIVEN(overlap_param_gather_with_optimizer_step) ||
+           (IS_GIVEN(use_distributed_optimizer) && IS_GIVEN(overlap_param_gather) &&
+            is_interleaved(l) && VALUE_IS(ckpt_format, "torch") &&
+            !IS_GIVEN(reuse_grad_buf_for_mxfp8_param_ag));
+}
+
 static bool fsdp_has_its_format(const launch *l)
 {
     if (!l->fsdp)
@@ -850,6 +858,8 @@ static const check_rule rules[] = {
      interleaving_has_stages},
     {"V13", "overlapped gathering has a distributed optimizer and overlapped reduction",
      gather_has_shards},
+    {"V47", "gathering in the optimizer step has shards, chunks and checkpoints of one file a rank",
+     gather_in_step_has_chunks},
     {"V16", "FSDP has Adam or SGD, its checkpoint format and more than one connection",
      fsdp_has_its_format},
     {"V19", "FP8 parameters are gathered by a distributed optimizer", fp8_gather_has_shards},

@@ -50,6 +50,17 @@ static void test_modules__are_a_list(void **state)
     assert_says(&it, "overrides.sh", "model.moe_token_dispatcher_type=alltoall\n");
 }
 
+static void test_fused_experts_and_gathers__have_their_fields(void **state)
+{
+    (void)state;
+    launched_question(&it, "qwen3-30b-a3b", "megatron", 64, arena);
+    render("ep=8 mbs=1 recompute=full permute_fusion=0");
+    assert_says(&it, "overrides.sh",
+                "model.moe_permute_fusion=false\nmodel.moe_router_fusion=true\n");
+    render("pp=4 vpp=2 ep=8 mbs=1 recompute=full gather_with_step=1");
+    assert_says(&it, "overrides.sh", "optimizer.overlap_param_gather_with_optimizer_step=true\n");
+}
+
 static void test_a_split__is_said_once(void **state)
 {
     (void)state;
@@ -138,6 +149,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_degrees__have_their_fields, begin, end),
         cmocka_unit_test_setup_teardown(test_what_is_off__is_said, begin, end),
         cmocka_unit_test_setup_teardown(test_modules__are_a_list, begin, end),
+        cmocka_unit_test_setup_teardown(test_fused_experts_and_gathers__have_their_fields, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_a_split__is_said_once, begin, end),
         cmocka_unit_test_setup_teardown(test_vocabulary__is_the_plans, begin, end),
         cmocka_unit_test_setup_teardown(test_no_balance__is_a_word, begin, end),

@@ -163,6 +163,33 @@ static void test_what_was_written__reads_back(void **state)
     assert_same_after_reimport("zero=3 mbs=2 shard_group=4 recompute=full");
 }
 
+/* The nearest of the sizes that a plan can have; 5e8 elements are the engine's own. */
+static void test_buckets__are_those_of_gradients(void **state)
+{
+    const char *warning;
+    plans_entry entry;
+
+    (void)state;
+    render("zero=2 mbs=1 recompute=full bucket=5e7");
+    assert_says(&it, "ds_config.json", "\"reduce_bucket_size\": 50000000,");
+    import(launched_text(&it, "ds_config.json"), &entry, &warning);
+    assert_string_equal(plait_bucket_name[entry.degrees.bucket], "5e7");
+    assert_string_equal(warning, "");
+#define BUCKET(size)                                                                               \
+    "{\"zero_optimization\": {\"stage\": 2, \"overlap_comm\": true, \"reduce_bucket_size\": " size \
+    "}}"
+    import(BUCKET("5e8"), &entry, &warning);
+    assert_int_equal(entry.degrees.bucket, 0);
+    assert_string_equal(warning, "");
+    import(BUCKET("16777216"), &entry, &warning);
+    assert_string_equal(plait_bucket_name[entry.degrees.bucket], "2e7");
+    assert_string_equal(warning, "reduce_bucket_size 1.67772e+07 is priced as 2e+07");
+    import(BUCKET("\"auto\""), &entry, &warning);
+    assert_int_equal(entry.degrees.bucket, 0);
+    assert_non_null(strstr(warning, "the square of the hidden size, is priced as 5e8"));
+#undef BUCKET
+}
+
 static void test_what_a_file_does_not_say__stays_open(void **state)
 {
     const char *warning;
@@ -514,6 +541,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_other_parallelism__is_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_small_shards_of_gradients__are_refused, begin, end),
         cmocka_unit_test_setup_teardown(test_what_was_written__reads_back, begin, end),
+        cmocka_unit_test_setup_teardown(test_buckets__are_those_of_gradients, begin, end),
         cmocka_unit_test_setup_teardown(test_what_a_file_does_not_say__stays_open, begin, end),
         cmocka_unit_test_setup_teardown(test_sequence_and_tensor_parallel_ranks__count_too, begin,
                                         end),

@@ -627,6 +627,34 @@ static void test_user_buffers__are_the_overlap_of_tensor_parallelism(void **stat
 #undef TENSORS
 }
 
+/* Off without the flags, as in Megatron-LM; a model without experts has none of these kernels. */
+static void test_fused_experts_and_gathers__are_flags(void **state)
+{
+#define CHUNKS                                                                                     \
+    SIZES "--bf16 --pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 2 "      \
+          "--use-distributed-optimizer --overlap-grad-reduce --overlap-param-gather "
+    plans_entry out = import(EXPERTS, 0);
+
+    (void)state;
+    assert_false(out.degrees.switches.permute_fusion || out.degrees.switches.router_fusion);
+    assert_true(out.given & PLAIT_KEY_BIT(PLAIT_KEY_PERMUTE_FUSION));
+    out = import(EXPERTS "--moe-permute-fusion", 0);
+    assert_true(out.degrees.switches.permute_fusion && !out.degrees.switches.router_fusion);
+    out = import(EXPERTS "--moe-router-fusion", 0);
+    assert_true(!out.degrees.switches.permute_fusion && out.degrees.switches.router_fusion);
+    assert_string_equal(warning, "");
+    out = import(SIZES "--bf16 --moe-permute-fusion", 0);
+    assert_false(out.degrees.switches.permute_fusion);
+    assert_false(import(CHUNKS, 0).degrees.gather_with_step);
+    assert_true(
+        import(CHUNKS "--overlap-param-gather-with-optimizer-step", 0).degrees.gather_with_step);
+    assert_string_equal(warning, "");
+    assert_false(import(SIZES "--bf16 --overlap-param-gather-with-optimizer-step", 0)
+                     .degrees.gather_with_step);
+    assert_non_null(strstr(warning, "the plan is priced without it"));
+#undef CHUNKS
+}
+
 static void test_values_that_cannot_be__are_refused(void **state)
 {
     (void)state;
@@ -716,6 +744,7 @@ static void test_keys_without_an_override__are_those_of_the_recipe(void **state)
     assert_false(given(&out, "dp"));
     assert_string_equal(warning, LEFT_TO_RECIPE
                         "tp, sp, pp, vpp, cp, cp_comm, etp, ep_overlap, zero, shard_group, "
+                        "permute_fusion, router_fusion, "
                         "recompute, offload_acts, schedule, grad_sync, split, order, grad_reduce, "
                         "optimizer_state, fp8_params");
     assert_refused(RECIPE "x mixed_precision=bf16_with_fp9_mixed model.context_parallel_size=1",
@@ -1144,6 +1173,7 @@ int main(void)
         cmocka_unit_test(test_fused_experts__need_their_format),
         cmocka_unit_test(test_attention_in_8_bits__is_an_option_or_a_note),
         cmocka_unit_test(test_user_buffers__are_the_overlap_of_tensor_parallelism),
+        cmocka_unit_test(test_fused_experts_and_gathers__are_flags),
         cmocka_unit_test(test_values_that_cannot_be__are_refused),
         cmocka_unit_test(test_overrides__are_arguments),
         cmocka_unit_test(test_keys_without_an_override__are_those_of_the_recipe),

@@ -35,6 +35,21 @@ static void test_user_buffers__in_a_domain_with_multicast(void **state)
     assert_user_buffers(false, false);
 }
 
+static void test_kernels_of_experts__are_flags_of_the_plan(void **state)
+{
+    (void)state;
+    launched_question(&it, "qwen3-30b-a3b", "megatron", 64, arena);
+    render("ep=8 mbs=1 recompute=full");
+    assert_says(&it, "args.sh", "--moe-permute-fusion\n");
+    assert_says(&it, "args.sh", "--moe-router-fusion\n");
+    render("ep=8 mbs=1 recompute=full permute_fusion=0 router_fusion=0");
+    assert_silent(&it, "args.sh", "--moe-permute-fusion");
+    assert_silent(&it, "args.sh", "--moe-router-fusion");
+    render("pp=4 vpp=2 ep=8 mbs=1 recompute=full gather_with_step=1");
+    assert_says(&it, "args.sh", "--overlap-param-gather-with-optimizer-step\n");
+    assert_says(&it, "args.sh", "--ckpt-format torch\n");
+}
+
 static void test_user_buffers__without_a_switch_go_by_ipc(void **state)
 {
     (void)state;
@@ -111,6 +126,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_user_buffers__in_a_domain_with_multicast, begin, end),
+        cmocka_unit_test_setup_teardown(test_kernels_of_experts__are_flags_of_the_plan, begin, end),
         cmocka_unit_test_setup_teardown(test_user_buffers__without_a_switch_go_by_ipc, begin, end),
         cmocka_unit_test_setup_teardown(test_deepseek_v3__has_its_schedule_and_losses, begin, end),
         cmocka_unit_test_setup_teardown(test_gpt_oss__has_no_loss_for_balance, begin, end),

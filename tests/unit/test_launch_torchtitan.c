@@ -508,6 +508,23 @@ static void test_toml__of_a_user_is_read(void **state)
         "plait cannot express recomputation of every second layer; recompute is left unset");
 }
 
+static void test_recipes_of_float8__are_priced_as_rowwise(void **state)
+{
+#define FP8(section, recipe)                                                                       \
+    "[model]\nconverters = [\"quantize.linear.float8\"]\n[" section "]\n"                          \
+    "recipe_name = \"" recipe "\"\n[activation_checkpoint]\nmode = \"full\"\n"
+    const char *warning;
+
+    (void)state;
+    import(FP8("quantize.linear.float8", "rowwise"), &warning);
+    assert_string_equal(warning, "");
+    import(FP8("quantize.linear.float8", "rowwise_with_gw_hp"), &warning);
+    assert_string_equal(warning, "the float8 recipe rowwise_with_gw_hp is priced as rowwise");
+    import(FP8("float8", "tensorwise"), &warning);
+    assert_string_equal(warning, "the float8 recipe tensorwise is priced as rowwise");
+#undef FP8
+}
+
 /* As train_configs of 2024 had it: degrees, batch and compiler among [training], float8 by a switch. */
 static void test_toml__of_the_first_releases_is_read(void **state)
 {
@@ -641,6 +658,7 @@ int main(void)
         cmocka_unit_test(test_command__of_a_user_is_read),
         cmocka_unit_test(test_recipe__of_a_user_is_read),
         cmocka_unit_test(test_toml__of_a_user_is_read),
+        cmocka_unit_test(test_recipes_of_float8__are_priced_as_rowwise),
         cmocka_unit_test(test_toml__of_the_first_releases_is_read),
         cmocka_unit_test(test_import__refuses_with_the_place),
         cmocka_unit_test(test_notes__fill_only_what_is_unknown),

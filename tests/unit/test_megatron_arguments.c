@@ -331,6 +331,7 @@ static void mark_launches(const plait_model *model, plait_runtime *runtime)
         "recompute=full:2",
         "cp=2 cp_comm=a2a ep=2 zero=3 split=both recompute=modules:mlp grad_sync=bucketed",
         "pp=2 vpp=2 zero=1 split=spread recompute=selective order=tp-cp-pp-dp grad_sync=bucketed",
+        "pp=2 vpp=2 zero=1 grad_sync=bucketed gather_with_step=1",
         "pp=2 vpp=2 zero=2 split=even",
         "zero=1 grad_sync=bucketed grad_reduce=bf16 optimizer_state=bf16 fp8_params=1",
         "zero=1 grad_reduce=fp32 offload=optimizer offload_share=0.5",

@@ -388,6 +388,34 @@ static void test_refusals__of_overlapped_tensor_parallelism(void **state)
 #undef REFUSED
 }
 
+/* P69, with each condition of the gather violated once. */
+static void test_refusals__of_gathers_in_the_optimizer_step(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+#define NEEDS                                                                                      \
+    "gather_with_step 1 needs ZeRO 1, pp > 1, vpp > 1, grad_sync bucketed and a separate buffer "  \
+    "of "                                                                                          \
+    "parameters, found "
+#define CHUNKS "pp=2 vpp=2 schedule=interleaved split=even gather_with_step=1 "
+    assert_legal(&w, CHUNKS "zero=1 grad_sync=bucketed");
+    assert_refused(&w, CHUNKS "zero=0 grad_sync=bucketed",
+                   NEEDS "ZeRO 0, pp 2, vpp 2, bucketed (rule P69)");
+    assert_refused(&w, CHUNKS "zero=1 grad_sync=shifted",
+                   NEEDS "ZeRO 1, pp 2, vpp 2, shifted (rule P69)");
+    assert_refused(&w, "pp=2 gather_with_step=1 zero=1 grad_sync=bucketed",
+                   NEEDS "ZeRO 1, pp 2, vpp 1, bucketed (rule P69)");
+    w.gpu.peak_flops_per_s[PLAIT_MXFP8] = 2.0;
+    w.problem.job.precision = PLAIT_MXFP8;
+    assert_legal(&w, CHUNKS "zero=1 grad_sync=bucketed fp8_params=0");
+    assert_refused(&w, CHUNKS "zero=1 grad_sync=bucketed fp8_params=1",
+                   NEEDS "ZeRO 1, pp 2, vpp 2, bucketed and mxfp8 parameters (rule P69)");
+#undef CHUNKS
+#undef NEEDS
+}
+
 static void test_refusals__of_experts_that_reach_into_other_stages(void **state)
 {
     world w;
@@ -1264,6 +1292,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_experts),
         cmocka_unit_test(test_refusals__of_graphs_and_fused_experts),
         cmocka_unit_test(test_refusals__of_overlapped_tensor_parallelism),
+        cmocka_unit_test(test_refusals__of_gathers_in_the_optimizer_step),
         cmocka_unit_test(test_refusals__of_experts_that_reach_into_other_stages),
         cmocka_unit_test(test_refusals__of_shards),
         cmocka_unit_test(test_refusals__of_schedules),

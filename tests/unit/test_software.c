@@ -81,6 +81,41 @@ static void test_biases_of_experts__are_passes_of_their_own(void **state)
                          1e-12);
 }
 
+/*
+ * 4 bytes of each of 32 x 32 elements in one kernel each way, 10 in PyTorch's. A router of 8 experts
+ * takes 20 kernels more forward for its 16 tokens, 6 more backward. Software that has no such choice
+ * is priced by its profile, and HybridEP permutes by itself.
+ */
+static void test_experts_without_fused_kernels__take_more(void **state)
+{
+    static const plait_switches on = {.permute_fusion = true, .router_fusion = true};
+    plait_runtime runtime = {.name = "any"};
+
+    (void)state;
+    for (int pass = PLAIT_FORWARD; pass <= PLAIT_BACKWARD; pass++) {
+        runtime.can.takes[PLAIT_KEY_PERMUTE_FUSION] = 1u;
+        runtime.can.takes[PLAIT_KEY_ROUTER_FUSION] = 1u;
+        plait_block block = experts(&runtime, (plait_pass_kind)pass, PLAIT_BF16);
+        assert_near_relative(bytes_of(&block, PLAIT_PART_dispatch), 4.0 * 32.0 * 32.0, 1e-12);
+        assert_near(bytes_of(&block, PLAIT_PART_router), 0.0, 1e-12);
+        runtime.can.takes[PLAIT_KEY_PERMUTE_FUSION] = 3u;
+        runtime.can.takes[PLAIT_KEY_ROUTER_FUSION] = 3u;
+        block = switched_experts(&runtime, on, (plait_pass_kind)pass, PLAIT_BF16);
+        assert_near_relative(bytes_of(&block, PLAIT_PART_combine), 4.0 * 32.0 * 32.0, 1e-12);
+        assert_near(bytes_of(&block, PLAIT_PART_router), 0.0, 1e-12);
+        block = experts(&runtime, (plait_pass_kind)pass, PLAIT_BF16);
+        assert_near_relative(bytes_of(&block, PLAIT_PART_dispatch), 10.0 * 32.0 * 32.0, 1e-12);
+        assert_near_relative(bytes_of(&block, PLAIT_PART_combine), 10.0 * 32.0 * 32.0, 1e-12);
+        for (int i = 0; i < block.ops; i++)
+            if (block.op[i].kind == PLAIT_OP_MEMORY && block.op[i].part == PLAIT_PART_router) {
+                const bool forward = pass == PLAIT_FORWARD;
+                assert_near_relative(block.op[i].count, forward ? 20.0 : 6.0, 1e-12);
+                assert_near_relative(block.op[i].bytes, (forward ? 3.0 : 2.0) * 16.0 * 8.0, 1e-12);
+            }
+        assert_true(bytes_of(&block, PLAIT_PART_router) > 0.0);
+    }
+}
+
 /* Of 32 rows: 32 and 24 wide in 2 bytes, and 48 in between, read and written each way. */
 static void test_a_graph_of_the_step__copies_what_experts_keep(void **state)
 {
@@ -312,6 +347,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_biases_of_experts__are_passes_of_their_own),
+        cmocka_unit_test(test_experts_without_fused_kernels__take_more),
         cmocka_unit_test(test_a_graph_of_the_step__copies_what_experts_keep),
         cmocka_unit_test(test_tensors__are_quantised_once),
         cmocka_unit_test(test_weights__are_quantised_with_each_microbatch),

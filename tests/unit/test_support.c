@@ -346,6 +346,63 @@ static void test_unsupported_fused_experts__are_separate_kernels(void **state)
                   1);
 }
 
+/* The default is the kernels of the runs that the profile is fitted to, and no table shows it. */
+static void test_fused_permutation_and_router__are_the_default(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 16, PLAIT_BF16);
+    const double usual = step_of(&w, "ep=8 mbs=1");
+    assert_near_relative(step_of(&w, "ep=8 mbs=1 permute_fusion=1 router_fusion=1"), usual, 1e-12);
+    assert_true(step_of(&w, "ep=8 mbs=1 permute_fusion=0") > 1.005 * usual);
+    assert_true(step_of(&w, "ep=8 mbs=1 router_fusion=0") > 1.001 * usual);
+    const double sent = step_of(&w, "ep=8 mbs=1 dispatcher=hybridep");
+    assert_near_relative(step_of(&w, "ep=8 mbs=1 dispatcher=hybridep permute_fusion=0"), sent,
+                         1e-12);
+    plait_degrees d = point(&w, "ep=8 mbs=1");
+    assert_true(d.switches.permute_fusion && d.switches.router_fusion);
+    assert_false(plait_key_applies(&w.problem, &d, PLAIT_KEY_PERMUTE_FUSION));
+    d.switches.permute_fusion = false;
+    assert_true(plait_key_applies(&w.problem, &d, PLAIT_KEY_PERMUTE_FUSION));
+    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
+    assert_false(point(&w, "tp=2").switches.permute_fusion);
+}
+
+/* Half of a gather, of the first of two chunks, overlaps with the optimizer step of the other. */
+static void test_unsupported_gathers_in_the_step__hide_nothing(void **state)
+{
+    static const char off[] = "pp=2 vpp=2 mbs=1 zero=1 grad_sync=bucketed";
+    static const char on[] = "pp=2 vpp=2 mbs=1 zero=1 grad_sync=bucketed gather_with_step=1";
+    world w;
+
+    (void)state;
+    load(&w, "llama-3.1-8b", "dgx-h100", 16, PLAIT_BF16);
+    w.problem.job.gbs = 16;
+    assert_earned(&w, off, on, PLAIT_KEY_GATHER_WITH_STEP, 1);
+    const plait_cost with = price(&w, on), without = price(&w, off);
+    const double hidden_s = without.step.dp_comm_s - with.step.dp_comm_s;
+    assert_true(hidden_s <= 0.5 * without.step.optimizer_s * (1.0 + 1e-12));
+    w.runtime.support.unmeasured[PLAIT_KEY_GATHER_WITH_STEP] = 2u;
+    assert_near_relative(without.step_s - with.step_s, hidden_s, 1e-9);
+}
+
+/* A latency for each bucket: 1e7 elements instead of 5e8 are 50 times as many. */
+static void test_small_buckets__take_longer(void **state)
+{
+    world w;
+
+    (void)state;
+    world_make(&w, "llama-3.1-8b", "deepspeed", "dgx-h100",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 16}, arena);
+    const double usual = step_of(&w, "zero=1 mbs=1");
+    assert_near_relative(step_of(&w, "zero=1 mbs=1 bucket=default"), usual, 1e-12);
+    assert_true(step_of(&w, "zero=1 mbs=1 bucket=5e7") > 1.01 * usual);
+    assert_true(step_of(&w, "zero=1 mbs=1 bucket=1e9") < usual);
+    assert_near_relative(step_of(&w, "zero=3 mbs=1 bucket=1e7"), step_of(&w, "zero=3 mbs=1"),
+                         1e-12);
+}
+
 static void load_torchtitan(world *w, const char *cluster)
 {
     world_make(w, "llama-3.1-8b", "torchtitan", cluster,
@@ -677,6 +734,9 @@ int main(void)
         TEST(test_unsupported_graphs__launch_every_kernel),
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
         TEST(test_unsupported_fused_experts__are_separate_kernels),
+        TEST(test_fused_permutation_and_router__are_the_default),
+        TEST(test_unsupported_gathers_in_the_step__hide_nothing),
+        TEST(test_small_buckets__take_longer),
         TEST(test_unsupported_asynchronous_tensors__hide_nothing),
         TEST(test_overlap_of_tensors__hides_what_the_profile_states),
         TEST(test_a_search__leaves_no_chunk_empty_rather_than_none),

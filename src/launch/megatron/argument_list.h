@@ -169,6 +169,7 @@ INT(zero_stage, "-1", 0, .least = -1, .most = 3) // stage of DeepSpeed's JSON; -
 
 SWITCH(overlap_grad_reduce, 4, .group = "overlap and kernels")
 SWITCH(overlap_param_gather, 4)
+SWITCH(overlap_param_gather_with_optimizer_step, 9)
 SWITCH(tp_comm_overlap, 4)
 SWITCH(cross_entropy_loss_fusion, 8, .optional = true)
 SWITCH(grad_reduce_in_bf16, 12) // only with bf16; fp16 reduces in fp16 unless the next is set

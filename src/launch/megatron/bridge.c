@@ -313,6 +313,7 @@ static void append_overrides(const plait_launch *launch, const megatron_args *ar
     const bool interleaved = d->vpp > 1;
     override_text(&out, "comm_overlap", NULL);
     override_fields(&out, args, "ddp.overlap_grad_reduce ddp.overlap_param_gather");
+    override_fields(&out, args, "optimizer.overlap_param_gather_with_optimizer_step");
     override_bool(&out, "ddp.align_param_gather", args->overlap_param_gather && interleaved);
     override_fields(&out, args, "model.tp_comm_overlap");
     override_bool(&out, "model.overlap_p2p_comm", interleaved);

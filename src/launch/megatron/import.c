@@ -163,14 +163,13 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 
 /*
  * Flags outside the table that change the price or the model, and that no reader supports: the step
- * of the optimizer is captured in a graph, shared experts and the optimizer overlap with
- * communication, products around attention run in 8 bits, and switches reduce; models with hybrid
- * or heterogeneous layers, or with an encoder and a decoder, are not supported.
+ * of the optimizer is captured in a graph, shared experts overlap with communication, products
+ * around attention run in 8 bits, and switches reduce; models with hybrid or heterogeneous layers,
+ * or with an encoder and a decoder, are not supported.
  */
 static const char *const unpriced[] = {
     // graphs, kernels, overlap
-    "optimizer_cuda_graph", "moe_shared_expert_overlap", "overlap_param_gather_with_optimizer_step",
-    "fp8_multi_head_attention", "use_sharp",
+    "optimizer_cuda_graph", "moe_shared_expert_overlap", "fp8_multi_head_attention", "use_sharp",
     // models and stages
     "hybrid_override_pattern", "hybrid_attention_ratio", "hybrid_mlp_ratio",
     "heterogeneous_layers_config_path", "standalone_embedding_stage",

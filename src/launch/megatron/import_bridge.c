@@ -353,6 +353,8 @@ static const struct {
     {"grad_reduce fp8_params", {"", "grad_reduce_in_fp32"}}, // "": mixed_precision itself
     {"dispatcher", {"moe_token_dispatcher_type"}},
     {"ep_overlap", {"overlap_moe_expert_parallel_comm"}},
+    {"permute_fusion", {"moe_permute_fusion"}},
+    {"router_fusion", {"moe_router_fusion"}},
 };
 
 static plait_key_set keys_of_recipe(const bridge_overrides *in)
@@ -393,8 +395,12 @@ plait_status megatron_translate_bridge(launch_flags *flags, plait_error *err)
 
 void megatron_leave_to_recipe(plan_reader *in)
 {
-    static const plait_key_id experts[] = {PLAIT_KEY_EP, PLAIT_KEY_ETP, PLAIT_KEY_DISPATCHER,
-                                           PLAIT_KEY_EP_OVERLAP};
+    static const plait_key_id experts[] = {PLAIT_KEY_EP,
+                                           PLAIT_KEY_ETP,
+                                           PLAIT_KEY_DISPATCHER,
+                                           PLAIT_KEY_EP_OVERLAP,
+                                           PLAIT_KEY_PERMUTE_FUSION,
+                                           PLAIT_KEY_ROUTER_FUSION};
     const plait_degrees plain = plait_degrees_init();
     plait_key_set keys = in->flags->recipe_keys;
     import_list list = {in->warnings,

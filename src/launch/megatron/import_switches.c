@@ -186,17 +186,27 @@ static void read_fp8_attention(const megatron_args *args, plan_reader *in)
                                   "tensorwise or mxfp8 recipe only");
 }
 
-/* Read --tp-comm-overlap where the profile has the key. */
-static void read_user_buffers(const megatron_args *args, plan_reader *in)
+/* Read the fused kernels of experts and the overlaps that the profile has as keys. */
+static void read_fusion_and_overlap(const megatron_args *args, plan_reader *in)
 {
     const char *const runtime = in->out->runtime;
     plait_degrees *const d = &in->out->degrees;
-    const bool has = runtime != NULL && strcmp(runtime, "megatron-2021") != 0 &&
-                     strcmp(runtime, "megatron-deepspeed") != 0 &&
-                     (text_starts_with(runtime, "megatron") ||
-                      text_starts_with(runtime, "flagscale") || data_is_path(runtime));
+    const bool core = runtime != NULL && strcmp(runtime, "megatron-2021") != 0 &&
+                      strcmp(runtime, "megatron-deepspeed") != 0 &&
+                      (text_starts_with(runtime, "megatron") || data_is_path(runtime));
+    const bool has_buffers = core || (runtime != NULL && text_starts_with(runtime, "flagscale"));
+    const bool experts = core && args->num_experts > 0;
+    const bool shared = d->fp8_params && in->out->precision == PLAIT_MXFP8;
 
-    d->switches.tp_comm_overlap = has && args->tp_comm_overlap && d->tp > 1 && d->sp;
+    d->switches.tp_comm_overlap = has_buffers && args->tp_comm_overlap && d->tp > 1 && d->sp;
+    d->switches.permute_fusion = experts && args->moe_permute_fusion;
+    d->switches.router_fusion = experts && args->moe_router_fusion;
+    d->gather_with_step = args->overlap_param_gather_with_optimizer_step && core && d->zero == 1 &&
+                          d->pp > 1 && d->vpp > 1 && d->grad_sync == PLAIT_SYNC_BUCKETED && !shared;
+    if (args->overlap_param_gather_with_optimizer_step && !d->gather_with_step)
+        import_warn(in->warnings, "--overlap-param-gather-with-optimizer-step has an effect with "
+                                  "the distributed optimizer, overlapped reductions and vpp > 1 "
+                                  "only; the plan is priced without it");
 }
 
 plait_status megatron_read_switches(const megatron_args *args, plan_reader *in, plait_error *err)
@@ -205,8 +215,9 @@ plait_status megatron_read_switches(const megatron_args *args, plan_reader *in, 
         return PLAIT_OK;
     read_fused_experts(args, in);
     read_fp8_attention(args, in);
-    read_user_buffers(args, in);
+    read_fusion_and_overlap(args, in);
     PLAIT_TRY(read_graphs(args, in, err));
-    import_mark_known(in, "cuda_graph fp8_attention fused_grouped_mlp tp_comm_overlap");
+    import_mark_known(in, "cuda_graph fp8_attention fused_grouped_mlp tp_comm_overlap "
+                          "permute_fusion router_fusion gather_with_step");
     return PLAIT_OK;
 }

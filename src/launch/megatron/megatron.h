@@ -149,8 +149,8 @@ PLAIT_MUST_CHECK plait_status megatron_read_settings(const megatron_args *args, 
                                                      plait_error *err);
 
 /**
- * Read "cuda_graph", "fp8_attention", "fused_grouped_mlp" and "tp_comm_overlap", after all other
- * keys and the runtime. Values that no plan can have become the nearest ones, with a warning.
+ * Read "cuda_graph", "fp8_attention", "fused_grouped_mlp", "tp_comm_overlap", "permute_fusion",
+ * "router_fusion" and "gather_with_step", after all other keys and the runtime. Values that no plan can have become the nearest ones, with a warning.
  */
 PLAIT_MUST_CHECK plait_status megatron_read_switches(const megatron_args *args, plan_reader *in,
                                                      plait_error *err);

@@ -162,6 +162,12 @@ static bool is_megatron(const plait_runtime *runtime)
     return runtime->rules == PLAIT_RULES_MEGATRON;
 }
 
+/* True if kernels are fused: by the plan, or in software in which no plan decides that. */
+static bool is_fused(const plait_runtime *runtime, plait_key_id key, bool by_plan)
+{
+    return by_plan || !(runtime->can.takes[key] >> 1 & 1u);
+}
+
 static void take_overlap(const plait_problem *problem, const plait_degrees *d, megatron_args *out)
 {
     const plait_runtime *const runtime = problem->runtime;
@@ -169,6 +175,10 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
 
     out->overlap_grad_reduce = overlap->grad_reduce && d->grad_sync == PLAIT_SYNC_BUCKETED;
     out->overlap_param_gather = out->overlap_grad_reduce && overlap->param_gather && d->zero > 0;
+    out->overlap_param_gather_with_optimizer_step =
+        d->gather_with_step && out->overlap_param_gather;
+    if (d->gather_with_step)
+        out->ckpt_format = "torch"; // validate_args refuses distributed checkpoints
     out->tp_comm_overlap = user_buffers_of(problem, d) != USER_BUFFERS_NONE;
     out->create_attention_mask_in_dataloader = false; // the kernels mask causally by themselves
     out->cross_entropy_loss_fusion = runtime->kernels.fused_loss;
@@ -176,8 +186,10 @@ static void take_overlap(const plait_problem *problem, const plait_degrees *d, m
         return;
     // validate_args accepts grouped matrix products in fp16 since 0.16
     out->moe_grouped_gemm = problem->job.precision != PLAIT_FP16 || out->core >= 16;
-    out->moe_permute_fusion = true;
-    out->moe_router_fusion = is_megatron(runtime);
+    out->moe_permute_fusion =
+        is_fused(runtime, PLAIT_KEY_PERMUTE_FUSION, d->switches.permute_fusion);
+    out->moe_router_fusion = is_megatron(runtime) &&
+                             is_fused(runtime, PLAIT_KEY_ROUTER_FUSION, d->switches.router_fusion);
     // with ep = 1 nothing is dispatched: write alltoall, since the flex dispatchers reject a group
     // of one rank
     static const char *const types[PLAIT_DISPATCHERS] = {"alltoall", "allgather", "flex", "flex",

@@ -127,6 +127,19 @@ static plait_status refuse_older_switch(const json_cursor *zero, const char *old
     return PLAIT_OK;
 }
 
+/* Read the elements of a bucket of gradients, which depend on the model if they are "auto". */
+static plait_status read_bucket(const json_cursor *zero, double *elements, plait_error *err)
+{
+    json_cursor child;
+    bool there;
+
+    PLAIT_TRY(find_member(zero, "reduce_bucket_size", &child, &there, err));
+    if (there)
+        return json_as_number(&child, JSON_POSITIVE, elements, err);
+    *elements = json_is_string(&child) ? DEEPSPEED_OPEN : 0.0;
+    return PLAIT_OK;
+}
+
 static plait_status read_zero(const json_cursor *root, deepspeed_file *file, plait_error *err)
 {
     json_cursor at;
@@ -142,6 +155,7 @@ static plait_status read_zero(const json_cursor *root, deepspeed_file *file, pla
     PLAIT_TRY(read_int(&at, "mics_shard_size", -1, &file->mics, err));
     PLAIT_TRY(read_int(&at, "zero_hpz_partition_size", 0, &file->hpz, err));
     PLAIT_TRY(read_bool(&at, "overlap_comm", &file->overlap, err));
+    PLAIT_TRY(read_bucket(&at, &file->bucket, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_weights", &file->weights, err));
     PLAIT_TRY(read_bool(&at, "zero_quantized_gradients", &file->gradients, err));
     // cpu_offload and cpu_offload_param are the older switches of the sections offload_optimizer
@@ -209,6 +223,7 @@ static const char *const zero_keys_read[] = {
     // shards and traffic
     "stage", "zero_hpz_partition_size", "zero_quantized_weights", "zero_quantized_gradients",
     "mics_shard_size", "stage3_max_live_parameters", "stage3_max_reuse_distance", "overlap_comm",
+    "reduce_bucket_size",
     // states on the host
     "offload_param", "offload_optimizer", "zenflow", "cpu_offload", "cpu_offload_param", NULL};
 

@@ -24,6 +24,7 @@ typedef struct deepspeed_file {
     const char *nvme;       /* section with device nvme; NULL: none */
     int super_offload;
     bool zenflow;
+    double bucket; /* elements of a bucket of gradients; 0: not given; DEEPSPEED_OPEN: auto */
     double offload_ratio; /* fraction of the optimizer on the host, 0 to 1 */
     const char *not_read; /* ignored keys of the root, ZeRO and its offload: "a, b" */
 } deepspeed_file;

@@ -226,6 +226,17 @@ static void warn_of_others(titan_reading *in)
     const char *const dispatcher = titan_word_of(in, "parallelism.expert_parallel_comm_backend");
     const char *const dtype = titan_word_of(in, "training.dtype");
 
+    // the section of float8 in TOML, up to 2025-07, up to 2025-09, and up to the last release
+    static const char *const recipes[] = {"float8.recipe_name", "quantize.dense.float8.recipe_name",
+                                          "quantize.linear.float8.recipe_name"};
+
+    for (size_t r = 0; r < sizeof recipes / sizeof *recipes; r++) {
+        const char *const recipe = titan_word_of(in, recipes[r]);
+
+        if (in->out->precision == PLAIT_FP8 && recipe != NULL && strcmp(recipe, "rowwise") != 0)
+            text_append_printf(import_warn(in->warnings, ""),
+                               "the float8 recipe %.40s is priced as rowwise", recipe);
+    }
     if (dtype != NULL && strcmp(dtype, "bfloat16") == 0)
         import_warn(in->warnings, "weights and optimizer in bfloat16 are priced as float32");
     if (titan_switch_of(in, "parallelism.pipeline_parallel_expert_parallel_overlap") == 1)

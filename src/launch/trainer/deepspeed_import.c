@@ -10,6 +10,7 @@
  * of the hub. The JSON that --deepspeed or --deepspeed_config names is read if the script writes it
  * or is in the same folder.
  */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -53,6 +54,26 @@ static bool offloads_params(const deepspeed_file *file)
     return file->offload_params && file->zero == 3 && offloaded_tenths(file) > 0;
 }
 
+static double bucket_elements(int bucket)
+{
+    static const double of_engine = 5e8; // zero/config.py, and the profile
+
+    return bucket == 0 ? of_engine
+                       : plait_bucket_elements(&(plait_degrees){.bucket = (unsigned char)bucket});
+}
+
+/* Return the size of buckets whose ratio to the file's is nearest to 1; the file's may be open. */
+static int nearest_bucket(const deepspeed_file *file)
+{
+    int nearest = 0;
+
+    for (int b = 1; b < PLAIT_BUCKETS && file->bucket > 0.0; b++)
+        if (fabs(log(file->bucket / bucket_elements(b))) <
+            fabs(log(file->bucket / bucket_elements(nearest))))
+            nearest = b;
+    return nearest;
+}
+
 /*
  * Set the ZeRO stage and shards and, for stage 3, the traffic of gathered parameters and gradients,
  * and the states on the host.
@@ -66,6 +87,7 @@ static void set_zero(const deepspeed_file *file, int dp, plans_entry *out)
     if (file->zero == DEEPSPEED_OPEN)
         return;
     import_set_key(out, PLAIT_KEY_ZERO, file->zero);
+    import_set_key(out, PLAIT_KEY_BUCKET, nearest_bucket(file));
     if (file->zero == 3 && file->mics > 0)
         import_set_key(out, PLAIT_KEY_SHARD_GROUP, file->mics);
     else if (dp != DEEPSPEED_OPEN)
@@ -102,6 +124,14 @@ static void warn_unread(const deepspeed_file *file, text_builder *out)
                            file->super_offload == true ? "super_offload" : "",
                            file->super_offload == true && file->zenflow ? ", " : "",
                            file->zenflow ? "zenflow" : "");
+    const double bucket = bucket_elements(nearest_bucket(file));
+    const bool in_buckets = file->zero == 1 || file->zero == 2 || file->mics > 0;
+    if (in_buckets && file->bucket > 0.0 && file->bucket != bucket)
+        text_append_printf(import_warn(out, ""), "reduce_bucket_size %g is priced as %g",
+                           file->bucket, bucket);
+    if (in_buckets && file->bucket < 0.0)
+        import_warn(out, "reduce_bucket_size \"auto\", which Hugging Face's Trainer sets to the "
+                         "square of the hidden size, is priced as 5e8");
     if (file->zero < 3 && (file->weights == true || file->gradients == true || file->hpz > 1))
         import_warn(out, "ZeRO++ below stage 3 is not priced");
     if (file->zero == 3 && file->hpz > 1)

@@ -37,6 +37,8 @@ static int64_t bucket_elements(const plait_problem *problem, const plait_degrees
         fmax(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * d->shard_group);
     const plait_params params = plait_model_params(problem->model);
 
+    if (plait_bucket_elements(d) > 0.0)
+        return elements_of(plait_bucket_elements(d), 1.0);
     return bytes > 0.0 ? elements_of(bytes, bytes_each)
                        : elements_of(params.total + params.mtp, 1.0);
 }

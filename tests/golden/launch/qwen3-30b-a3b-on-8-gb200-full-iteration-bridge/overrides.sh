@@ -67,6 +67,7 @@ checkpoint.ckpt_format=torch_dist
 comm_overlap=null
 ddp.overlap_grad_reduce=true
 ddp.overlap_param_gather=true
+optimizer.overlap_param_gather_with_optimizer_step=false
 ddp.align_param_gather=false
 model.tp_comm_overlap=false
 model.overlap_p2p_comm=false
