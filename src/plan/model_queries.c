@@ -14,6 +14,30 @@ bool model_has_experts(const plait_model *model)
     return false;
 }
 
+static int parts_of(const plait_layer *layer)
+{
+    return (layer->mixer != PLAIT_MIXER_NONE) + (layer->ffn != PLAIT_FFN_NONE);
+}
+
+bool model_is_hybrid(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (!model->kind[k].opaque &&
+            (model->kind[k].mixer == PLAIT_MIXER_MAMBA || parts_of(&model->kind[k]) == 1))
+            return true;
+    return false;
+}
+
+int model_layer_parts(const plait_model *model)
+{
+    const int parts = parts_of(&model->kind[model->layer_kind[0]]);
+
+    for (int i = 1; i < model->layers; i++)
+        if (parts_of(&model->kind[model->layer_kind[i]]) != parts)
+            return 0;
+    return parts;
+}
+
 double moe_imbalance(const plait_moe *moe, double uneven, int ep)
 {
     double most = fmin(ep, (double)moe->experts / moe->topk);

@@ -48,6 +48,7 @@ static const flag_alias older[] = {
     {"rotary_scale_factor", "rotary_seq_len_interpolation_factor", NULL},
     {"use_alibi_mask", "position_embedding_type", "alibi"},
     {"glu_activation", "swiglu", "true"},
+    {"hybrid_override_pattern", "hybrid_layer_pattern", NULL},
     {"disable_bias_linear_fc", "disable_bias_linear", "true"},
     {"pad_vocab_size_to", "padded_vocab_size", NULL},
     {"num_key_value_heads", "num_query_groups", NULL},
@@ -164,17 +165,17 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 /*
  * Flags outside the table that change the price or the model, and that no reader supports: the step
  * of the optimizer is captured in a graph, shared experts and the optimizer overlap with
- * communication, products around attention run in 8 bits, and switches reduce; models with hybrid
- * or heterogeneous layers, or with an encoder and a decoder, are not supported.
+ * communication, products around attention run in 8 bits, and switches reduce; models whose layers
+ * are given as shares of the mixers or are heterogeneous, or with an encoder and a decoder, are not
+ * supported.
  */
 static const char *const unpriced[] = {
     // graphs, kernels, overlap
     "optimizer_cuda_graph", "moe_shared_expert_overlap", "overlap_param_gather_with_optimizer_step",
     "fp8_multi_head_attention", "use_sharp",
     // models and stages
-    "hybrid_override_pattern", "hybrid_attention_ratio", "hybrid_mlp_ratio",
-    "heterogeneous_layers_config_path", "standalone_embedding_stage",
-    "pipeline_model_parallel_split_rank", NULL};
+    "hybrid_attention_ratio", "hybrid_mlp_ratio", "heterogeneous_layers_config_path",
+    "standalone_embedding_stage", "pipeline_model_parallel_split_rank", NULL};
 
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
@@ -247,8 +248,6 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
     PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
     if (model != NULL) // otherwise a note may name the model
         in->out->model = model;
-    if (args->hybrid_layer_pattern != NULL)
-        in->out->model = NULL;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
     // if the arguments build no model, take the model that a wrapper names
