@@ -50,9 +50,10 @@ static void take(const char *text)
     must(plait_model_parse(text, strlen(text), "model.json", arena, &it.model, NULL, &err), &err);
 }
 
+static const char *warning;
+
 static plans_entry import(const char *text, const launch_call *call)
 {
-    const char *warning;
     plans_entry out;
     plait_error err;
 
@@ -245,6 +246,21 @@ static void test_files__may_have_older_names_and_defaults(void **state)
     assert_int_equal(deltas.model->kind[0].ffn, PLAIT_FFN_MLP);
     // a letter that plait does not have
     assert_null(import(SIZES "--hybrid-layer-pattern MXM", NULL).model);
+    assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
+    assert_null(import(SIZES "--num-layers 8 --hybrid-attention-ratio 0.25", NULL).model);
+    assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
+    // first and last stages of letters, which are layers only if each layer is one letter
+    const plans_entry ends = import(SIZES "--hybrid-layer-pattern MMM*- "
+                                          "--pipeline-model-parallel-size 2 "
+                                          "--decoder-first-pipeline-num-layers 2",
+                                    NULL);
+    assert_int_equal(ends.degrees.split.first, 2);
+    assert_int_equal(ends.degrees.split.last, 3);
+    assert_false(import(SIZES "--hybrid-layer-pattern M-M-*- --pipeline-model-parallel-size 2 "
+                              "--decoder-first-pipeline-num-layers 2",
+                        NULL)
+                     .given &
+                 PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
 }
 
 /* The letters are counted by the layers of the model that the caller names. */

@@ -179,14 +179,19 @@ static const char *const unpriced[] = {
 
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
+    // a share of attention layers, as in older releases, also needs a pattern
+    const char *const share = args->hybrid_layer_pattern != NULL
+                                  ? MEGATRON_NAME(hybrid_layer_pattern)
+                                  : "hybrid_attention_ratio";
     const struct {
         const char *said;
         bool missing;
     } parts[] = {
-        {"--num-layers", args->num_layers == 0},
+        {"--num-layers", args->num_layers == 0 && args->hybrid_layer_pattern == NULL},
         {"--hidden-size", args->hidden_size == 0},
         {"--num-attention-heads", args->num_attention_heads == 0},
         {"--vocab-size or a known tokenizer", megatron_vocab(args) == 0},
+        {"--hybrid-layer-pattern of known letters", flags_last(in->flags, share) != NULL},
     };
     bool any = false;
 
@@ -246,7 +251,10 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
     const plait_model *model;
 
     PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
-    if (model != NULL) // otherwise a note may name the model
+    const launch_flag *const share = flags_last(in->flags, "hybrid_attention_ratio");
+    const bool shares =
+        args->hybrid_layer_pattern == NULL && share != NULL && !flags_value_is_off(share->value[0]);
+    if (model != NULL && !shares) // otherwise a note may name the model
         in->out->model = model;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;

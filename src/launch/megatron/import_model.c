@@ -450,6 +450,8 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
         if (strchr(pattern, 'M') != NULL)
             PLAIT_TRY(read_mamba(&in, err));
         PLAIT_TRY(hybrid_read_layers(pattern, &in.full, flags->arena, model, &known, err));
+        // gated_delta_product_stack_spec has other layers in the place of Mamba-2
+        known = known && (args->spec == NULL || strstr(args->spec, "delta_product") == NULL);
     } else {
         PLAIT_TRY(megatron_read_layers(&in, err));
     }

@@ -10,6 +10,7 @@
 #include "base/saturating.h"
 #include "io/data/data.h"
 #include "plan/layout.h"
+#include "plan/model_queries.h"
 
 /*
  * Check that the two sizes of hierarchical context parallelism multiply to cp. The price assumes
@@ -328,7 +329,14 @@ static plait_status read_pattern_chunks(const megatron_args *args, const plait_m
     const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
     char text[PLAIT_VALUE_SIZE] = "";
 
-    *done = count > 1;
+    // numbers of layers of the first or last stage count letters
+    const bool ends =
+        args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0;
+    const bool doubled = ends && (model == NULL || model_layer_parts(model) != 1);
+    *done = count > 1 || doubled;
+    if (doubled)
+        import_warn(in->warnings, "the first or last stage has a number of letters of the hybrid "
+                                  "layer pattern; split is left unset");
     if (count == 1)
         return PLAIT_OK;
     if (count % d->pp != 0)
