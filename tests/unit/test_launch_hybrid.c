@@ -198,6 +198,12 @@ static void test_graphs__capture_mamba_layers(void **state)
     take(NANO("", ""));
     render("tp=1 ep=8 etp=1 mbs=1 recompute=none cuda_graph=layers zero=1");
     assert_says(&it, "args.sh", "--cuda-graph-modules attn moe_router moe_preprocess mamba\n");
+    import(launched_text(&it, "args.sh"), NULL);
+    assert_null(strstr(warning, "graphs of"));
+    import("--hybrid-layer-pattern M*-- --cuda-graph-impl transformer_engine --hidden-size 256 "
+           "--num-attention-heads 4 --vocab-size 512 --cuda-graph-modules attn mlp",
+           NULL);
+    assert_non_null(strstr(warning, "graphs of attn mlp alone are priced"));
 }
 
 static void test_a_recipe__gets_the_pattern(void **state)
