@@ -179,7 +179,10 @@ static const char *const unpriced[] = {
 
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
-    // a share of attention layers, as in older releases, also needs a pattern
+    // the letters are what is missing if nothing else is; a share of attention layers, as in older
+    // releases, also needs a pattern
+    const bool sized =
+        args->hidden_size > 0 && args->num_attention_heads > 0 && megatron_vocab(args) > 0;
     const char *const share = args->hybrid_layer_pattern != NULL
                                   ? MEGATRON_NAME(hybrid_layer_pattern)
                                   : "hybrid_attention_ratio";
@@ -191,7 +194,7 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
         {"--hidden-size", args->hidden_size == 0},
         {"--num-attention-heads", args->num_attention_heads == 0},
         {"--vocab-size or a known tokenizer", megatron_vocab(args) == 0},
-        {"--hybrid-layer-pattern of known letters", flags_last(in->flags, share) != NULL},
+        {"--hybrid-layer-pattern of known letters", sized && flags_last(in->flags, share) != NULL},
     };
     bool any = false;
 

@@ -89,7 +89,7 @@ static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, 
     const bool whole = modules == NULL || has_word(modules, "moe");
     // delayed weight gradients of attention with biases cannot be captured
     const bool outside = args->delay_wgrad_compute && (args->add_bias_linear || args->add_qkv_bias);
-    // a hybrid may lack attention or feed-forward parts
+    // some hybrids have no attention or no feed-forward parts
     const plait_model *const hybrid = args->hybrid_layer_pattern != NULL ? in->out->model : NULL;
     const bool no_attention =
         hybrid != NULL && model_count_layers(hybrid, layer_has_attention) == 0;
