@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.." || exit 1
 coded() { # numbers in the tables of runtimes, and of what is asked of all of them, one a line
     {
         sed -nE 's/^ *\{"([A-Z]+[0-9]+)", *.*/\1/p' src/rules/rules_*.c
+        grep -ohE ', rule L[0-9]+\)' src/rules/rules.c | tr -dc 'L0-9\n'
         grep -ohE '\(rule P[0-9]+\)' src/rules/plan_check*.c src/rules/kernels.c src/hardware/cluster.c | tr -dc 'P0-9\n'
     } | sort
 }

@@ -315,13 +315,31 @@ typedef struct plait_release {
     X(PLAIT_PART_SIGMOID, "sigmoid_router")                                                        \
     X(PLAIT_PART_GROUPS, "expert_groups")                                                          \
     X(PLAIT_PART_MTP, "mtp")                                                                       \
-    X(PLAIT_PART_YARN, "yarn") /* YaRN with attention other than MLA */
+    X(PLAIT_PART_YARN, "yarn") /* YaRN with attention other than MLA */                            \
+    /* Parts from here on are in few models: formats that cannot express them refuse the model. */ \
+    X(PLAIT_PART_MAMBA, "mamba")                                                                   \
+    X(PLAIT_PART_MAMBA2, "mamba2")                                                                 \
+    X(PLAIT_PART_KIMI_DELTA, "kimi_delta_attention")                                               \
+    X(PLAIT_PART_LIGHTNING, "lightning_attention")                                                 \
+    X(PLAIT_PART_CONVOLUTION, "convolution")                                                       \
+    X(PLAIT_PART_TWO_MIXERS, "two_mixers")    /* in one layer */                                   \
+    X(PLAIT_PART_ALONE, "single_part_layers") /* a mixer or a feed-forward part alone */           \
+    X(PLAIT_PART_MLA_GATE, "mla_gate")                                                             \
+    X(PLAIT_PART_COMPRESSED, "compressed_attention") /* with its latent queries and outputs */     \
+    X(PLAIT_PART_LATENT_EXPERTS, "latent_experts")                                                 \
+    X(PLAIT_PART_LATENT_NORM, "latent_norm")   /* after latent experts */                          \
+    X(PLAIT_PART_ZERO_EXPERTS, "zero_experts") /* experts without computation */                   \
+    X(PLAIT_PART_STREAMS, "residual_streams")  /* hyper-connections */                             \
+    X(PLAIT_PART_RESIDUALS, "attention_residuals")                                                 \
+    X(PLAIT_PART_LAUREL, "laurel") /* a low-rank residual branch */                                \
+    X(PLAIT_PART_PER_LAYER, "per_layer_embeddings")
 
 typedef enum plait_model_part {
 #define X(constant, word) constant,
     PLAIT_MODEL_PART_LIST(X)
 #undef X
-        PLAIT_MODEL_PARTS
+        PLAIT_MODEL_PARTS,
+    PLAIT_FIRST_RARE_PART = PLAIT_PART_MAMBA
 } plait_model_part;
 
 extern const char *const plait_model_part_name[PLAIT_MODEL_PARTS + 1];

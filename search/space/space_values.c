@@ -243,9 +243,12 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
     *out = (space_recompute){
         .count = count,
         .value = value,
-        .full_layers = can->full_layers &&
-                       (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u) &&
-                       limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, 0),
+        // rule M27: the first layers of all chunks need equally many parts
+        .full_layers =
+            can->full_layers &&
+            (!model_is_hybrid(problem->model) || model_layer_parts(problem->model) > 0) &&
+            (can->takes[PLAIT_KEY_RECOMPUTE] >> PLAIT_RECOMPUTE_FULL & 1u) &&
+            limits_allow_value(options, PLAIT_KEY_OFFLOAD_ACTS, 0),
         .low = 1,
         .high = PLAIT_MAX_LAYERS,
     };

@@ -26,6 +26,25 @@ double moe_token_width(const plait_model *model, const plait_moe *moe)
     return moe->latent > 0 ? moe->latent : model->hidden;
 }
 
+bool model_is_hybrid(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (!model->kind[k].opaque &&
+            (model->kind[k].mixer == PLAIT_MIXER_MAMBA || layer_sublayers(&model->kind[k]) == 1))
+            return true;
+    return false;
+}
+
+int model_layer_parts(const plait_model *model)
+{
+    const int parts = layer_sublayers(&model->kind[model->layer_kind[0]]);
+
+    for (int i = 1; i < model->layers; i++)
+        if (layer_sublayers(&model->kind[model->layer_kind[i]]) != parts)
+            return 0;
+    return parts;
+}
+
 double moe_imbalance(const plait_moe *moe, double uneven, int ep)
 {
     double most = fmin(ep, moe->experts / moe_mean_topk(moe));

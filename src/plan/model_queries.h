@@ -9,6 +9,14 @@ bool model_has_experts(const plait_model *model);
 int layer_sublayers(const plait_layer *layer);
 
 /**
+ * Returns whether a model is a hybrid in the terms of Megatron-LM: it has Mamba layers, or layers
+ * of a mixer or a feed-forward part alone.
+ */
+bool model_is_hybrid(const plait_model *model);
+/** Returns the mixers and feed-forward parts of each layer, 1 or 2; 0: the layers differ. */
+int model_layer_parts(const plait_model *model);
+
+/**
  * Returns the largest number of rows of any of ep ranks relative to the mean, for a router with the
  * imbalance `uneven`; 0 for equal ranks. A token goes to topk different experts, so one rank
  * receives at most ep min(1, experts of a rank / topk) times the mean. Capacities limit the ratio

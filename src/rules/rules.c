@@ -84,6 +84,20 @@ const plan_rule *batch_rule_broken(const plait_problem *problem, const plait_deg
     return broken_of(sets[problem->runtime->rules], true, problem, degrees);
 }
 
+/*
+ * Returns the first rare part of a model that launch configs cannot state, or -1. Software without
+ * rules for models runs a user's own program, which builds the model. (rule L1)
+ */
+static int part_unstated(const rule_set *set, const plait_model *model)
+{
+    model_part_set states = ~(model_part_set)0;
+
+    for (; set != NULL; set = set->base)
+        if (set->model != NULL)
+            states &= set->states;
+    return model_part_beyond(model, states);
+}
+
 static const model_rule *model_rule_broken(const rule_set *set, const plait_model *model)
 {
     const model_rule *const broken = set->base != NULL ? model_rule_broken(set->base, model) : NULL;
@@ -111,6 +125,10 @@ bool plait_model_check(const plait_runtime *runtime, const plait_model *model, c
         return fail_because(&(plan_reason){why, size}, "%s cannot build %s: %s needs %s or later",
                             runtime->name, model->name, plait_model_part_name[part],
                             runtime_brought(runtime, PLAIT_FEATURE_MODEL, part)->name);
+    const int unstated = part_unstated(sets[runtime->rules], model);
+    if (unstated >= 0)
+        return fail_because(&(plan_reason){why, size}, "the model must have no %s (%s, rule L1)",
+                            model_part_phrase(unstated), runtime->name);
     const model_rule *const broken = model_rule_broken(sets[runtime->rules], model);
 
     if (broken != NULL && why != NULL)

@@ -8,6 +8,8 @@
 
 #include "plait/runtime.h"
 
+#include "rules/runtime_features.h"
+
 typedef struct plan_rule {
     const char *number;    /* number of the rule, such as "M3" */
     const char *condition; /* the condition, as a sentence without a full stop */
@@ -30,6 +32,7 @@ typedef struct rule_set {
     const plan_rule *plan;       /* rules; the last element has no number; NULL: none */
     const plan_rule *batch;  /* rules that read the microbatch; the last element has no number */
     const model_rule *model; /* rules for models; the last has no number; NULL: none */
+    model_part_set states;   /* rare parts that the launch config of a model can state (L1) */
     /** Returns the default etp. NULL: the base's default, or 1 without a base. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
 } rule_set;

@@ -196,6 +196,65 @@ static bool predictions_stand_last(const plait_problem *problem, const plait_deg
     return true;
 }
 
+// ---- hybrids (pretrain_hybrid.py) ----------------------------------------------------------
+
+/*
+ * Sources of these rules: NVIDIA/Megatron-LM d98e8a6 (2026-08-22). Only GPTModel has a plan for
+ * pairs of microbatches (build_schedule_plan).
+ */
+static bool hybrids_have_no_pairs(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->ep_overlap == PLAIT_EP_OVERLAP_NONE || !model_is_hybrid(problem->model);
+}
+
+static const plait_mamba *mamba_of(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].mixer == PLAIT_MIXER_MAMBA)
+            return &model->kind[k].mamba;
+    return NULL;
+}
+
+/* megatron/core/ssm/mamba_mixer.py: each tensor rank has whole groups. */
+static bool tensor_ranks_have_groups(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_mamba *const mamba = mamba_of(problem->model);
+
+    return mamba == NULL || mamba->groups % d->tp == 0;
+}
+
+/* The same file: in 8 bits, the output of the input projection has a multiple of 16 channels. */
+static bool projections_fit_8_bits(const plait_problem *problem, const plait_degrees *d)
+{
+    const plait_mamba *const m = mamba_of(problem->model);
+    const plait_precision precision = problem->job.precision;
+
+    (void)d;
+    return m == NULL ||
+           !(precision == PLAIT_FP8 || precision == PLAIT_FP8_BLOCK || precision == PLAIT_MXFP8) ||
+           (2 * (int64_t)m->inner + 2 * (int64_t)m->groups * m->state + m->heads) % 16 == 0;
+}
+
+/*
+ * megatron/core/recompute.py: full:N is a number of letters of the pattern, the same in all chunks.
+ */
+static bool recomputed_layers_are_letters(const plait_problem *problem, const plait_degrees *d)
+{
+    return d->recompute.kind != PLAIT_RECOMPUTE_FULL || d->recompute.layers == 0 ||
+           !model_is_hybrid(problem->model) || model_layer_parts(problem->model) > 0;
+}
+
+/* megatron/core/models/hybrid/hybrid_model.py: further predictions are in the last chunk. */
+static bool hybrids_predict_last(const plait_problem *problem, const plait_degrees *d)
+{
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || problem->model->mtp_layers == 0 ||
+        !model_is_hybrid(problem->model) || !plait_chunks_of(problem->model, d, chunks))
+        return true;
+    return chunks[d->pp * d->vpp - 1].mtp == problem->model->mtp_layers;
+}
+
 static const plan_rule batch_rules[] = {
     {"M2", "the interleaved schedule needs a number of microbatches that is a multiple of pp",
      interleaving_needs_whole_groups},
@@ -232,6 +291,17 @@ static const plan_rule plan_rules[] = {
      ends_are_outside},
     {"M23", "a layout must have all multi-token prediction modules in one of its last pp chunks",
      predictions_stand_last},
+    {"M24", "ep_overlap needs layers of a mixer and a feed-forward part, and no Mamba layers",
+     hybrids_have_no_pairs},
+    {"M25", "tp must divide the groups of Mamba-2 layers", tensor_ranks_have_groups},
+    {"M26",
+     "products in 8 bits need a multiple of 16 channels in the input projection of Mamba-2 layers",
+     projections_fit_8_bits},
+    {"M27",
+     "recompute full:N needs layers that all have a mixer and a feed-forward part, or all only one",
+     recomputed_layers_are_letters},
+    {"M28", "a hybrid must have all multi-token prediction modules in its last chunk",
+     hybrids_predict_last},
     {NULL, NULL, NULL},
 };
 
@@ -241,9 +311,7 @@ static bool layers_have_parts(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
-        if (layer->opaque || layer->mixer == PLAIT_MIXER_NONE ||
-            layer->mixer == PLAIT_MIXER_MAMBA || layer->ffn == PLAIT_FFN_NONE ||
-            (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask))
+        if (layer->opaque || (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.full_mask))
             return false;
     }
     return model->patch_dim == 0;
@@ -251,9 +319,12 @@ static bool layers_have_parts(const plait_model *model)
 
 static bool blocks_are_plain(const plait_model *model)
 {
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].norms != 2 || model->kind[k].parallel_residual)
+    for (int k = 0; k < model->kinds; k++) {
+        const plait_layer *layer = &model->kind[k];
+        const int parts = (layer->mixer != PLAIT_MIXER_NONE) + (layer->ffn != PLAIT_FFN_NONE);
+        if (layer->norms != parts || layer->parallel_residual)
             return false;
+    }
     return !model->embedding_norm && !model->head_bias;
 }
 
@@ -341,6 +412,8 @@ static bool activations_known(const plait_model *model)
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
         const int its = layer->ffn == PLAIT_FFN_MLP ? layer->mlp.gated : layer->moe.gated;
+        if (layer->ffn == PLAIT_FFN_NONE)
+            continue;
         if (gated >= 0 && its != gated)
             return false;
         gated = its;
@@ -348,11 +421,11 @@ static bool activations_known(const plait_model *model)
     switch (model->numerics.activation) {
     case PLAIT_SILU:
     case PLAIT_CLAMPED_SWIGLU:
-        return gated == 1;
+        return gated != 0;
     case PLAIT_GELU:
     case PLAIT_GELU_TANH:
     case PLAIT_RELU2:
-        return gated == 0;
+        return gated != 1;
     case PLAIT_RELU:
         return false;
     default:
@@ -382,19 +455,67 @@ static bool experts_are_alike(const plait_model *model)
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
         const plait_layer **first = layer->ffn == PLAIT_FFN_MLP ? &dense : &moe;
+        if (layer->ffn == PLAIT_FFN_NONE)
+            continue;
         if (*first == NULL)
             *first = layer;
         if (layer->mlp.width != (*first)->mlp.width ||
             layer->moe.experts != (*first)->moe.experts || layer->moe.topk != (*first)->moe.topk ||
             layer->moe.width != (*first)->moe.width ||
-            layer->moe.shared_width != (*first)->moe.shared_width)
+            layer->moe.shared_width != (*first)->moe.shared_width ||
+            layer->moe.latent != (*first)->moe.latent)
             return false;
     }
-    return model->mtp_layers == 0 || model->mtp_kind == model->layer_kind[model->layers - 1];
+    // the pattern of a hybrid has letters of its own for these modules
+    return model->mtp_layers == 0 || model_is_hybrid(model) ||
+           model->mtp_kind == model->layer_kind[model->layers - 1];
+}
+
+/*
+ * hybrid_stack_spec in megatron/core/models/hybrid/hybrid_layer_specs.py has no norms of queries and
+ * keys, and the convolution of MambaMixer has 4 tokens. The lists of layers with
+ * delta nets and windows count letters.
+ */
+static bool hybrid_mixers_known(const plait_model *model)
+{
+    const plait_mamba *const mamba = mamba_of(model);
+
+    for (int k = 0; k < model->kinds && model_is_hybrid(model); k++) {
+        const plait_layer *layer = &model->kind[k];
+        const plait_attention *a = &layer->attention;
+        if (layer->mixer == PLAIT_MIXER_MLA || layer->mixer == PLAIT_MIXER_DELTA_NET)
+            return false;
+        if (layer->mixer == PLAIT_MIXER_ATTENTION &&
+            (a->qk_norm || a->window > 0 || a->chunk > 0 || a->gate || a->sinks))
+            return false;
+        if (layer->mixer == PLAIT_MIXER_MAMBA &&
+            (layer->mamba.conv != 4 || layer->mamba.inner != mamba->inner ||
+             layer->mamba.state != mamba->state || layer->mamba.heads != mamba->heads ||
+             layer->mamba.groups != mamba->groups))
+            return false;
+    }
+    return true;
+}
+
+/* hybrid_builders.py passes only the base and the rotated share to the model. */
+static bool hybrid_positions_known(const plait_model *model)
+{
+    const plait_attention *first = NULL;
+
+    for (int k = 0; k < model->kinds && model_is_hybrid(model); k++) {
+        const plait_attention *a = &model->kind[k].attention;
+        if (model->kind[k].mixer != PLAIT_MIXER_ATTENTION)
+            continue;
+        if ((a->rotary && model->numerics.rope.kind != PLAIT_ROPE_PLAIN) ||
+            (first != NULL && first->rotary != a->rotary))
+            return false;
+        first = a;
+    }
+    return true;
 }
 
 static const model_rule model_rules[] = {
-    {"MM1", "every layer must be a decoder layer of attention or delta net and a feed-forward part",
+    {"MM1", "layers must be those of a decoder of tokens, and must not be opaque",
      layers_have_parts},
     {"MM2",
      "a layer must have one norm before attention and one before the MLP, in sequence, and no norm "
@@ -423,6 +544,12 @@ static const model_rule model_rules[] = {
      "all layers with experts must have the same shape, as must all layers without; MTP modules "
      "must have the shape of the last layer",
      experts_are_alike},
+    {"MM10",
+     "a hybrid must have Mamba-2 layers of one shape with a convolution of 4 tokens, and attention "
+     "without latents, windows, gates, sinks and norms of q and k; it must have no delta nets",
+     hybrid_mixers_known},
+    {"MM11", "rotary positions of a hybrid must be plain, in all attention layers or in none",
+     hybrid_positions_known},
     {NULL, NULL, NULL},
 };
 
@@ -434,4 +561,10 @@ static int usual_etp(const plait_problem *problem, const plait_degrees *d)
 }
 
 const rule_set rules_megatron = {
-    .plan = plan_rules, .batch = batch_rules, .model = model_rules, .etp = usual_etp};
+    .plan = plan_rules,
+    .batch = batch_rules,
+    .model = model_rules,
+    .states = MODEL_PART_BIT(PLAIT_PART_MAMBA2) | MODEL_PART_BIT(PLAIT_PART_ALONE) |
+              MODEL_PART_BIT(PLAIT_PART_LATENT_EXPERTS),
+    .etp = usual_etp,
+};

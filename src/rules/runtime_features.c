@@ -49,6 +49,9 @@ static bool attention_has(const plait_attention *attention, plait_model_part par
         return attention->sinks;
     case PLAIT_PART_GATE:
         return attention->gate;
+    case PLAIT_PART_COMPRESSED:
+        return attention->compress > 0 || attention->q_rank > 0 || attention->out_groups > 0 ||
+               attention->index_heads > 0;
     default:
         return false;
     }
@@ -63,20 +66,55 @@ static bool moe_has(const plait_moe *moe, plait_model_part part)
         return moe->shared_gate;
     case PLAIT_PART_GROUPS:
         return moe->groups > 1;
+    case PLAIT_PART_LATENT_EXPERTS:
+        return moe->latent > 0;
+    case PLAIT_PART_LATENT_NORM:
+        return moe->latent_norm;
+    case PLAIT_PART_ZERO_EXPERTS:
+        return moe->zero_experts > 0;
     default:
         return false;
     }
 }
 
+static bool mixes_with(const plait_layer *layer, plait_mixer_kind mixer)
+{
+    return layer->mixer == mixer || layer->beside == mixer;
+}
+
 static bool layer_has(const plait_layer *layer, plait_model_part part)
 {
+    const bool delta = layer->mixer == PLAIT_MIXER_DELTA_NET;
+
+    if (layer->opaque)
+        return false;
     switch (part) {
     case PLAIT_PART_MLA:
         return layer->mixer == PLAIT_MIXER_MLA;
     case PLAIT_PART_SPARSE:
         return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0;
     case PLAIT_PART_LINEAR:
-        return layer->mixer == PLAIT_MIXER_DELTA_NET;
+        return delta;
+    case PLAIT_PART_MAMBA:
+        return mixes_with(layer, PLAIT_MIXER_MAMBA) && layer->mamba.heads == 0;
+    case PLAIT_PART_MAMBA2:
+        return mixes_with(layer, PLAIT_MIXER_MAMBA) && layer->mamba.heads > 0;
+    case PLAIT_PART_KIMI_DELTA:
+        return delta && (layer->delta_net.decay_rank > 0 || layer->delta_net.gate_rank > 0);
+    case PLAIT_PART_LIGHTNING:
+        return delta && layer->delta_net.plain;
+    case PLAIT_PART_CONVOLUTION:
+        return mixes_with(layer, PLAIT_MIXER_CONV);
+    case PLAIT_PART_TWO_MIXERS:
+        return layer->beside != PLAIT_MIXER_NONE;
+    case PLAIT_PART_ALONE:
+        return layer->mixer == PLAIT_MIXER_NONE || layer->ffn == PLAIT_FFN_NONE;
+    case PLAIT_PART_MLA_GATE:
+        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.gate;
+    case PLAIT_PART_LAUREL:
+        return layer->laurel_rank > 0;
+    case PLAIT_PART_PER_LAYER:
+        return layer->per_layer_dim > 0;
     default:
         return (layer->mixer == PLAIT_MIXER_ATTENTION && attention_has(&layer->attention, part)) ||
                (layer->ffn == PLAIT_FFN_MOE && moe_has(&layer->moe, part));
@@ -133,6 +171,10 @@ static bool model_has(const plait_model *model, plait_model_part part)
         return model_has_experts(model) && numerics->router.score == PLAIT_ROUTER_SIGMOID;
     case PLAIT_PART_MTP:
         return model->mtp_layers > 0;
+    case PLAIT_PART_STREAMS:
+        return model->streams > 1;
+    case PLAIT_PART_RESIDUALS:
+        return model->residual_block > 0;
     default:
         return some_layers(model, part);
     }
@@ -145,4 +187,36 @@ int runtime_part_missed(const plait_runtime *runtime, const plait_model *model)
             model_has(model, (plait_model_part)part))
             return part;
     return -1;
+}
+
+int model_part_beyond(const plait_model *model, model_part_set known)
+{
+    for (int part = PLAIT_FIRST_RARE_PART; part < PLAIT_MODEL_PARTS; part++)
+        if (!(known & MODEL_PART_BIT(part)) && model_has(model, (plait_model_part)part))
+            return part;
+    return -1;
+}
+
+const char *model_part_phrase(int part)
+{
+    static const char *const phrases[PLAIT_MODEL_PARTS] = {
+        [PLAIT_PART_MAMBA] = "Mamba layers",
+        [PLAIT_PART_MAMBA2] = "Mamba-2 layers",
+        [PLAIT_PART_KIMI_DELTA] = "Kimi delta attention",
+        [PLAIT_PART_LIGHTNING] = "lightning attention",
+        [PLAIT_PART_CONVOLUTION] = "convolution layers",
+        [PLAIT_PART_TWO_MIXERS] = "layers of two mixers",
+        [PLAIT_PART_ALONE] = "layers of a mixer or a feed-forward part alone",
+        [PLAIT_PART_MLA_GATE] = "gates of latent attention",
+        [PLAIT_PART_COMPRESSED] = "compressed attention",
+        [PLAIT_PART_LATENT_EXPERTS] = "latent experts",
+        [PLAIT_PART_LATENT_NORM] = "a norm after latent experts",
+        [PLAIT_PART_ZERO_EXPERTS] = "experts without computation",
+        [PLAIT_PART_STREAMS] = "residual streams",
+        [PLAIT_PART_RESIDUALS] = "attention residuals",
+        [PLAIT_PART_LAUREL] = "low-rank residual branches",
+        [PLAIT_PART_PER_LAYER] = "per-layer embeddings",
+    };
+
+    return phrases[part] != NULL ? phrases[part] : "";
 }

@@ -311,7 +311,7 @@ static void test_models__that_cannot_be_built_are_refused(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof built / sizeof *built; i++)
         assert_model_rule(built[i], NULL);
-    assert_model_rule("mamba-1.4b", "TM1");
+    assert_model_rule("mamba-1.4b", "L1");
     assert_model_rule("gpt3-175b", "TM2");
     assert_model_rule("qwen2.5-7b", "TM3");
     assert_model_rule("llama-4-scout", "TM4");

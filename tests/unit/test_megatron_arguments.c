@@ -447,6 +447,8 @@ static const char *const scripts[] = {
     "--num-layers 12 --hidden-size 512 --num-attention-heads 8",
     SIZES "--deepspeed --pipeline-model-parallel-size 2 --pp-partition-method "
           "'type:transformer|embedding'",
+    SIZES "--hybrid-layer-pattern M-M-M-M-M-*-M-M-M-M-M-*- --mamba-num-heads 16 "
+          "--disable-bias-linear",
 };
 
 static void mark_script(const char *script, plait_runtime *runtime)

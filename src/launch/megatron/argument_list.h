@@ -25,6 +25,14 @@ INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS) // always written, sinc
 SWITCH(untie_embeddings_and_output_weights, 4)
 INT(mtp_num_layers, NULL, 12, .most = 64)
 NUMBER(mtp_loss_scaling_factor, "0.1", 12, .placeholder = true)
+// one letter per mixer and feed-forward part, with | between chunks and / before each MTP module;
+// pretrain_hybrid.py, which needs a spec, and --num-layers of older releases follow from it
+WORD(hybrid_layer_pattern, NULL, 17) // "MEM*E|MEM*E/E"
+WORDS(spec, NULL, 18, .placeholder = true)
+INT(mamba_state_dim, "128", 12, .least = 1, .most = DIM, WITH(mamba_num_heads))
+INT(mamba_head_dim, "64", 12, .least = 1, .most = DIM, WITH(mamba_num_heads))
+INT(mamba_num_groups, "8", 12, .least = 1, .most = HEADS, WITH(mamba_num_heads))
+INT(mamba_num_heads, NULL, 13, .least = 1, .most = HEADS) // 0: 2 hidden_size / mamba_head_dim
 
 INT(num_attention_heads, NULL, 4, .least = 1, .most = HEADS, .group = "attention and positions")
 SWITCH(multi_latent_attention, 10)
@@ -91,6 +99,7 @@ INT(expert_interval, NULL, 0, .least = 1, .most = PLAIT_MAX_LAYERS)
 WORD(mlp_type, "standard", 0) // "residual": a dense layer beside each expert
 INT(moe_ffn_hidden_size, NULL, 10, .most = WIDTH) // 0: ffn_hidden_size
 LIST(moe_layer_freq, "1", 10)
+INT(moe_latent_size, NULL, 16, .least = 1, .most = WIDTH)
 INT(moe_shared_expert_intermediate_size, NULL, 10, .most = WIDTH)
 SWITCH(moe_shared_expert_gate, 16)
 NUMBER(moe_expert_capacity_factor, NULL, 7) // NaN: none is given
@@ -243,7 +252,6 @@ INT(cpu_offloading_num_layers, "0", 16, ANY, .unpriced = true, .group = "not pri
 SWITCH(hybrid_context_parallel, 16, .unpriced = true)
 INT(tensor_parallel_num_weight_shards, NULL, 19, ANY, .unpriced = true)
 SWITCH(first_last_layers_bf16, 12, .unpriced = true)
-WORD(hybrid_layer_pattern, NULL, 17, .unpriced = true)
 WORD(step_batch_size_schedule, NULL, 18, .unpriced = true)
 SWITCH(distribute_saved_activations, 4, .unpriced = true)
 SWITCH(partition_activations, 0, .unpriced = true)

@@ -15,6 +15,7 @@
 #include "launch/megatron/megatron.h"
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
+#include "plan/model_queries.h"
 
 static void override_text(launch_args *out, const char *key, const char *value)
 {
@@ -104,6 +105,27 @@ static void override_list(const char *words, char quote, const char *key, launch
         args_words(out, key, text);
 }
 
+/*
+ * Write the layers of a hybrid with | between its stages, and the number of MTP modules, or of runs
+ * of one module that the recipe repeats. The provider appends its own pattern of these modules
+ * (src/megatron/bridge/models/hybrid/hybrid_provider.py).
+ */
+static void override_hybrid(const megatron_args *args, launch_args *out)
+{
+    const char *const pattern = args->hybrid_layer_pattern;
+
+    if (pattern == NULL)
+        return;
+    const char *const layers =
+        plait_arena_printf(out->arena, "%.*s", (int)strcspn(pattern, "/"), pattern);
+    if (layers == NULL)
+        out->failed = true;
+    else
+        override_quoted(out, "model.hybrid_layer_pattern", layers);
+    if (args->mtp_num_layers > 0)
+        override_fields(out, args, "model.mtp_num_layers");
+}
+
 static void override_parallelism(const plait_degrees *d, const megatron_args *args,
                                  launch_args *out)
 {
@@ -112,6 +134,7 @@ static void override_parallelism(const plait_degrees *d, const megatron_args *ar
                     "model.pipeline_model_parallel_size");
     override_count(out, "model.virtual_pipeline_model_parallel_size", d->vpp > 1 ? d->vpp : 0);
     override_fields(out, args, "model.pipeline_model_parallel_layout");
+    override_hybrid(args, out);
     override_count(out, "model.num_layers_in_first_pipeline_stage",
                    args->decoder_first_pipeline_num_layers);
     override_count(out, "model.num_layers_in_last_pipeline_stage",
@@ -352,6 +375,15 @@ static const recipe_row recipes[] = {
     {"llama-3.1-405b", 126, 16384, "llama31_405b_pretrain_config"},
     {"llama-3.2-1b", 16, 2048, "llama32_1b_pretrain_config"},
     {"llama-3.2-3b", 28, 3072, "llama32_3b_pretrain_config"},
+    {"nemotron-h-4b", 52, 3072, "nemotronh_4b_pretrain_config"},
+    {"nemotron-h-8b", 52, 4096, "nemotronh_8b_pretrain_config"},
+    {"nemotron-h-47b", 98, 8192, "nemotronh_47b_pretrain_config"},
+    {"nemotron-h-56b", 118, 8192, "nemotronh_56b_pretrain_config"},
+    {"nemotron-nano-9b-v2", 56, 4480, "nemotron_nano_9b_v2_pretrain_config"},
+    {"nemotron-nano-12b-v2", 62, 5120, "nemotron_nano_12b_v2_pretrain_config"},
+    {"nemotron-3-nano-4b", 42, 3136, "nemotron_3_nano_4b_pretrain_config"},
+    {"nemotron-3-nano", 52, 2688, "nemotron_3_nano_pretrain_config"},
+    {"nemotron-3-super", 88, 4096, "nemotron_3_super_pretrain_config"},
     {"qwen2.5-7b", 28, 3584, "qwen25_7b_pretrain_config"},
     {"qwen2.5-14b", 48, 5120, "qwen25_14b_pretrain_config"},
     {"qwen2.5-32b", 64, 5120, "qwen25_32b_pretrain_config"},
@@ -394,7 +426,7 @@ const char *megatron_bridge_model(const char *recipe)
 }
 
 /* N of the first Megatron-Bridge 0.N with scripts/training/run_recipe.py. */
-enum { FIRST_BRIDGE = 3 };
+enum { FIRST_BRIDGE = 3, HYBRID_BRIDGE = 5 };
 
 static const char *file_text(const plait_launch *launch, const megatron_args *args,
                              plait_arena *arena)
@@ -487,6 +519,10 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     const plait_precision precision = problem->job.precision;
     const bool halves = d->grad_reduce != PLAIT_STATE_FP32;
 
+    if (model_is_hybrid(problem->model) && d->vpp > 1)
+        return "several chunks per rank of a hybrid, which HybridModelProvider rejects";
+    if (model_is_hybrid(problem->model) && megatron_bridge_of(problem->runtime) < HYBRID_BRIDGE)
+        return "a hybrid, which the overrides describe from bridge-v0.5.0 on";
     if (precision == PLAIT_FP16 && !halves)
         return "fp16 with gradients reduced in fp32";
     if (precision != PLAIT_FP16 && halves)

@@ -48,6 +48,7 @@ static const flag_alias older[] = {
     {"rotary_scale_factor", "rotary_seq_len_interpolation_factor", NULL},
     {"use_alibi_mask", "position_embedding_type", "alibi"},
     {"glu_activation", "swiglu", "true"},
+    {"hybrid_override_pattern", "hybrid_layer_pattern", NULL},
     {"disable_bias_linear_fc", "disable_bias_linear", "true"},
     {"pad_vocab_size_to", "padded_vocab_size", NULL},
     {"num_key_value_heads", "num_query_groups", NULL},
@@ -164,27 +165,34 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 /*
  * Flags outside the table that change the price or the model, and that no reader supports: the step
  * of the optimizer is captured in a graph, shared experts overlap with communication, products
- * around attention run in 8 bits, and switches reduce; models with hybrid or heterogeneous layers,
- * or with an encoder and a decoder, are not supported.
+ * around attention run in 8 bits, and switches reduce; models whose layers are given as shares of
+ * the mixers or are heterogeneous, or with an encoder and a decoder, are not supported.
  */
 static const char *const unpriced[] = {
     // graphs, kernels, overlap
     "optimizer_cuda_graph", "moe_shared_expert_overlap", "fp8_multi_head_attention", "use_sharp",
     // models and stages
-    "hybrid_override_pattern", "hybrid_attention_ratio", "hybrid_mlp_ratio",
-    "heterogeneous_layers_config_path", "standalone_embedding_stage",
-    "pipeline_model_parallel_split_rank", NULL};
+    "hybrid_attention_ratio", "hybrid_mlp_ratio", "heterogeneous_layers_config_path",
+    "standalone_embedding_stage", "pipeline_model_parallel_split_rank", NULL};
 
 static void warn_of_model(const megatron_args *args, plan_reader *in)
 {
+    // the letters are what is missing if nothing else is; a share of attention layers, as in older
+    // releases, also needs a pattern
+    const bool sized =
+        args->hidden_size > 0 && args->num_attention_heads > 0 && megatron_vocab(args) > 0;
+    const char *const share = args->hybrid_layer_pattern != NULL
+                                  ? MEGATRON_NAME(hybrid_layer_pattern)
+                                  : "hybrid_attention_ratio";
     const struct {
         const char *said;
         bool missing;
     } parts[] = {
-        {"--num-layers", args->num_layers == 0},
+        {"--num-layers", args->num_layers == 0 && args->hybrid_layer_pattern == NULL},
         {"--hidden-size", args->hidden_size == 0},
         {"--num-attention-heads", args->num_attention_heads == 0},
         {"--vocab-size or a known tokenizer", megatron_vocab(args) == 0},
+        {"--hybrid-layer-pattern of known letters", sized && flags_last(in->flags, share) != NULL},
     };
     bool any = false;
 
@@ -244,10 +252,11 @@ static plait_status take_model(const megatron_args *args, const char *name, cons
     const plait_model *model;
 
     PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
-    if (model != NULL) // otherwise a note may name the model
+    const launch_flag *const share = flags_last(in->flags, "hybrid_attention_ratio");
+    const bool shares =
+        args->hybrid_layer_pattern == NULL && share != NULL && !flags_value_is_off(share->value[0]);
+    if (model != NULL && !shares) // otherwise a note may name the model
         in->out->model = model;
-    if (args->hybrid_layer_pattern != NULL)
-        in->out->model = NULL;
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
     // if the arguments build no model, take the model that a wrapper names

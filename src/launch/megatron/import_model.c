@@ -140,6 +140,24 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
     return read_window(in, &in->full.attention.window, err);
 }
 
+/* Read the Mamba-2 layers of a hybrid (megatron/core/ssm/mamba_mixer.py). */
+static plait_status read_mamba(model_reader *in, plait_error *err)
+{
+    const megatron_args *const args = in->args;
+    const int heads = args->mamba_num_heads > 0 ? args->mamba_num_heads
+                                                : 2 * in->model->hidden / args->mamba_head_dim;
+
+    in->full.mamba = (plait_mamba){
+        .inner = heads * args->mamba_head_dim,
+        .state = args->mamba_state_dim,
+        .conv = 4,
+        .heads = heads,
+        .groups = args->mamba_num_groups,
+        .chunk = 128,
+    };
+    return check_divides(in, MEGATRON_NAME(mamba_num_groups), heads, args->mamba_num_groups, err);
+}
+
 /* ---- positions ---- */
 
 static void megatron_read_positions(model_reader *in)
@@ -315,6 +333,7 @@ static plait_moe moe_of(const megatron_args *args, const plait_mlp *mlp)
         .experts = args->num_experts > 1 ? args->num_experts : 0,
         .topk = args->moe_router_topk,
         .width = width > 0 ? width : mlp->width,
+        .latent = args->moe_latent_size,
         .shared_width = args->moe_shared_expert_intermediate_size,
         .groups = args->moe_router_num_groups,
         .group_topk = args->moe_router_group_topk,
@@ -419,13 +438,25 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
     model->max_seq = args->max_position_embeddings;
     model->mtp_layers = args->mtp_num_layers;
     model->tied = !args->untie_embeddings_and_output_weights;
-    if (model->layers < 1 || model->hidden < 1)
+    const char *const pattern = args->hybrid_layer_pattern;
+    bool known = true;
+    if ((model->layers < 1 && pattern == NULL) || model->hidden < 1)
         return PLAIT_OK;
     PLAIT_TRY(megatron_read_mixers(&in, err));
     if (in.full.mixer == PLAIT_MIXER_NONE || model->vocab < 1)
         return PLAIT_OK;
     PLAIT_TRY(read_ffn(&in, err));
-    PLAIT_TRY(megatron_read_layers(&in, err));
+    if (pattern != NULL) {
+        if (strchr(pattern, 'M') != NULL)
+            PLAIT_TRY(read_mamba(&in, err));
+        PLAIT_TRY(hybrid_read_layers(pattern, &in.full, flags->arena, model, &known, err));
+        // gated_delta_product_stack_spec has other layers in the place of Mamba-2
+        known = known && (args->spec == NULL || strstr(args->spec, "delta_product") == NULL);
+    } else {
+        PLAIT_TRY(megatron_read_layers(&in, err));
+    }
+    if (!known)
+        return PLAIT_OK;
     read_numerics(&in);
     megatron_read_positions(&in);
     *out = model;

@@ -10,6 +10,7 @@
 #include "base/saturating.h"
 #include "io/data/data.h"
 #include "plan/layout.h"
+#include "plan/model_queries.h"
 
 /*
  * Check that the two sizes of hierarchical context parallelism multiply to cp. The price assumes
@@ -313,12 +314,66 @@ static plait_status check_conflicts(const megatron_args *args, const plan_reader
         other);
 }
 
+/*
+ * Read the chunks of a hybrid's pattern. *done is false without | between stages, where the other
+ * arguments count: all stages have equally many letters, or the first and the last their own.
+ */
+static plait_status read_pattern_chunks(const megatron_args *args, const plait_model *model,
+                                        plan_reader *in, bool *done, plait_error *err)
+{
+    const char *const pattern = args->hybrid_layer_pattern;
+    const int count = hybrid_segments(pattern);
+    plait_degrees *const d = &in->out->degrees;
+    plait_chunk chunks[PLAIT_MAX_LAYERS];
+    // no profile of Megatron has the split `spread`; a user's own may
+    const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
+    char text[PLAIT_VALUE_SIZE] = "";
+
+    // numbers of layers of the first or last stage count letters
+    const bool ends =
+        args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0;
+    const bool doubled = ends && (model == NULL || model_layer_parts(model) != 1);
+    *done = count > 1 || doubled;
+    if (doubled)
+        import_warn(in->warnings, "the first or last stage has a number of letters of the hybrid "
+                                  "layer pattern; split is left unset");
+    if (count == 1)
+        return PLAIT_OK;
+    if (count % d->pp != 0)
+        return flags_fail(in->flags, MEGATRON_NAME(hybrid_layer_pattern), err,
+                          "expected a pattern whose number of chunks is a multiple of %d stages, "
+                          "found \"%.80s\"",
+                          d->pp, pattern);
+    take_chunks(in, count / d->pp);
+    if (model == NULL || hybrid_chunks(model, pattern, chunks) != count) {
+        import_warn(in->warnings, "the hybrid layer pattern does not match the layers of a known "
+                                  "model; split is left unset");
+        return PLAIT_OK;
+    }
+    import_mark_known(in, "split");
+    const bool fits = layout_write(chunks, count, text);
+    const char *const layout = plait_arena_text(in->flags->arena, text);
+    PLAIT_TRY(plait_check_allocated(layout, err));
+    d->split = split_of_chunks(model, d, chunks, layout, own);
+    if (d->split.kind != PLAIT_SPLIT_LAYOUT || fits)
+        return PLAIT_OK;
+    return flags_fail(in->flags, MEGATRON_NAME(hybrid_layer_pattern), err,
+                      "expected chunks that a layout of at most %d letters lists, found others",
+                      PLAIT_VALUE_SIZE - 1);
+}
+
 plait_status megatron_read_pipeline(const megatron_args *args, const plait_model *model,
                                     plan_reader *in, plait_error *err)
 {
     const char *const layout = args->pipeline_model_parallel_layout;
 
     PLAIT_TRY(check_conflicts(args, in, err));
+    if (args->hybrid_layer_pattern != NULL) {
+        bool done;
+        PLAIT_TRY(read_pattern_chunks(args, model, in, &done, err));
+        if (done)
+            return PLAIT_OK;
+    }
     if (layout != NULL) {
         plait_degrees *const d = &in->out->degrees;
         plait_chunk chunks[PLAIT_MAX_LAYERS];

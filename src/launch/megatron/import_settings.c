@@ -4,6 +4,7 @@
 #include "base/saturating.h"
 #include "io/data/data.h"
 #include "launch/megatron/megatron.h"
+#include "plan/model_queries.h"
 #include "plait/units.h"
 
 static bool text_is(const char *word, const char *other)
@@ -64,7 +65,12 @@ static plait_status read_layer_ids(const megatron_args *args, plan_reader *in, p
 
 static plait_status read_recompute(const megatron_args *args, plan_reader *in, plait_error *err)
 {
-    const int layers = args->recompute_num_layers;
+    // in a hybrid, the number is one of letters, of which a layer has one or two
+    const plait_model *const model = in->out->model;
+    const int letters =
+        args->hybrid_layer_pattern != NULL && model != NULL && model_layer_parts(model) == 2 ? 2
+                                                                                             : 1;
+    const int layers = (args->recompute_num_layers + letters - 1) / letters;
     plait_recompute *const out = &in->out->degrees.recompute;
 
     import_mark_known(in, "recompute");

@@ -89,9 +89,17 @@ static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, 
     const bool whole = modules == NULL || has_word(modules, "moe");
     // delayed weight gradients of attention with biases cannot be captured
     const bool outside = args->delay_wgrad_compute && (args->add_bias_linear || args->add_qkv_bias);
-    const bool all = modules == NULL ||
-                     ((outside || has_word(modules, "attn")) &&
-                      (has_word(modules, "moe_router") || (!experts && has_word(modules, "mlp"))));
+    // some hybrids have no attention or no feed-forward parts
+    const plait_model *const hybrid = args->hybrid_layer_pattern != NULL ? in->out->model : NULL;
+    const bool no_attention =
+        hybrid != NULL && model_count_layers(hybrid, layer_has_attention) == 0;
+    const bool no_mlp = hybrid != NULL && model_count_layers(hybrid, layer_has_mlp) == 0;
+    const bool mamba = hybrid != NULL && model_count_layers(hybrid, layer_has_mamba) > 0;
+    const bool all =
+        modules == NULL ||
+        ((outside || no_attention || has_word(modules, "attn")) &&
+         (has_word(modules, "moe_router") || (!experts && (no_mlp || has_word(modules, "mlp")))) &&
+         (!mamba || has_word(modules, "mamba")));
 
     if (experts && whole) {
         import_warn(in->warnings, "graphs that capture experts are priced as graphs of all parts "

@@ -1,4 +1,4 @@
-/* megatron.c - Megatron-LM's pretrain_gpt.py: writes args.sh, and the scripts that start it */
+/* megatron.c - pretrain_gpt.py and pretrain_hybrid.py of Megatron-LM: writes args.sh, and the scripts that start it */
 #include "launch/megatron/megatron.h"
 
 #include <string.h>
@@ -114,7 +114,13 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
         .cluster = true,
     };
 
-    scripts_append_head(launch, MEGATRON_ARGS_HEAD, &places, &out);
+    scripts_append_head(launch,
+                        model_is_hybrid(launch->problem->model)
+                            ? "# shellcheck shell=bash disable=SC2215\n"
+                              "# args.sh - arguments of pretrain_hybrid.py, one per line; run.sh "
+                              "reads them"
+                            : MEGATRON_ARGS_HEAD,
+                        &places, &out);
     if (since > 0)
         text_append_printf(&out, "# These arguments need Megatron Core 0.%d.0 or later.\n", since);
     notes_append(launch, &out);
@@ -132,11 +138,13 @@ static const char *argument_lines(const plait_launch *launch, const megatron_arg
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
-    static const launch_program program = {
+    const launch_program program = {
         .what = "Megatron-LM",
         .checkout = "MEGATRON",
         .args = "args.sh",
-        .start = SCRIPTS_TORCHRUN "    pretrain_gpt.py \"${args[@]}\" \"$@\"",
+        .start = model_is_hybrid(launch->problem->model)
+                     ? SCRIPTS_TORCHRUN "    pretrain_hybrid.py \"${args[@]}\" \"$@\""
+                     : SCRIPTS_TORCHRUN "    pretrain_gpt.py \"${args[@]}\" \"$@\"",
     };
 
     megatron_args args;

@@ -6,6 +6,7 @@
 #include "plait/degrees.h"
 #include "plait/problem.h"
 #include "plait/model.h"
+#include "plait/plan.h"
 #include "plait/runtime.h"
 
 #include "base/text.h"
@@ -57,6 +58,7 @@ typedef struct model_facts {
     const plait_attention *attention;
     const plait_mla *mla;
     const plait_delta_net *delta_net;
+    const plait_mamba *mamba;
     const plait_mlp *mlp;
     const plait_moe *moe;
     int window; /* tokens of the window; 0: none */
@@ -75,9 +77,42 @@ double model_number(double number);
 typedef bool layer_test(const plait_layer *layer);
 
 bool layer_has_experts(const plait_layer *layer);
+bool layer_has_mlp(const plait_layer *layer);
+bool layer_has_mamba(const plait_layer *layer);
+bool layer_has_attention(const plait_layer *layer); /* any mixer but Mamba */
 bool layer_has_no_rotary(const plait_layer *layer); /* attention without positions */
 
 int model_count_layers(const plait_model *model, layer_test *test);
+
+/**
+ * Returns the --hybrid-layer-pattern of a model whose layers are in these chunks; NULL: out of
+ * memory. src/rules/rules_megatron.c decides which models have one.
+ */
+const char *hybrid_pattern(const plait_model *model, const plait_chunk *chunk, int chunks,
+                           plait_arena *arena);
+
+/**
+ * Reads the chunks of a pattern whose letters are the layers of a model.
+ *
+ * @param chunk  [PLAIT_MAX_LAYERS]
+ * @return       the number of chunks; 0: the letters are not those of the model
+ */
+int hybrid_chunks(const plait_model *model, const char *pattern, plait_chunk *chunk);
+
+/** Returns the number of chunks of a pattern. */
+int hybrid_segments(const char *pattern);
+
+/**
+ * Reads the layers of a pattern. Two letters are one layer if all letters are pairs of a mixer and a
+ * feed-forward part, and no chunk ends inside a pair; otherwise each letter is a layer.
+ *
+ * @param full   layer with every part to which the arguments give a shape
+ * @param model  receives layers, kinds and multi-token-prediction modules
+ * @param known  false: the pattern has a letter or a module that plait does not know
+ */
+PLAIT_MUST_CHECK plait_status hybrid_read_layers(const char *pattern, const plait_layer *full,
+                                                 plait_arena *arena, plait_model *model,
+                                                 bool *known, plait_error *err);
 
 /** The newest release, if none is requested. */
 enum { MEGATRON_NEWEST = INT_MAX };

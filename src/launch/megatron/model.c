@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "base/text.h"
+#include "plan/model_queries.h"
 
 model_facts model_facts_of(const plait_model *model)
 {
@@ -24,6 +25,8 @@ model_facts model_facts_of(const plait_model *model)
             facts.mla = &layer->mla;
         if (layer->mixer == PLAIT_MIXER_DELTA_NET)
             facts.delta_net = &layer->delta_net;
+        if (layer->mixer == PLAIT_MIXER_MAMBA)
+            facts.mamba = &layer->mamba;
         if (layer->ffn == PLAIT_FFN_MLP)
             facts.mlp = &layer->mlp;
         if (layer->ffn == PLAIT_FFN_MOE)
@@ -41,6 +44,21 @@ double model_number(double number)
 bool layer_has_experts(const plait_layer *layer)
 {
     return layer->ffn == PLAIT_FFN_MOE;
+}
+
+bool layer_has_mlp(const plait_layer *layer)
+{
+    return layer->ffn == PLAIT_FFN_MLP;
+}
+
+bool layer_has_mamba(const plait_layer *layer)
+{
+    return layer->mixer == PLAIT_MIXER_MAMBA;
+}
+
+bool layer_has_attention(const plait_layer *layer)
+{
+    return layer->mixer != PLAIT_MIXER_NONE && layer->mixer != PLAIT_MIXER_MAMBA;
 }
 
 static bool layer_has_window(const plait_layer *layer)
@@ -127,7 +145,7 @@ static plait_status model_mixed_list(const plait_model *model, layer_test *test,
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Set the mixers' arguments; Megatron requires a number of heads even if every layer is linear. */
+/* Set the mixers' arguments; Megatron requires a number of heads even if no layer attends. */
 static void take_mixers(const plait_model *model, const model_facts *facts, megatron_args *out)
 {
     if (facts->mla != NULL) {
@@ -157,8 +175,18 @@ static void take_mixers(const plait_model *model, const model_facts *facts, mega
         out->attention_output_gate = facts->attention->gate;
         if (facts->attention->sinks)
             out->softmax_type = "learnable";
-    } else
+    } else if (facts->delta_net != NULL) {
         out->num_attention_heads = facts->delta_net->value_heads;
+    } else {
+        out->num_attention_heads = facts->mamba->heads;
+        out->kv_channels = facts->mamba->inner / facts->mamba->heads;
+    }
+    if (facts->mamba != NULL) {
+        out->mamba_state_dim = facts->mamba->state;
+        out->mamba_head_dim = facts->mamba->inner / facts->mamba->heads;
+        out->mamba_num_groups = facts->mamba->groups;
+        out->mamba_num_heads = facts->mamba->heads;
+    }
     if (facts->delta_net != NULL) {
         const plait_delta_net *const net = facts->delta_net;
 
@@ -181,7 +209,8 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
     out->rotary_base = (double)NAN;
     if (model->learned_positions > 0)
         out->position_embedding_type = "learned_absolute";
-    else if (model_count_layers(model, layer_has_no_rotary) == model->layers)
+    else if (model_count_layers(model, layer_has_no_rotary) ==
+             model_count_layers(model, layer_has_attention))
         out->position_embedding_type = "none";
     else {
         const bool yarn = model->numerics.rope.kind == PLAIT_ROPE_YARN;
@@ -229,7 +258,9 @@ static plait_status megatron_args_of_attention(const plait_model *model, const m
         out->linear_attention_freq = model_layer_list(model, layer_is_linear, arena);
         PLAIT_TRY(plait_check_allocated(out->linear_attention_freq, err));
     }
-    return model_mixed_list(model, layer_has_no_rotary, arena, &out->no_rope_freq, err);
+    return model_is_hybrid(model)
+               ? PLAIT_OK
+               : model_mixed_list(model, layer_has_no_rotary, arena, &out->no_rope_freq, err);
 }
 
 /* ---- norms, activations, biases ---- */
@@ -240,7 +271,8 @@ static void take_numerics(const plait_model *model, const model_facts *facts, me
 
     out->normalization = model->layer_norm ? "LayerNorm" : "RMSNorm";
     out->norm_epsilon = model_number(numerics->norm_eps);
-    const bool gated = facts->mlp != NULL ? facts->mlp->gated : facts->moe->gated;
+    const bool gated =
+        facts->mlp != NULL ? facts->mlp->gated : facts->moe != NULL && facts->moe->gated;
 
     if (model->numerics.activation ==
         PLAIT_CLAMPED_SWIGLU) { // gpt-oss: arXiv 2508.10925, swiglu_limit
@@ -293,9 +325,15 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
     const plait_model *const model = problem->model;
     const model_facts facts = model_facts_of(model);
 
-    out->num_layers = model->layers;
+    const bool hybrid = model_is_hybrid(model);
+
+    out->num_layers = hybrid ? 0 : model->layers; // the pattern has the layers of a hybrid
+    if (hybrid)
+        out->spec = "megatron.core.models.hybrid.hybrid_layer_specs hybrid_stack_spec";
     out->hidden_size = model->hidden;
-    out->ffn_hidden_size = facts.mlp != NULL ? facts.mlp->width : facts.moe->width;
+    out->ffn_hidden_size = facts.mlp != NULL   ? facts.mlp->width
+                           : facts.moe != NULL ? facts.moe->width
+                                               : 0;
     out->seq_length = problem->job.seq;
     out->max_position_embeddings =
         model->max_seq > problem->job.seq ? model->max_seq : problem->job.seq;
@@ -316,6 +354,7 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
             out->moe_ffn_hidden_size = moe->width;
         out->moe_shared_expert_intermediate_size = moe->shared_width;
         out->moe_shared_expert_gate = moe->shared_gate;
+        out->moe_latent_size = moe->latent;
         if (moe->capacity > 0.0)
             out->moe_expert_capacity_factor = moe->capacity;
         out->moe_pad_expert_input_to_capacity = moe->padded;
@@ -337,6 +376,7 @@ plait_status megatron_args_of_model(const plait_problem *problem, plait_arena *a
         out->moe_router_dtype = "fp32";
         take_balance(model, out);
     }
-    PLAIT_TRY(model_mixed_list(model, layer_has_experts, arena, &out->moe_layer_freq, err));
+    if (!hybrid)
+        PLAIT_TRY(model_mixed_list(model, layer_has_experts, arena, &out->moe_layer_freq, err));
     return megatron_args_of_attention(model, &facts, arena, out, err);
 }

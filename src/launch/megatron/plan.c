@@ -34,12 +34,27 @@ static plait_status spell_chunks(const plait_plan *plan, plait_arena *arena, meg
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
+/* Write the layers of a hybrid, and with | between them its chunks, which also give their number. */
+static plait_status spell_pattern(const plait_model *model, const plait_plan *plan,
+                                  plait_arena *arena, megatron_args *out, plait_error *err)
+{
+    const int chunks = plan->degrees.pp * plan->degrees.vpp;
+    plait_chunk chunk[PLAIT_MAX_LAYERS];
+
+    for (int c = 0; c < chunks; c++)
+        chunk[c] = *plait_plan_chunk(plan, c);
+    out->hybrid_layer_pattern = hybrid_pattern(model, chunk, chunks, arena);
+    return plait_check_allocated(out->hybrid_layer_pattern, err);
+}
+
 static plait_status megatron_args_of_split(const plait_problem *problem, const plait_plan *plan,
                                            plait_arena *arena, megatron_args *out, plait_error *err)
 {
     const plait_degrees *const d = &plan->degrees;
     const plait_split *const split = &d->split;
 
+    if (model_is_hybrid(problem->model))
+        return spell_pattern(problem->model, plan, arena, out, err);
     // write the chunks per rank, or the layers of each chunk for releases without that argument
     const size_t field = MEGATRON_FIELD(num_virtual_stages_per_pipeline_rank);
 
@@ -127,10 +142,16 @@ static plait_status join_names(unsigned bits, const char *const *name, int names
     return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, megatron_args *out,
-                                   plait_error *err)
+/*
+ * Megatron's layers are the letters of a hybrid's pattern: two are a unit if each layer has two, and
+ * units of one letter keep one more input of a layer.
+ */
+static plait_status take_recompute(const plait_model *model, const plait_degrees *d,
+                                   plait_arena *arena, megatron_args *out, plait_error *err)
 {
     const plait_recompute *const recompute = &d->recompute;
+    const int parts = model_is_hybrid(model) ? model_layer_parts(model) : 1;
+    const int letters = parts > 0 ? parts : 1; // letters per layer
 
     switch ((plait_recompute_kind)recompute->kind) {
     case PLAIT_RECOMPUTE_SELECTIVE:
@@ -143,8 +164,8 @@ static plait_status take_recompute(const plait_degrees *d, plait_arena *arena, m
     case PLAIT_RECOMPUTE_FULL:
         out->recompute_granularity = "full";
         out->recompute_method = recompute->layers > 0 ? "block" : "uniform";
-        out->recompute_num_layers =
-            recompute->layers > 0 ? recompute->layers / d->vpp : 1; // layers per chunk
+        out->recompute_num_layers = recompute->layers > 0 ? recompute->layers / d->vpp * letters
+                                                          : letters; // letters per chunk
         break;
     case PLAIT_RECOMPUTE_NONE:
     case PLAIT_RECOMPUTE_SAC:
@@ -283,13 +304,17 @@ static plait_status captured_modules(const plait_model *model, bool recomputes_e
     const bool biased = args->add_bias_linear || args->add_qkv_bias;
     // Recomputed experts route again, which a graph of the router does not allow.
     const bool routes = experts && !recomputes_experts;
-    static const char *const name[] = {"attn", "mlp", "moe_router", "moe_preprocess"};
-    const unsigned bits = (!(args->delay_wgrad_compute && biased) ? 1u : 0u) |
-                          (model_count_layers(model, layer_has_experts) < model->layers &&
-                                   !args->overlap_moe_expert_parallel_comm
-                               ? 2u
-                               : 0u) |
-                          (routes ? 4u : 0u) | (routes && !waits ? 8u : 0u);
+    static const char *const name[] = {"attn", "mlp", "moe_router", "moe_preprocess", "mamba"};
+    const unsigned bits =
+        (!(args->delay_wgrad_compute && biased) &&
+                 model_count_layers(model, layer_has_attention) > 0
+             ? 1u
+             : 0u) |
+        (model_count_layers(model, layer_has_mlp) > 0 && !args->overlap_moe_expert_parallel_comm
+             ? 2u
+             : 0u) |
+        (routes ? 4u : 0u) | (routes && !waits ? 8u : 0u) |
+        (model_count_layers(model, layer_has_mamba) > 0 ? 16u : 0u);
 
     return join_names(bits, name, (int)(sizeof name / sizeof *name), arena, out, err);
 }
@@ -445,7 +470,7 @@ plait_status megatron_args_of(const plait_problem *problem, const plait_plan *pl
     take_attention((plait_attention_kernel)d->attention, out);
     take_precision(problem->job.precision, problem->runtime->kernels.delayed_scaling, out);
     take_state(problem, d, out);
-    PLAIT_TRY(take_recompute(d, arena, out, err));
+    PLAIT_TRY(take_recompute(problem->model, d, arena, out, err));
     out->fine_grained_activation_offloading = plait_offload_modules(d->offload_acts) != 0;
     PLAIT_TRY(join_names(plait_offload_modules(d->offload_acts), plait_offload_module_name,
                          PLAIT_OFFLOAD_MODULES, arena, &out->offload_modules, err));
