@@ -116,20 +116,26 @@ static double sum_of(const double *values, int count)
 static const double launched_outside_graphs = 0.7;
 
 /*
- * Launch time of a layer's forward: a fixed part, and for layers with experts a part for each expert
- * of the rank. Launches of kernels in a CUDA graph take no time. (C.37, C.305)
+ * Launch time of a layer's forward: a fixed part, half of it for a layer that has only a mixer or
+ * only a feed-forward part, and for layers with experts a part for each expert of the rank. Launches
+ * of kernels in a CUDA graph take no time. (C.37, C.305)
  */
 static double launches_s(const plait_problem *problem, const plait_layer *layer,
                          const layer_key *key, plait_cuda_graph graph)
 {
     const plait_factors *factor = &problem->runtime->factor;
     const bool experts = layer->ffn == PLAIT_FFN_MOE;
+    const bool half = !layer->opaque &&
+                      (layer->mixer == PLAIT_MIXER_NONE || layer->ffn == PLAIT_FFN_NONE);
+    const double parts = half ? 0.5 : 1.0;
     double host_s = factor->host_s + (key->tp > 1 ? factor->host_tp_s : 0.0);
 
     if (graph == PLAIT_GRAPH_FULL)
         return 0.0;
     if (graph == PLAIT_GRAPH_LAYERS)
-        host_s *= experts ? launched_outside_graphs : 0.0;
+        host_s *= experts ? smaller(parts, launched_outside_graphs) : 0.0;
+    else
+        host_s *= parts;
     if (experts)
         host_s += (factor->host_experts - 1.0) * factor->host_s +
                   block_share(layer->moe.experts, key->ep) * factor->host_expert_s;
