@@ -408,5 +408,6 @@ plait_status model_read_hf(const json_cursor *at, plait_arena *arena, plait_mode
     if (model->mtp_layers > 0)
         model->mtp_kind = model->layer_kind[model->layers - 1];
     PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
+    PLAIT_TRY(hf_read_encoders(&hf, err));
     return hf_ignored(&hf, warning, err);
 }

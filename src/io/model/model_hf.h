@@ -5,7 +5,8 @@
  * fixes the rest: defaults of absent keys, biases, which layers are windowed. model_hf_class.c is
  * the table of classes, model_hf_parts.c reads mixers and feed-forward parts, model_hf_layers.c
  * assigns them to layers, model_hf_numerics.c reads positions, routing and scales,
- * model_hf_ignored.c checks unused keys, and model_hf.c reads everything else.
+ * model_hf_encoder.c reads encoders of images and audio, model_hf_ignored.c checks unused keys, and
+ * model_hf.c reads everything else.
  */
 #pragma once
 
@@ -112,6 +113,7 @@ typedef struct hf_config {
     bool known; /* `class` is a row of the table; otherwise it is guessed from the file's keys */
     plait_arena *arena;
     plait_model *model;
+    const char *left_out[PLAIT_MODALITIES]; /* why an encoder was not read; NULL: nothing to say */
 } hf_config;
 
 /* Kinds of mixers that a file's layers may have. */
@@ -202,7 +204,7 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err) PLAIT_M
 /** Reads the number of tokens that a windowed layer attends to; 0 if no layer is windowed. */
 plait_status hf_window(const hf_config *hf, int *out, plait_error *err) PLAIT_MUST_CHECK;
 
-// ---- model_hf_layers.c, model_hf_numerics.c, model_hf_ignored.c --------------------------------
+// ---- model_hf_layers.c, model_hf_numerics.c, model_hf_encoder.c, model_hf_ignored.c ------------
 
 /* Set the mixer of each layer, and whether it has experts, in arrays with one entry per layer. */
 plait_status hf_mixers_of_layers(const hf_config *hf, unsigned char *mixer,
@@ -216,6 +218,15 @@ extern const char *const hf_activation_keys[];
 /** Reads all of model->numerics; the kinds of layers must already be read. */
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out,
                               plait_error *err) PLAIT_MUST_CHECK;
+
+/** Names of the objects of encoders in a config, in the order of plait_modality. */
+extern const char *const hf_encoder_key[PLAIT_MODALITIES];
+
+/** Reads the encoders that plait describes; others stay unread, with a reason in hf->left_out. */
+plait_status hf_read_encoders(hf_config *hf, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Returns the first key of an object that gives a size and that no getter read; NULL if none. */
+const char *hf_unread_size(const json_cursor *object);
 
 /**
  * Writes a warning with the keys that the reader did not use; "" if there are none. Fails if one of
