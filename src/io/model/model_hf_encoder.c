@@ -153,7 +153,7 @@ static plait_status read_width(const encoder_file *file, int *out, plait_error *
     if (json_has(file->hf.text, hf_name(&file->hf, names)))
         return hf_int(&file->hf, names, 1, MODEL_MAX_WIDTH, out, err);
     PLAIT_TRY(json_number_optional(file->hf.text, "mlp_ratio", JSON_POSITIVE, &ratio, err));
-    *out = (int)fmin(ratio * file->model->hidden, MODEL_MAX_WIDTH);
+    *out = (int)fmin(fmax(ratio * file->model->hidden, 1.0), MODEL_MAX_WIDTH);
     return PLAIT_OK;
 }
 
@@ -200,6 +200,10 @@ static plait_status read_kind(encoder_file *file, plait_error *err)
     PLAIT_TRY(hf_int(&file->hf, heads, 1, MODEL_MAX_HEADS, &attention->heads, err));
     PLAIT_TRY(read_int(file, "qkv_hidden_size", 0, &width, err)); // Kimi K3
     attention->head_dim = width / attention->heads;
+    if (attention->head_dim > MODEL_MAX_HEAD_DIM)
+        return json_fail_key(at, "qkv_hidden_size", PLAIT_ERROR_RANGE, err,
+                             "expected heads of at most %d, found %d", MODEL_MAX_HEAD_DIM,
+                             attention->head_dim);
     PLAIT_TRY(json_int_optional(at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &attention->head_dim, err));
     PLAIT_TRY(model_check_head_dim(at, hf_name(&file->hf, heads), model->hidden, attention->heads,
                                    &attention->head_dim, err));
@@ -265,14 +269,14 @@ static plait_status read_patches(encoder_file *file, plait_encoder *out, plait_e
     const json_cursor *const at = file->hf.text;
     plait_model *const model = file->model;
     int channels = 3, temporal = file->class->temporal, height = file->class->grid, image = 0;
-    int width = height, rows = 0, tokens = 0;
+    int width = height, rows = file->class->projector == POOLED ? 10240 : 0, tokens = 0;
     json_cursor nested;
 
     out->patch = file->class->patch;
     PLAIT_TRY(json_object_optional(at, "img_token_compression_config", &nested, err));
-    PLAIT_TRY(json_int_optional(at, "patch_size", 1, 1 << 10, &out->patch, err));
-    PLAIT_TRY(hf_int_optional(&file->hf, channel_names, 1, 64, &channels, err));
-    PLAIT_TRY(json_int_optional(json_is_null(&nested) ? at : &nested, "temporal_patch_size", 1, 64,
+    PLAIT_TRY(json_int_optional(at, "patch_size", 1, 1 << 8, &out->patch, err));
+    PLAIT_TRY(hf_int_optional(&file->hf, channel_names, 1, 16, &channels, err));
+    PLAIT_TRY(json_int_optional(json_is_null(&nested) ? at : &nested, "temporal_patch_size", 1, 16,
                                 &temporal, err));
     PLAIT_TRY(read_merge(file, &nested, err));
     model->patch_dim = out->patch * out->patch * temporal * channels;
