@@ -667,5 +667,7 @@ plait_params plait_model_params(const plait_model *model)
         params.mtp =
             model->mtp_layers * (layer_params(model, &model->kind[model->mtp_kind], false) +
                                  2.0 * model->hidden * model->hidden + 2.0 * norm);
+    for (int m = 0; m < PLAIT_MODALITIES; m++)
+        params.encoders += plait_encoder_params(&model->encoder[m]);
     return params;
 }

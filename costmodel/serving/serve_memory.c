@@ -89,6 +89,8 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
         out.sequence += layers * block.cache.state;
     }
     out.weights = (out.weights + 2.0 * vocabulary_weights(serving, &shard)) / stages;
+    for (int m = 0; m < PLAIT_MODALITIES; m++) // C.366
+        out.weights += 2.0 * plait_encoder_params(&model->encoder[m]) / w.tp;
     out.token /= stages;
     out.sequence /= stages;
     return out;

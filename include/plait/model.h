@@ -9,6 +9,8 @@
  * In order: plait_model_load (a plait model file or a Hugging Face config.json), then read the
  * struct. plait_model_params counts parameters from the same description that prices a step.
  *
+ * Encoders of images and audio are separate models, with the projector that feeds the decoder.
+ *
  * Left out: the values of the weights, tokenizers, and all parts after the last norm except the
  * vocabulary projection and its loss.
  */
@@ -286,6 +288,23 @@ typedef struct plait_training {
 extern const char *const plait_lr_decay_name[PLAIT_LR_DECAYS + 1];
 extern const char *const plait_balance_name[PLAIT_BALANCES + 1];
 
+/** Inputs other than text that a model may have an encoder for. */
+typedef enum plait_modality { PLAIT_VISION, PLAIT_AUDIO, PLAIT_MODALITIES } plait_modality;
+
+extern const char *const plait_modality_name[PLAIT_MODALITIES + 1];
+
+/**
+ * An encoder, and the projector from its outputs to tokens of the decoder. If every image has the
+ * same number of patches, that is the model's max_seq, else max_seq is 0; for audio, max_seq is the
+ * number of patches of 30 s.
+ */
+typedef struct plait_encoder {
+    const struct plait_model *model; /* patch_dim > 0, tied, one row of vocabulary; NULL: none */
+    int patch;                       /* side of a patch in pixels; 0: audio */
+    int patches_per_token;           /* patches that one token of the decoder represents */
+    double projector_params;
+} plait_encoder;
+
 typedef struct plait_model {
     const char *name;
     const char *family; /* Hugging Face model_type, or "" */
@@ -312,6 +331,7 @@ typedef struct plait_model {
     const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
     plait_numerics numerics;
     plait_training training;
+    plait_encoder encoder[PLAIT_MODALITIES];
 } plait_model;
 
 /** Numbers of parameters. */
@@ -321,6 +341,7 @@ typedef struct plait_params {
     double embedding; /* token, position and per-layer tables */
     double head;      /* output projection; 0 when tied */
     double mtp;
+    double encoders; /* encoders with their projectors; not in `total` and `active` */
 } plait_params;
 
 /**

@@ -26,6 +26,25 @@ static const opt options[] = {
     OPT_END,
 };
 
+/* Writes the derived numbers of each encoder; nothing for a model that only reads text. */
+static void write_encoders(json_writer *json, const plait_model *model)
+{
+    if (plait_model_params(model).encoders <= 0.0)
+        return;
+    json_member_object(json, "encoders");
+    for (int m = 0; m < PLAIT_MODALITIES; m++) {
+        const plait_encoder *const encoder = &model->encoder[m];
+
+        if (encoder->model == NULL)
+            continue;
+        const double patches = plait_encoder_patches(encoder);
+        JSON_NUMBER_OBJECT(json, plait_modality_name[m], {"params", plait_encoder_params(encoder)},
+                           {"patches", patches}, {"tokens", patches / encoder->patches_per_token},
+                           {"forward_flops", plait_encoder_flops(encoder, patches)});
+    }
+    json_end_object(json);
+}
+
 static plait_status print_json(const plait_model *model, size_t count, int seq, plait_arena *arena,
                                plait_error *err)
 {
@@ -42,6 +61,7 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
         JSON_NUMBER_OBJECT(&json, "params", {"total", params.total}, {"active", params.active},
                            {"embedding", params.embedding}, {"head", params.head},
                            {"mtp", params.mtp});
+        write_encoders(&json, &model[i]);
         if (seq > 0) {
             const double whole = plait_model_flops_per_token(&model[i], seq, false);
 

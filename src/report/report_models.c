@@ -112,6 +112,22 @@ static double params_of(const plait_model *model, const plait_layer *layer)
     return block.weights.dense + block.weights.expert;
 }
 
+static void report_encoder(const plait_encoder *encoder, plait_modality modality, FILE *out)
+{
+    const double patches = plait_encoder_patches(encoder);
+    char params[UNITS_SIZE], flops[UNITS_SIZE];
+
+    fprintf(out, "%-11s %d layers, hidden %d, %s parameters with projector, %s forward per ",
+            plait_modality_name[modality], encoder->model->layers, encoder->model->hidden,
+            units_count(plait_encoder_params(encoder), params),
+            units_rate(plait_encoder_flops(encoder, patches), "FLOP", flops));
+    if (modality == PLAIT_AUDIO)
+        fprintf(out, "30 s of audio");
+    else
+        fprintf(out, "image%s", encoder->model->max_seq > 0 ? "" : " of 1024 x 1024");
+    fprintf(out, " (%.0f tokens)\n", patches / encoder->patches_per_token);
+}
+
 plait_status report_model(const plait_model *model, int seq, FILE *out, plait_error *err)
 {
     const double whole = plait_model_flops_per_token(model, seq, false);
@@ -155,5 +171,8 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     if (skipped > 0.0)
         fprintf(out, "; %s with the full attention matrix", units_rate(whole, "FLOP", text));
     fputc('\n', out);
+    for (int m = 0; m < PLAIT_MODALITIES; m++)
+        if (model->encoder[m].model != NULL)
+            report_encoder(&model->encoder[m], (plait_modality)m, out);
     return PLAIT_OK;
 }

@@ -104,6 +104,15 @@ static void check_model(const plait_model *model)
         check_layer(&model->kind[k]);
     for (int i = 0; i < model->layers; i++)
         assert(model->layer_kind[i] < model->kinds);
+    for (int m = 0; m < PLAIT_MODALITIES; m++) {
+        const plait_encoder *const encoder = &model->encoder[m];
+
+        if (encoder->model == NULL)
+            continue;
+        assert(encoder->model->patch_dim > 0 && encoder->patches_per_token > 0);
+        assert(encoder->patch >= 0 && encoder->projector_params >= 0.0);
+        check_model(encoder->model);
+    }
 }
 
 /* Written and read again, from whatever dialect, the numbers do the same. */

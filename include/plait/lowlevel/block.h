@@ -256,6 +256,18 @@ double plait_model_skipped_flops_per_token(const plait_model *model, double seq)
 double plait_layer_flops_per_token(const plait_model *model, const plait_layer *layer, double seq,
                                    unsigned parts);
 
+/** Parameters of an encoder and its projector; 0 without an encoder. (C.6) */
+double plait_encoder_params(const plait_encoder *encoder);
+
+/**
+ * Patches of 30 s of audio, or of an image: of the encoder's fixed size if it has one, else of
+ * 1024 x 1024 pixels, padded to whole tokens.
+ */
+double plait_encoder_patches(const plait_encoder *encoder);
+
+/** Forward FLOPs of an encoder and its projector for an input of some patches. (C.6) */
+double plait_encoder_flops(const plait_encoder *encoder, double patches);
+
 extern const char *const plait_dim_name[PLAIT_DIMS + 1];
 
 PLAIT_END_DECLS

@@ -23,6 +23,7 @@
 
 // ---- numerics ----------------------------------------------------------------------------------
 
+const char *const plait_modality_name[PLAIT_MODALITIES + 1] = {"vision", "audio", NULL};
 const char *const plait_activation_name[PLAIT_ACTIVATIONS + 1] = {
     "unknown", "gelu", "gelu_tanh", "silu", "relu", "relu2", "clamped_swiglu", NULL};
 const char *const plait_rope_kind_name[PLAIT_ROPE_KINDS + 1] = {"plain", "linear", "llama3",

@@ -413,5 +413,6 @@ plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena
         return plait_fail_nomem(err);
     PLAIT_TRY(hf_read_layers(&hf, err));
     PLAIT_TRY(hf_read_numerics(&hf, &out->numerics, err));
+    PLAIT_TRY(hf_read_encoders(&hf, err));
     return hf_ignored(&hf, warning, err);
 }

@@ -5,8 +5,8 @@
  * fixes the rest: defaults of absent keys, biases, which layers are windowed. model_hf_class.c is
  * the table of classes, model_hf_layout.c determines which mixer and feed-forward part each layer
  * has, model_hf_mixer.c and model_hf_ffn.c read these parts, model_hf_layers.c makes kinds of them,
- * model_hf_numerics.c reads positions, routing and scales,
- * model_hf_ignored.c checks unused keys, and model_hf.c reads everything else.
+ * model_hf_numerics.c reads positions, routing and scales, model_hf_encoder.c reads encoders of
+ * images and audio, model_hf_ignored.c checks unused keys, and model_hf.c reads everything else.
  */
 #pragma once
 
@@ -163,6 +163,7 @@ typedef struct hf_config {
     plait_model *model;
     int layer;       /* layer that is being read, the index in lists */
     hf_picks *picks; /* NULL: no layer is being read, and a list is refused */
+    const char *left_out[PLAIT_MODALITIES]; /* why an encoder was not read; NULL: nothing to say */
 } hf_config;
 
 // ---- model_hf_class.c --------------------------------------------------------------------------
@@ -262,8 +263,8 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err) PLAIT_MU
 /** Returns the object of layer hf->layer in block_configs (Nemotron-NAS). */
 plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents[2],
                       json_cursor *out, plait_error *err) PLAIT_MUST_CHECK;
-
-// ---- model_hf_layout.c, model_hf_layers.c, model_hf_numerics.c, model_hf_ignored.c -------------
+// ---- model_hf_layout.c, model_hf_layers.c, model_hf_numerics.c, model_hf_encoder.c,
+// ---- model_hf_ignored.c ------------------------------------------------------------------------
 
 /**
  * Determines the parts of each layer. `out` has one entry more than the model has layers: the
@@ -283,6 +284,15 @@ extern const char *const hf_activation_keys[];
 /** Reads all of model->numerics; the kinds of layers must already be read. */
 plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out,
                               plait_error *err) PLAIT_MUST_CHECK;
+
+/** Names of the objects of encoders in a config, in the order of plait_modality. */
+extern const char *const hf_encoder_key[PLAIT_MODALITIES];
+
+/** Reads the encoders that plait describes; others stay unread, with a reason in hf->left_out. */
+plait_status hf_read_encoders(hf_config *hf, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Returns the first key of an object that gives a size and that no getter read; NULL if none. */
+const char *hf_unread_size(const json_cursor *object);
 
 /**
  * Writes a warning with the keys that the reader did not use; "" if there are none. Fails if one of

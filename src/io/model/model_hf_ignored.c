@@ -236,6 +236,16 @@ static bool is_harmless(const json_cursor *at)
             !gives_a_size(at));
 }
 
+const char *hf_unread_size(const json_cursor *object)
+{
+    json_cursor at;
+
+    for (bool more = json_first(object, &at); more; more = json_next(&at))
+        if (!json_was_read(&at) && !is_absent(&at) && !is_harmless(&at) && gives_a_size(&at))
+            return at.key;
+    return NULL;
+}
+
 /* ---- the keys of one object ---- */
 
 typedef struct unread_keys {
@@ -346,6 +356,10 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
                                       list[0] != '\0' ? list : "none");
         else if (list[0] != '\0')
             *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
+        for (int m = 0; m < PLAIT_MODALITIES && *out != NULL; m++)
+            if (hf->left_out[m] != NULL)
+                *out = plait_arena_printf(hf->arena, "%s; %s: %s", *out, hf_encoder_key[m],
+                                          hf->left_out[m]);
         return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
     }
 

@@ -222,6 +222,48 @@ static plait_status keep_layers(const model_file *file, plait_error *err)
     return PLAIT_OK;
 }
 
+static const field encoder_fields[] = {
+    {"patch", .is_int = true, .most = MODEL_MAX_WIDTH, FIELD_AT(plait_encoder, patch)},
+    {"patches_per_token", .is_int = true, .required = true, .least = 1, .most = MODEL_MAX_WIDTH,
+     FIELD_AT(plait_encoder, patches_per_token)},
+    {"projector_params", JSON_NON_NEGATIVE, .required = true,
+     FIELD_AT(plait_encoder, projector_params)},
+    {.key = NULL},
+};
+
+/* Reads the encoders of a model. An encoder has no encoders, which bounds the recursion. */
+static plait_status read_encoders(const json_cursor *root, plait_arena *arena, plait_model *out,
+                                  plait_error *err)
+{
+    static const char *const also[] = {"model", NULL};
+
+    for (int m = 0; m < PLAIT_MODALITIES; m++) {
+        json_cursor at, inner;
+
+        PLAIT_TRY(json_object_optional(root, plait_modality_name[m], &at, err));
+        if (json_is_null(&at))
+            continue;
+        PLAIT_TRY(fields_read_strictly(&at, encoder_fields, also, &out->encoder[m], err));
+        PLAIT_TRY(json_object(&at, "model", &inner, err));
+        for (int n = 0; n < PLAIT_MODALITIES; n++)
+            if (json_has(&inner, plait_modality_name[n]))
+                return json_fail_key(&inner, plait_modality_name[n], PLAIT_ERROR_SCHEMA, err,
+                                     "expected an encoder, found a model with its own encoder");
+        plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);
+        PLAIT_TRY(plait_check_allocated(model, err));
+        *model = (plait_model){0};
+        PLAIT_TRY(model_read_plait(&inner, arena, model, err));
+        if (model->patch_dim == 0)
+            return json_fail(&inner, PLAIT_ERROR_SCHEMA, err,
+                             "expected an encoder with embedding.patch_dim, found none");
+        if (m == PLAIT_VISION && out->encoder[m].patch == 0 && model->max_seq == 0)
+            return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
+                             "expected \"patch\", or \"max_seq\" of the model, found neither");
+        out->encoder[m].model = model;
+    }
+    return PLAIT_OK;
+}
+
 plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_model *out,
                               plait_error *err)
 {
@@ -246,6 +288,8 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
         "kinds",
         "layers",
         "mtp",
+        "vision",
+        "audio",
         "published_as",
         "published_params",
         "published_active_params",
@@ -286,6 +330,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
         PLAIT_TRY(json_word(&mtp, "kind", file.kind_name, &model->mtp_kind, err));
         PLAIT_TRY(json_int_optional(&mtp, "count", 1, MODEL_MAX_MTP, &model->mtp_layers, err));
     }
+    PLAIT_TRY(read_encoders(at, arena, model, err));
     return keep_layers(&file, err);
 }
 
@@ -377,6 +422,15 @@ void model_write(json_writer *json, const plait_model *model)
         json_member_object(json, "mtp");
         json_member_string(json, "kind", model->kind[model->mtp_kind].name);
         json_member_int64(json, "count", model->mtp_layers);
+        json_end_object(json);
+    }
+    for (int m = 0; m < PLAIT_MODALITIES; m++) {
+        if (model->encoder[m].model == NULL)
+            continue;
+        json_member_object(json, plait_modality_name[m]);
+        fields_write(json, encoder_fields, &model->encoder[m]);
+        json_write_key(json, "model");
+        model_write(json, model->encoder[m].model);
         json_end_object(json);
     }
     json_end_object(json);

@@ -1,0 +1,544 @@
+/*
+ * model_hf_encoder.c - reads the encoders of images and audio of a Hugging Face config
+ *
+ * A config has an encoder in `vision_config` or `audio_config`. Its class is a row of the table
+ * below: what its layers have, and the projector that turns its outputs into tokens of the decoder.
+ * The facts are those of the modules in transformers (modeling_<class>.py) and, for Kimi and
+ * MiniMax-M3, in NVIDIA's Automodel and Megatron-Bridge. An encoder that has no row, or a size that
+ * its row does not explain, is left out with a warning.
+ *
+ * An encoder is a model of patches (plait_model.patch_dim), so a bias of the patch projection, a
+ * class token and a last norm are always counted, as in ViT, though some classes do not have all.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "io/model/model_hf.h"
+
+/* ---- classes ---- */
+
+enum encoder_trait {
+    LAYER_NORM = 1 << 0, /* LayerNorm; otherwise RMSNorm */
+    GATED = 1 << 1,      /* gated MLP */
+    BIASES = 1 << 2,     /* in attention and MLP */
+    QK_NORM = 1 << 3,
+    FOUR_NORMS = 1 << 4,
+    FIRST_NORM = 1 << 5, /* a norm after the patch projection */
+    ROTARY = 1 << 6,
+    ONE_SIZE = 1 << 7, /* images are scaled to image_size, whose patches have learned positions */
+    TABLE = 1 << 8     /* audio: the file has a table of positions */
+};
+
+/* Projectors, and for audio the convolutions as well. h is the encoder's width, m the merged
+ * patches, d the decoder's width. */
+typedef enum projector {
+    MERGER,       /* m h to m h to d, with biases; once more for each deepstack index */
+    NORM_MERGER,  /* a norm, then the merger */
+    PLAIN_MERGER, /* the merger without biases, then a norm of d */
+    SHUFFLE,      /* m h to d to d after a norm of m h (InternVL) */
+    LINEAR,       /* h to d with a bias */
+    POOLED,       /* h to d without a bias, after pooling */
+    POOLED_NORM,  /* the same after a norm (Gemma 3) */
+    TWO_LINEAR,   /* h to d to d */
+    MISTRAL,      /* m h to h, then h to d to d */
+    MINIMAX,      /* h to p to d for each patch, then m d to p to d */
+    LLAMA,        /* m h to projector_input_dim, projector_output_dim squared, then to d */
+    CONFORMER,    /* layers of Gemma 4's audio encoder */
+    WHISPER,      /* two 1-D convolutions; LINEAR after pooling pairs */
+    WHISPER_FOUR, /* two 1-D convolutions; 4 h to d to d (Voxtral) */
+    WHISPER_2D    /* three 2-D convolutions; h to h to d */
+} projector;
+
+/* A class of encoders. The numbers apply if the key is absent; 0: the file must have the key. */
+typedef struct encoder_class {
+    const char *type; /* start of the encoder's model_type, or of the file's if it has none */
+    const char *root; /* start of the file's model_type; NULL: any */
+    unsigned traits;
+    projector projector;
+    int patch;
+    int temporal; /* frames of a patch */
+    int merge;    /* side of the square of patches that one token represents */
+    int grid;     /* side of the table of positions */
+} encoder_class;
+
+// clang-format off
+static const encoder_class classes[] = {
+    {"qwen2_vl", NULL, LAYER_NORM | BIASES | ROTARY, MERGER, 14, 2, 2, 0},
+    {"qwen2_5_vl", NULL, GATED | BIASES | ROTARY, MERGER, 14, 2, 2, 0},
+    {"qwen2_5_omni_vision", NULL, GATED | BIASES | ROTARY, MERGER, 14, 2, 2, 0},
+    {"exaone4_5", NULL, GATED | BIASES | ROTARY, MERGER, 14, 2, 2, 0},
+    {"qwen3_vl", NULL, LAYER_NORM | BIASES | ROTARY, MERGER, 16, 2, 2, 48},
+    {"qwen3_5", NULL, LAYER_NORM | BIASES | ROTARY, MERGER, 16, 2, 2, 48},
+    {"qwen3_omni_moe_vision", NULL, LAYER_NORM | BIASES | ROTARY, MERGER, 16, 2, 2, 48},
+    {"moonvit", "kimi_vl", LAYER_NORM | BIASES | ROTARY, NORM_MERGER, 14, 1, 2, 64},
+    {"kimi_k25", NULL, LAYER_NORM | BIASES | ROTARY, NORM_MERGER, 14, 1, 2, 64},
+    {"kimi_k3", NULL, ROTARY, PLAIN_MERGER, 14, 1, 2, 64},
+    {"intern_vit", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE, 14, 1, 2, 0},
+    {"siglip_vision_model", "gemma3", LAYER_NORM | BIASES | ONE_SIZE, POOLED_NORM, 14, 1, 4, 0},
+    {"siglip_vision_model", "paligemma", LAYER_NORM | BIASES | ONE_SIZE, LINEAR, 14, 1, 1, 0},
+    {"siglip_vision_model", "llava", LAYER_NORM | BIASES | ONE_SIZE, TWO_LINEAR, 14, 1, 1, 0},
+    {"clip_vision_model", "minimax_m3_vl", LAYER_NORM | BIASES | ROTARY | FIRST_NORM, MINIMAX, 14, 2, 2, 0},
+    {"clip_vision_model", "llava", LAYER_NORM | BIASES | FIRST_NORM | ONE_SIZE, TWO_LINEAR, 14, 1, 1, 0},
+    {"pixtral", "mistral3", GATED | ROTARY | FIRST_NORM, MISTRAL, 16, 1, 2, 0},
+    {"pixtral", "llava", GATED | ROTARY | FIRST_NORM, TWO_LINEAR, 16, 1, 1, 0},
+    {"llama4_vision_model", NULL, LAYER_NORM | BIASES | ROTARY | FIRST_NORM | ONE_SIZE, LLAMA, 14, 1, 2, 0},
+    {"gemma4_vision", NULL, GATED | QK_NORM | FOUR_NORMS | ROTARY, POOLED, 16, 1, 3, 0},
+    {"gemma4_audio", NULL, 0, CONFORMER, 0, 1, 1, 0},
+    {"qwen2_audio_encoder", NULL, LAYER_NORM | BIASES | TABLE, WHISPER, 0, 1, 1, 0},
+    {"qwen2_5_omni_audio", NULL, LAYER_NORM | BIASES, WHISPER, 0, 1, 1, 0},
+    {"voxtral_encoder", NULL, LAYER_NORM | BIASES | TABLE, WHISPER_FOUR, 0, 1, 1, 0},
+    {"qwen3_omni_moe_audio", NULL, LAYER_NORM | BIASES, WHISPER_2D, 0, 1, 1, 0},
+};
+
+/* Keys that change neither parameters nor the FLOPs of an image. */
+static const char *const harmless[] = {
+    "_attn_implementation", "default_output_length", "global_head_dim", "image_seq_length", "image_size",
+    "init_pos_emb_time", "mm_hidden_size", "projection_dim", "projector_input_dim", "projector_output_dim",
+    "spatial_patch_size", "text_hidden_size", "tokens_per_second", "video_seq_length", "vision_output_dim",
+    "vision_segment_max_frames", "vocab_size", "attention_invalid_logits_value", "attention_logit_cap",
+    "conv_chunksize", "n_window", "n_window_infer", "num_hidden_layers", "hidden_size", "num_attention_heads",
+    "max_source_positions", "window_size", "fullatt_block_indexes", "out_hidden_size", "output_dim", NULL};
+// clang-format on
+
+const char *const hf_encoder_key[PLAIT_MODALITIES] = {"vision_config", "audio_config"};
+
+static bool is_class(const char *type, const char *class)
+{
+    const size_t length = strlen(class);
+
+    return text_starts_with(type, class) && (type[length] == '\0' || type[length] == '_');
+}
+
+static const encoder_class *class_of(const char *type, const char *root)
+{
+    for (size_t c = 0; c < sizeof classes / sizeof *classes; c++)
+        if (is_class(type, classes[c].type) &&
+            (classes[c].root == NULL || is_class(root, classes[c].root)))
+            return &classes[c];
+    return NULL;
+}
+
+/* An encoder that is being read; the text of `hf` is the encoder's object. */
+typedef struct encoder_file {
+    hf_config hf;
+    const encoder_class *class;
+    plait_model *model;
+    plait_layer *kind; /* [2]; with windows the second kind has full attention */
+    int merge;
+    double decoder; /* width of the decoder */
+} encoder_file;
+
+static bool has_trait(const encoder_file *file, enum encoder_trait trait)
+{
+    return (file->class->traits & (unsigned)trait) != 0;
+}
+
+static plait_status read_int(const encoder_file *file, const char *key, int absent, int *out,
+                             plait_error *err)
+{
+    *out = absent;
+    return json_int_optional(file->hf.text, key, 0, MODEL_MAX_WIDTH, out, err);
+}
+
+/* ---- layers ---- */
+
+static plait_status read_width(const encoder_file *file, int *out, plait_error *err)
+{
+    static const char *const names[] = {"intermediate_size", "vt_intermediate_size",
+                                        "encoder_ffn_dim", NULL};
+    double ratio = 4.0;
+
+    if (json_has(file->hf.text, hf_name(&file->hf, names)))
+        return hf_int(&file->hf, names, 1, MODEL_MAX_WIDTH, out, err);
+    PLAIT_TRY(json_number_optional(file->hf.text, "mlp_ratio", JSON_POSITIVE, &ratio, err));
+    *out = (int)fmin(fmax(ratio * file->model->hidden, 1.0), MODEL_MAX_WIDTH);
+    return PLAIT_OK;
+}
+
+/* Qwen2.5-VL: all layers but those of a list attend within windows of window_size pixels. */
+static plait_status read_windows(encoder_file *file, int patch, unsigned char *layer_kind,
+                                 plait_error *err)
+{
+    json_cursor full, at;
+    int window, layer;
+
+    PLAIT_TRY(json_array_optional(file->hf.text, "fullatt_block_indexes", &full, err));
+    PLAIT_TRY(read_int(file, "window_size", 0, &window, err));
+    if (json_count(&full) == 0 || window < patch || window / patch > 1 << 10)
+        return PLAIT_OK;
+    file->model->kinds = 2;
+    file->kind[1] = file->kind[0];
+    file->kind[1].name = "full";
+    file->kind[0].name = "window";
+    file->kind[0].attention.chunk = window / patch * (window / patch);
+    for (bool more = json_first(&full, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_int(&at, 0, file->model->layers - 1, &layer, err));
+        layer_kind[layer] = 1;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status read_kind(encoder_file *file, plait_error *err)
+{
+    static const char *const layers[] = {"depth", "num_hidden_layers", "vt_num_hidden_layers",
+                                         "encoder_layers", NULL};
+    static const char *const heads[] = {"num_heads", "num_attention_heads",
+                                        "vt_num_attention_heads", "encoder_attention_heads", NULL};
+    static const char *const hidden[] = {"embed_dim", "vt_hidden_size", "d_model", "hidden_size",
+                                         NULL};
+    const json_cursor *const at = file->hf.text;
+    plait_model *const model = file->model;
+    plait_layer *const kind = file->kind;
+    plait_attention *const attention = &kind->attention;
+    bool bias = has_trait(file, BIASES), mlp_bias = bias, whole_norm = false;
+    int width = 0;
+
+    PLAIT_TRY(hf_int(&file->hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
+    PLAIT_TRY(hf_int(&file->hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
+    PLAIT_TRY(hf_int(&file->hf, heads, 1, MODEL_MAX_HEADS, &attention->heads, err));
+    PLAIT_TRY(read_int(file, "qkv_hidden_size", 0, &width, err)); // Kimi K3
+    attention->head_dim = width / attention->heads;
+    if (attention->head_dim > MODEL_MAX_HEAD_DIM)
+        return json_fail_key(at, "qkv_hidden_size", PLAIT_ERROR_RANGE, err,
+                             "expected heads of at most %d, found %d", MODEL_MAX_HEAD_DIM,
+                             attention->head_dim);
+    PLAIT_TRY(json_int_optional(at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &attention->head_dim, err));
+    PLAIT_TRY(model_check_head_dim(at, hf_name(&file->hf, heads), model->hidden, attention->heads,
+                                   &attention->head_dim, err));
+    attention->kv_heads = attention->heads;
+    PLAIT_TRY(json_int_optional(at, "num_key_value_heads", 1, attention->heads,
+                                &attention->kv_heads, err));
+    PLAIT_TRY(model_check_kv_heads(at, "num_key_value_heads", attention->heads, attention->kv_heads,
+                                   err));
+    PLAIT_TRY(json_bool_optional(at, "attention_bias", &bias, err));
+    PLAIT_TRY(json_bool_optional(at, "attn_bias", &bias, err));
+    PLAIT_TRY(json_bool_optional(at, "linear_bias", &mlp_bias, err));
+    attention->qkv_bias = attention->out_bias = bias;
+    PLAIT_TRY(json_bool_optional(at, "qkv_bias", &attention->qkv_bias, err));
+    PLAIT_TRY(json_bool_optional(at, "qk_normalization", &whole_norm, err));
+    if (whole_norm)
+        return json_fail_key(at, "qk_normalization", PLAIT_ERROR_SCHEMA, err,
+                             "expected no norm over all heads, found one");
+    attention->qk_norm = has_trait(file, QK_NORM);
+    attention->rotary = has_trait(file, ROTARY);
+    attention->full_mask = true;
+    PLAIT_TRY(read_width(file, &kind->mlp.width, err));
+    kind->mlp.gated = has_trait(file, GATED);
+    kind->mlp.bias = mlp_bias;
+    kind->mixer = PLAIT_MIXER_ATTENTION;
+    kind->ffn = PLAIT_FFN_MLP;
+    kind->norms = has_trait(file, FOUR_NORMS) ? 4 : 2;
+    kind->name = "dense";
+    model->layer_norm = has_trait(file, LAYER_NORM);
+    model->embedding_norm = has_trait(file, FIRST_NORM);
+    return PLAIT_OK;
+}
+
+/* ---- images ---- */
+
+/* Reads the side of the square of patches that a token represents. */
+static plait_status read_merge(encoder_file *file, const json_cursor *nested, plait_error *err)
+{
+    static const char *const names[] = {"spatial_merge_size", "pooling_kernel_size", NULL};
+    double ratio = 1.0 / file->class->merge; // side after the merge over the side before
+    json_cursor pair, side;
+
+    PLAIT_TRY(
+        json_number_optional(file->hf.text, "pixel_shuffle_ratio", JSON_FRACTION, &ratio, err));
+    if (file->class->projector == SHUFFLE)
+        PLAIT_TRY(
+            json_number_optional(file->hf.root, "downsample_ratio", JSON_FRACTION, &ratio, err));
+    file->merge = (int)round(1.0 / fmax(ratio, 1.0 / 64.0));
+    if (file->class->projector == MISTRAL)
+        PLAIT_TRY(json_int_optional(file->hf.root, names[0], 1, 64, &file->merge, err));
+    PLAIT_TRY(hf_int_optional(&file->hf, names, 1, 64, &file->merge, err));
+    if (!json_is_null(nested))
+        PLAIT_TRY(json_int_optional(nested, names[0], 1, 64, &file->merge, err));
+    PLAIT_TRY(json_array_optional(file->hf.text, "merge_kernel_size", &pair, err));
+    for (bool more = json_first(&pair, &side); more; more = json_next(&side))
+        PLAIT_TRY(json_as_int(&side, 1, 64, &file->merge, err));
+    return PLAIT_OK;
+}
+
+/* Reads the patches: their inputs, their learned positions, and how many an image has. */
+static plait_status read_patches(encoder_file *file, plait_encoder *out, plait_error *err)
+{
+    static const char *const channel_names[] = {"num_channels", "in_channels", "in_chans", NULL};
+    const json_cursor *const at = file->hf.text;
+    plait_model *const model = file->model;
+    int channels = 3, temporal = file->class->temporal, height = file->class->grid, image = 0;
+    int width = height, rows = file->class->projector == POOLED ? 10240 : 0, tokens = 0;
+    json_cursor nested;
+
+    out->patch = file->class->patch;
+    PLAIT_TRY(json_object_optional(at, "img_token_compression_config", &nested, err));
+    PLAIT_TRY(json_int_optional(at, "patch_size", 1, 1 << 8, &out->patch, err));
+    PLAIT_TRY(hf_int_optional(&file->hf, channel_names, 1, 16, &channels, err));
+    PLAIT_TRY(json_int_optional(json_is_null(&nested) ? at : &nested, "temporal_patch_size", 1, 16,
+                                &temporal, err));
+    PLAIT_TRY(read_merge(file, &nested, err));
+    model->patch_dim = out->patch * out->patch * temporal * channels;
+    out->patches_per_token = file->merge * file->merge;
+
+    PLAIT_TRY(json_int_optional(at, "init_pos_emb_height", 0, 1 << 13, &height, err));
+    PLAIT_TRY(json_int_optional(at, "init_pos_emb_width", 0, 1 << 13, &width, err));
+    model->learned_positions = height * width;
+    PLAIT_TRY(json_int_optional(at, "num_position_embeddings", 0, MODEL_MAX_POSITIONS,
+                                &model->learned_positions, err));
+    PLAIT_TRY(json_int_optional(at, "position_embedding_size", 0, 1 << 20, &rows, err));
+    if (rows > 0) // Gemma 4: a table for each axis
+        model->learned_positions = 2 * rows;
+    if (has_trait(file, ONE_SIZE)) {
+        PLAIT_TRY(json_int(at, "image_size", out->patch, 1 << 13, &image, err));
+        model->max_seq = image / out->patch * (image / out->patch);
+        model->learned_positions = model->max_seq;
+    }
+    if (file->class->projector == POOLED) { // the largest number of patches
+        tokens = 280;
+        PLAIT_TRY(json_int_optional(file->hf.root, "vision_soft_tokens_per_image", 1, 1 << 12,
+                                    &tokens, err));
+        model->max_seq = tokens * out->patches_per_token;
+    }
+    if (file->class->projector == POOLED_NORM) {
+        tokens = model->max_seq / out->patches_per_token;
+        PLAIT_TRY(json_int_optional(file->hf.root, "mm_tokens_per_image", 1, model->max_seq,
+                                    &tokens, err));
+        out->patches_per_token = tokens > 0 ? model->max_seq / tokens : 1;
+    }
+    return PLAIT_OK;
+}
+
+/* Parameters of two linear layers, from `in` over `mid` to `out`. */
+static double two_linear(double in, double mid, double out, bool bias)
+{
+    return in * mid + mid * out + (bias ? mid + out : 0.0);
+}
+
+static plait_status read_projector(const encoder_file *file, double *out, plait_error *err)
+{
+    const json_cursor *const root = file->hf.root;
+    const double h = file->model->hidden, d = file->decoder;
+    const double merged = file->merge * file->merge * h;
+    const double merger = two_linear(merged, merged, d, true);
+    int p = file->hf.model->hidden, in = 0, mid = 0;
+    bool bias = file->class->projector != MISTRAL;
+    json_cursor deep;
+
+    PLAIT_TRY(json_bool_optional(root, "multimodal_projector_bias", &bias, err));
+    switch (file->class->projector) {
+    case MERGER:
+        PLAIT_TRY(json_array_optional(file->hf.text, "deepstack_visual_indexes", &deep, err));
+        *out = merger + (double)json_count(&deep) * (merger + 2.0 * merged);
+        break;
+    case NORM_MERGER:
+        *out = merger + 2.0 * h;
+        break;
+    case PLAIN_MERGER:
+        *out = two_linear(merged, merged, d, false) + d;
+        break;
+    case SHUFFLE: // with the two scales of each layer's residual branches
+        *out = two_linear(merged, d, d, true) + 2.0 * merged + 2.0 * h * file->model->layers;
+        break;
+    case LINEAR:
+        *out = h * d + d;
+        break;
+    case POOLED:
+        *out = h * d;
+        break;
+    case POOLED_NORM:
+        *out = h * d + h;
+        break;
+    case TWO_LINEAR:
+        *out = two_linear(h, d, d, bias);
+        break;
+    case MISTRAL:
+        *out = merged * h + two_linear(h, d, d, bias);
+        break;
+    case MINIMAX:
+        PLAIT_TRY(json_int_optional(root, "projector_hidden_size", 1, MODEL_MAX_HIDDEN, &p, err));
+        *out = two_linear(h, p, d, bias) + two_linear(file->merge * file->merge * d, p, d, bias);
+        break;
+    case LLAMA:
+        PLAIT_TRY(json_int(file->hf.text, "projector_input_dim", 1, MODEL_MAX_HIDDEN, &in, err));
+        PLAIT_TRY(json_int(file->hf.text, "projector_output_dim", 1, MODEL_MAX_HIDDEN, &mid, err));
+        *out = merged * in + (double)mid * mid + mid * d;
+        break;
+    case CONFORMER:
+    case WHISPER:
+    case WHISPER_FOUR:
+    case WHISPER_2D:
+        break;
+    }
+    return PLAIT_OK;
+}
+
+/* ---- audio ---- */
+
+/*
+ * Whisper's encoder has 1500 positions for 30 s, of 20 ms each. The convolutions of Qwen3-Omni make
+ * 13 positions of a second; they are counted with the projector.
+ */
+static plait_status read_whisper(encoder_file *file, plait_encoder *out, plait_error *err)
+{
+    plait_model *const model = file->model;
+    const double h = model->hidden, d = file->decoder;
+    int mel, channels, windows;
+
+    PLAIT_TRY(read_int(file, "num_mel_bins", 128, &mel, err));
+    PLAIT_TRY(read_int(file, "downsample_hidden_size", 480, &channels, err));
+    if (mel > 1 << 10 || channels > 1 << 12)
+        return json_fail(file->hf.text, PLAIT_ERROR_RANGE, err,
+                         "expected at most 1024 mel bins and 4096 channels, found more");
+    model->patch_dim = 3 * (model->hidden + mel);
+    model->max_seq = 1500;
+    model->learned_positions = has_trait(file, TABLE) ? model->max_seq : 0;
+    if (file->class->projector == WHISPER) {
+        if (!has_trait(file, TABLE)) {
+            PLAIT_TRY(read_int(file, "n_window", 100, &windows, err));
+            file->kind->attention.chunk = windows;
+        }
+        out->patches_per_token = 2;
+        out->projector_params = h * d + d;
+    } else if (file->class->projector == WHISPER_FOUR) {
+        out->patches_per_token = 4;
+        out->projector_params = two_linear(4.0 * h, d, d, false);
+    } else {
+        PLAIT_TRY(read_int(file, "n_window_infer", 800, &windows, err));
+        file->kind->attention.chunk = windows / 100 * 13;
+        model->patch_dim = channels * ((mel + 7) / 8);
+        model->max_seq = 390;
+        out->patches_per_token = 1;
+        out->projector_params =
+            two_linear(h, h, d, true) + 18.0 * channels * channels + 12.0 * channels;
+    }
+    return PLAIT_OK;
+}
+
+/*
+ * A layer of Gemma 4's audio encoder has two MLPs of width 4 h, attention over the keys of the last
+ * chunks (with a projection of relative positions), and a gated convolution; plait describes it by
+ * its costs. A token represents 40 ms.
+ */
+static plait_status read_conformer(encoder_file *file, plait_encoder *out, plait_error *err)
+{
+    const double h = file->model->hidden;
+    int conv, chunk, left, right, width, channels[2] = {128, 32};
+    json_cursor list, at;
+
+    PLAIT_TRY(read_int(file, "conv_kernel_size", 5, &conv, err));
+    PLAIT_TRY(read_int(file, "attention_chunk_size", 12, &chunk, err));
+    PLAIT_TRY(read_int(file, "attention_context_left", 13, &left, err));
+    PLAIT_TRY(read_int(file, "attention_context_right", 0, &right, err));
+    PLAIT_TRY(read_int(file, "output_proj_dims", 1536, &width, err));
+    PLAIT_TRY(json_array_optional(file->hf.text, "subsampling_conv_channels", &list, err));
+    for (bool more = json_first(&list, &at); more && at.index < 2; more = json_next(&at))
+        PLAIT_TRY(json_as_int(&at, 1, 1 << 12, &channels[at.index], err));
+    *file->kind = (plait_layer){
+        .name = "conformer",
+        .opaque = true,
+        .given = {.params = 24.0 * h * h + (9.0 + conv) * h + file->kind->attention.head_dim,
+                  .forward_flops = 46.0 * h * h + 2.0 * conv * h +
+                                   4.0 * h * fmax((double)chunk + left - 1.0 + right, 1.0)}};
+    file->model->patch_dim = channels[0] / 4 * channels[1];
+    if (file->model->patch_dim == 0)
+        return json_fail(file->hf.text, PLAIT_ERROR_RANGE, err,
+                         "expected at least 4 channels, found %d", channels[0]);
+    file->model->max_seq = 750;
+    out->patches_per_token = 1;
+    out->projector_params = 10.0 * channels[0] + 9.0 * channels[0] * channels[1] + channels[1] +
+                            h * width + width + width * file->decoder;
+    return PLAIT_OK;
+}
+
+/* ---- encoders ---- */
+
+static plait_status read_parts(encoder_file *file, plait_encoder *out, plait_error *err)
+{
+    unsigned char *layer_kind;
+
+    PLAIT_TRY(read_kind(file, err));
+    layer_kind = plait_arena_alloc(file->hf.arena, (size_t)file->model->layers, 1);
+    PLAIT_TRY(plait_check_allocated(layer_kind, err));
+    memset(layer_kind, 0, (size_t)file->model->layers);
+    file->model->layer_kind = layer_kind;
+    if (file->class->projector == CONFORMER)
+        PLAIT_TRY(read_conformer(file, out, err));
+    else if (file->class->patch == 0)
+        PLAIT_TRY(read_whisper(file, out, err));
+    else {
+        PLAIT_TRY(read_patches(file, out, err));
+        PLAIT_TRY(read_projector(file, &out->projector_params, err));
+        PLAIT_TRY(read_windows(file, out->patch, layer_kind, err));
+    }
+    for (const char *const *key = harmless; *key != NULL; key++)
+        json_mark_read(file->hf.text, *key);
+    const char *const unread = hf_unread_size(file->hf.text);
+    if (unread != NULL)
+        return json_fail(file->hf.text, PLAIT_ERROR_SCHEMA, err,
+                         "expected only sizes of %s, found also \"%.60s\"", file->class->type,
+                         unread);
+    return PLAIT_OK;
+}
+
+/* Reads an encoder; out->model stays NULL if neither it nor the file names a known class. */
+static plait_status read_encoder(const hf_config *hf, plait_modality modality,
+                                 const json_cursor *at, plait_encoder *out, plait_error *err)
+{
+    const char *type = "", *root = "";
+    plait_model *const model = plait_arena_alloc(hf->arena, 1, sizeof *model);
+    plait_layer *const kind = plait_arena_alloc(hf->arena, 2, sizeof *kind);
+    encoder_file file = {.hf = *hf, .model = model, .kind = kind, .decoder = hf->model->hidden};
+
+    PLAIT_TRY(plait_check_allocated(model && kind, err));
+    PLAIT_TRY(json_string_optional(at, "model_type", hf->arena, &type, err));
+    PLAIT_TRY(json_string_optional(hf->root, "model_type", hf->arena, &root, err));
+    if (type[0] == '\0')
+        type = root;
+    file.class = class_of(type, root);
+    if (file.class == NULL && type == root)
+        return PLAIT_OK;
+    if (file.class == NULL || (modality == PLAIT_VISION) != (file.class->patch > 0))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected a class of encoder that plait describes, found \"%.40s\"", type);
+    file.hf.text = at;
+    kind[0] = kind[1] = (plait_layer){0};
+    *model = (plait_model){.name = plait_modality_name[modality],
+                           .family = type,
+                           .source = hf->model->source,
+                           .vocab = 1,
+                           .tied = true,
+                           .kinds = 1,
+                           .kind = kind};
+    PLAIT_TRY(read_parts(&file, out, err));
+    out->model = model;
+    return PLAIT_OK;
+}
+
+plait_status hf_read_encoders(hf_config *hf, plait_error *err)
+{
+    json_cursor at;
+
+    for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
+        for (int m = 0; m < PLAIT_MODALITIES; m++) {
+            plait_encoder encoder = {0};
+            plait_error inner;
+
+            if (strcmp(at.key, hf_encoder_key[m]) != 0 || json_count(&at) == 0 ||
+                !json_is_object(&at))
+                continue;
+            const plait_status status = read_encoder(hf, (plait_modality)m, &at, &encoder, &inner);
+            PLAIT_TRY(faults_only(status, &inner, err));
+            if (status != PLAIT_OK) {
+                hf->left_out[m] = plait_arena_text(hf->arena, inner.message);
+                PLAIT_TRY(plait_check_allocated(hf->left_out[m], err));
+                continue;
+            }
+            if (encoder.model != NULL)
+                json_mark_read(hf->root, at.key);
+            hf->model->encoder[m] = encoder;
+        }
+    }
+    return PLAIT_OK;
+}
