@@ -221,8 +221,7 @@ bool model_scores_are_plain(const plait_model *model)
 static bool mixers_same(const plait_layer *a, const plait_layer *b)
 {
     return !a->opaque && !b->opaque && a->mixer == b->mixer && a->beside == b->beside &&
-           (a->norms > 0) == (b->norms > 0) &&
-           a->laurel_rank == b->laurel_rank &&
+           (a->norms > 0) == (b->norms > 0) && a->laurel_rank == b->laurel_rank &&
            memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
            memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&
            memcmp(&a->delta_net, &b->delta_net, sizeof a->delta_net) == 0 &&

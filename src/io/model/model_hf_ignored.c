@@ -66,7 +66,7 @@ static const char *const harmless_keys[] = {
     "use_conv_bias", "use_grouped_topk", "use_linear_silu", "use_mixed_mlp_moe", "use_pos_enc", "zero_expert_type",
     NULL};
 static const char *const harmless_ends[] = {
-    "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
+    "_token", "_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
     "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
 /*
  * Keys with these prefixes or suffixes are harmless unless they give a size, as rope_head_dim does.
