@@ -1021,19 +1021,22 @@ static void test_nemotron_nas__has_an_object_per_layer(void **state)
 {
 #define BLOCK(attention, ffn) "{\"attention\": {" attention "}, \"ffn\": {" ffn "}}"
     const plait_model *model = read_text(
-        *state, CONFIG("nemotron-nas",
-                       ", \"block_configs\": [" BLOCK("\"n_heads_in_group\": 2", "\"ffn_mult\": "
-                                                                                 "6.0") ", " BLOCK(
-                           "\"no_op\": true, \"n_heads_in_group\": null",
-                           "\"ffn_mult\": 6.0") ", " BLOCK("\"n_heads_in_group\": 4",
-                                                           "\"ffn_mult\": 6.0") ", " BLOCK("\"n_"
-                                                                                           "heads_"
-                                                                                           "in_"
-                                                                                           "group\""
-                                                                                           ": 2",
-                                                                                           "\"no_"
-                                                                                           "op\": "
-                                                                                           "true") "]"));
+        *state,
+        CONFIG(
+            "nemotron-nas",
+            ", \"block_configs\": [" BLOCK(
+                "\"n_heads_in_group\": 2",
+                "\"ffn_mult\": "
+                "6.0") ", " BLOCK("\"no_op\": true, \"n_heads_in_group\": null",
+                                  "\"ffn_mult\": 6.0") ", " BLOCK("\"n_heads_in_group\": 4",
+                                                                  "\"ffn_mult\": 6.0") ", " BLOCK("\"n_"
+                                                                                                  "heads_"
+                                                                                                  "in_"
+                                                                                                  "group\""
+                                                                                                  ": 2",
+                                                                                                  "\"no_"
+                                                                                                  "op\": "
+                                                                                                  "true") "]"));
 #undef BLOCK
 
     assert_int_equal(model->kinds, 4);
