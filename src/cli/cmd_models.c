@@ -3,6 +3,7 @@
  */
 
 #include "cli/command.h"
+#include "cli/problem.h"
 #include "io/data/data.h"
 #include "io/json/json_write.h"
 #include "report/lines.h"
@@ -15,6 +16,7 @@
 typedef struct models_values {
     int seq;
     bool json;
+    bool assume_llama;
 } models_values;
 
 static const opt options[] = {
@@ -22,6 +24,7 @@ static const opt options[] = {
     OPT_OF_TOKENS(
         models_values, seq, "seq",
         "sequence length for the FLOPs per token (default: the model's context, at most 4096)"),
+    MODEL_OPTION(models_values, assume_llama),
     OPT_OF_FLAG(models_values, json, "json", "one JSON document on standard output"),
     OPT_END,
 };
@@ -76,17 +79,6 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
     return command_deliver_json(&json, NULL, true, err);
 }
 
-static plait_status load_model(const char *name, plait_arena *arena, plait_model *model,
-                               plait_error *err)
-{
-    const char *warning = NULL;
-
-    PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
-    if (warning != NULL && warning[0] != '\0')
-        print_warning("%s: %s", name, warning);
-    return PLAIT_OK;
-}
-
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -98,7 +90,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     (void)no;
     if (operands->count > 0) {
-        PLAIT_TRY(load_model(operands->text[0], arena, &one, err));
+        PLAIT_TRY(
+            problem_find_model(operands->text[0], flags->assume_llama, false, arena, &one, err));
         if (seq == 0)
             seq = one.max_seq > 0 && one.max_seq < 4096 ? one.max_seq : 4096;
         return flags->json ? print_json(&one, 1, seq, arena, err)
@@ -110,7 +103,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     model = plait_arena_alloc(arena, count, sizeof *model);
     PLAIT_TRY(plait_check_allocated(model, err));
     for (size_t i = 0; i < count; i++) {
-        PLAIT_TRY(load_model(names[i], arena, &model[i], err));
+        PLAIT_TRY(problem_find_model(names[i], false, false, arena, &model[i], err));
         model[i].name = names[i];
     }
     return flags->json ? print_json(model, count, seq, arena, err)

@@ -37,6 +37,22 @@ plait_status problem_word(const char *where, const char *word, const char *const
 
 /* ---- model and cluster ---- */
 
+plait_status problem_find_model(const char *name, bool assume_llama, bool quiet, plait_arena *arena,
+                                plait_model *out, plait_error *err)
+{
+    const char *path, *warning = NULL;
+
+    if (assume_llama) {
+        PLAIT_TRY(plait_data_find(PLAIT_DATA_MODELS, name, arena, &path, err));
+        PLAIT_TRY(plait_model_load_as_llama(path, arena, out, &warning, err));
+    } else {
+        PLAIT_TRY(plait_model_find(name, arena, out, &warning, err));
+    }
+    if (warning != NULL && warning[0] != '\0' && !quiet)
+        print_warning("%s: %s", name, warning);
+    return PLAIT_OK;
+}
+
 /*
  * Find the cluster and the number of GPUs: the value of --gpus, else that of the file, else the
  * size of the cluster.
@@ -200,7 +216,6 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
 
     plait_problem_init(out);
     const char *const name = operands->text[0];
-    const char *warning = NULL;
     if (name == NULL && file != NULL && file->model != NULL) {
         out->model = file->model;
     } else {
@@ -210,9 +225,7 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
                 "expected a name that `plait models` lists, or a file, found nothing");
         model = plait_arena_alloc(arena, 1, sizeof *model);
         PLAIT_TRY(plait_check_allocated(model, err));
-        PLAIT_TRY(plait_model_find(name, arena, model, &warning, err));
-        if (warning != NULL && warning[0] != '\0' && !flags->quiet)
-            print_warning("%s: %s", name, warning);
+        PLAIT_TRY(problem_find_model(name, flags->assume_llama, flags->quiet, arena, model, err));
         out->model = model;
     }
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
@@ -303,6 +316,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         text_append_printf(&out, " --gpus %d", flags->gpus);
     if (flags->frontier)
         text_append(&out, " --frontier");
+    if (flags->assume_llama)
+        text_append(&out, " --assume-llama");
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         if (words[i].value == NULL)
             continue;

@@ -20,8 +20,15 @@ typedef struct problem_flags {
     const char *risk;
     const char *imbalance;
     bool frontier;
+    bool assume_llama;
     bool quiet; /* do not print warnings */
 } problem_flags;
+
+/** Row of an option table; `field` of `values` is a bool. */
+#define MODEL_OPTION(values, field)                                                                \
+    OPT_OF_FLAG(values, field, "assume-llama",                                                     \
+                "read a Hugging Face config.json although some of its keys that give parameters "  \
+                "or FLOPs are not understood; they are ignored, with a warning")
 
 /** Rows of an option table; `member` of `values` is the problem_flags. */
 #define PROBLEM_OPTIONS(values, member)                                                            \
@@ -46,7 +53,8 @@ typedef struct problem_flags {
                     "(default: from the runtime profile)"),                                        \
         OPT_OF_FLAG(values, member.frontier, "frontier",                                           \
                     "decide by the cost model alone: also search techniques that no measured run " \
-                    "supports, and count the whole gain that the model claims")
+                    "supports, and count the whole gain that the model claims"),                   \
+        MODEL_OPTION(values, member.assume_llama)
 
 /**
  * Compute the correlated parts of the prediction errors of plans, from measured runs of similar
@@ -54,6 +62,14 @@ typedef struct problem_flags {
  */
 PLAIT_MUST_CHECK plait_status problem_error_parts(const plait_problem *problem, plait_arena *arena,
                                                   plait_error_parts *out, plait_error *err);
+
+/**
+ * Find a model by name or path, and print its warnings to stderr unless `quiet`. With `assume_llama`,
+ * keys of a config.json that plait does not understand are ignored.
+ */
+PLAIT_MUST_CHECK plait_status problem_find_model(const char *name, bool assume_llama, bool quiet,
+                                                 plait_arena *arena, plait_model *out,
+                                                 plait_error *err);
 
 /**
  * Resolve the problem, and print warnings to stderr.

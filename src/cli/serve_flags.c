@@ -81,7 +81,6 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
 {
     plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
-    const char *warning;
     int word = 0;
     plait_engine *profiles;
     size_t count;
@@ -90,7 +89,8 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see --help");
-    PLAIT_TRY(plait_model_find(operands->text[0], arena, model, &warning, err));
+    PLAIT_TRY(problem_find_model(operands->text[0], flags->assume_llama, !flags->assume_llama,
+                                 arena, model, err));
     PLAIT_TRY(plait_cluster_find(operands->text[1], arena, cluster, err));
     const char *const text =
         flags->gpus != NULL || cluster->gpus > 0 ? flags->gpus : flags->gpus_else;

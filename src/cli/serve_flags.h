@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/opt.h"
+#include "cli/problem.h"
 #include "plait/serve.h"
 
 /** Values of the options; NULL and 0 if not given. */
@@ -10,6 +11,7 @@ typedef struct serve_flags {
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
     int tp, pp, ep, dp_attention;
+    bool assume_llama;
     const char
         *gpus_else; /* default of --gpus for a cluster without a size; NULL: --gpus is required */
 } serve_flags;
@@ -24,6 +26,7 @@ typedef struct serve_flags {
     OPT_OF_TOKENS(values, member.input, "input", "mean tokens of a prompt")
 #define SERVE_OUTPUT_OPTION(values, member)                                                        \
     OPT_OF_TOKENS(values, member.output, "output-tokens", "mean tokens of an answer")
+#define SERVE_MODEL_OPTION(values, member) MODEL_OPTION(values, member.assume_llama)
 /* Aliases of both lengths, as in the benchmarks of engines. */
 #define SERVE_LENGTH_ALIASES(values, member)                                                       \
     OPT_OF_TOKENS(values, member.input, "isl", "same as --input"),                                 \

@@ -77,6 +77,9 @@ static const char *name_of_layer(const plait_model *model, int layer)
     "100"
 #define CONFIG(type, keys) "{\"model_type\": \"" type "\", " SIZES keys "}"
 #define MLP ", \"intermediate_size\": 128"
+#define MAMBA_2                                                                                    \
+    ", \"mamba_n_heads\": 4, \"mamba_d_head\": 32, \"mamba_d_state\": 16, \"mamba_n_groups\": 2"
+#define HYBRID(type, keys) CONFIG(type, MLP MAMBA_2 ", " keys)
 
 /* ---- absent keys ---- */
 
@@ -536,6 +539,26 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
     assert_string_equal(test->warning, "no model_type, read as a llama model; ignored keys: none");
 }
 
+static void test_assume_llama__ignores_sizes_with_a_warning(void **state)
+{
+    static const char path[] = "build-assume-llama.json";
+    model_fixture *test = *state;
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    fputs(CONFIG("brand_new", MLP ", \"hc_mult\": 4, \"num_kv_shared_layers\": 2"), file);
+    fclose(file);
+    assert_int_equal(plait_model_load(path, test->arena, &test->model, &test->warning, &test->err),
+                     PLAIT_ERROR_SCHEMA);
+    assert_int_equal(
+        plait_model_load_as_llama(path, test->arena, &test->model, &test->warning, &test->err),
+        PLAIT_OK);
+    remove(path);
+    assert_int_equal(test->model.streams, 0);
+    assert_string_equal(test->warning, "unknown model type \"brand_new\", read as a llama model; "
+                                       "ignored keys: hc_mult, num_kv_shared_layers");
+}
+
 /* Two names of one number are one size, and a key that another one makes superfluous is none. */
 static void test_known_class__may_repeat_itself(void **state)
 {
@@ -717,6 +740,365 @@ static void test_class__is_that_of_the_architecture_where_no_type_is_given(void 
         assert_string_equal(read_text(*state, cases[c].text)->family, cases[c].family);
 }
 
+/* ---- hybrids ---- */
+
+static void assert_kinds(const plait_model *model, const char *expected)
+{
+    char found[256] = "";
+
+    for (int i = 0; i < model->layers; i++) {
+        const size_t used = strlen(found);
+
+        snprintf(found + used, sizeof found - used, "%s%s", i > 0 ? " " : "",
+                 name_of_layer(model, i));
+    }
+    assert_string_equal(found, expected);
+}
+
+static void test_nemotron_h__has_one_part_and_one_norm_per_layer(void **state)
+{
+    model_fixture *test = *state;
+    const plait_model *model = read_text(
+        test, "{\"model_type\": \"nemotron_h\", \"hidden_size\": 64, \"vocab_size\": 100, "
+              "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 16, "
+              "\"mamba_num_heads\": 4, \"mamba_head_dim\": 32, \"ssm_state_size\": 16, "
+              "\"n_groups\": 2, \"chunk_size\": 128, \"intermediate_size\": 96, "
+              "\"n_routed_experts\": 8, \"num_experts_per_tok\": 2, "
+              "\"moe_intermediate_size\": 32, \"moe_shared_expert_intermediate_size\": 48, "
+              "\"n_shared_experts\": 1, \"moe_latent_size\": 16, \"mlp_hidden_act\": \"relu2\", "
+              "\"num_nextn_predict_layers\": 1, \"mtp_hybrid_override_pattern\": \"*E\", "
+              "\"hybrid_override_pattern\": \"ME*-M\"}");
+    const plait_layer *kind = model->kind;
+
+    assert_kinds(model, "mamba moe full dense mamba");
+    for (int k = 0; k < 4; k++)
+        assert_int_equal(kind[k].norms, 1);
+    assert_int_equal(kind[0].mixer, PLAIT_MIXER_MAMBA);
+    assert_int_equal(kind[0].ffn, PLAIT_FFN_NONE);
+    assert_int_equal(kind[0].mamba.inner, 128);
+    assert_int_equal(kind[0].mamba.heads, 4);
+    assert_int_equal(kind[0].mamba.groups, 2);
+    assert_int_equal(kind[0].mamba.chunk, 128);
+    assert_int_equal(kind[1].mixer, PLAIT_MIXER_NONE);
+    assert_int_equal(kind[1].moe.latent, 16);
+    assert_int_equal(kind[1].moe.shared_width, 48);
+    assert_false(kind[1].moe.gated || kind[2].attention.rotary || kind[3].mlp.gated);
+    assert_true(kind[1].moe.router_bias);
+    assert_int_equal(model->numerics.activation, PLAIT_RELU2);
+
+    // The module for multi-token prediction has attention and experts.
+    assert_int_equal(model->mtp_kind, 4);
+    assert_string_equal(kind[4].name, "full-moe");
+    assert_int_equal(kind[4].norms, 2);
+    assert_string_equal(test->warning, "");
+}
+
+static void test_granite_4__has_a_shared_mlp_beside_or_instead_of_experts(void **state)
+{
+    const plait_model *model = read_text(
+        *state, HYBRID("granitemoehybrid", "\"shared_intermediate_size\": 48, "
+                                           "\"num_local_experts\": 8, "
+                                           "\"num_experts_per_tok\": 2, \"layer_types\": "
+                                           "[\"mamba\", \"mamba\", \"attention\", \"mamba\"]"));
+
+    assert_kinds(model, "mamba mamba full mamba");
+    assert_int_equal(model->kind[0].moe.width, 128);
+    assert_int_equal(model->kind[0].moe.shared_width, 48);
+    assert_int_equal(model->kind[0].norms, 2);
+    assert_false(model->kind[1].attention.rotary);
+
+    model = read_text(*state, HYBRID("granitemoehybrid",
+                                     "\"shared_intermediate_size\": 48, "
+                                     "\"num_local_experts\": 0, \"position_embedding_type\": "
+                                     "\"rope\", \"layer_types\": [\"attention\", "
+                                     "\"attention\", \"attention\", \"attention\"]"));
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].mlp.width, 48);
+    assert_true(model->kind[0].attention.rotary);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_bamba_jamba_and_falcon_h1__mix_attention_and_mamba(void **state)
+{
+    const plait_model *model =
+        read_text(*state, HYBRID("bamba", "\"attn_layer_indices\": [2], \"mamba_expand\": 2, "
+                                          "\"num_key_value_heads\": 2, "
+                                          "\"attn_rotary_emb\": 8"));
+
+    assert_kinds(model, "mamba mamba full mamba");
+    model = read_text(*state,
+                      CONFIG("jamba", MLP ", \"attn_layer_period\": 4, \"attn_layer_offset\": 2, "
+                                          "\"expert_layer_period\": 2, \"expert_layer_offset\": 1, "
+                                          "\"num_experts\": 4, \"num_experts_per_tok\": 2, "
+                                          "\"num_key_value_heads\": 4, \"mamba_dt_rank\": 4, "
+                                          "\"mamba_expand\": 2, \"mamba_d_state\": 16"));
+    assert_kinds(model, "mamba-dense mamba-moe full-dense mamba-moe");
+    assert_int_equal(model->kind[0].mamba.heads, 0);
+    assert_int_equal(model->kind[0].mamba.dt_rank, 4);
+    model = read_text(*state, HYBRID("falcon_h1", "\"num_key_value_heads\": 2, "
+                                                  "\"mamba_d_ssm\": 128"));
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].mixer, PLAIT_MIXER_ATTENTION);
+    assert_int_equal(model->kind[0].beside, PLAIT_MIXER_MAMBA);
+    assert_int_equal(model->kind[0].ffn, PLAIT_FFN_MLP);
+    assert_int_equal(model->kind[0].mamba.inner, 128);
+}
+
+static void test_mamba2__is_described_by_the_common_names(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"mamba2\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+                "\"vocab_size\": 100, \"num_heads\": 4, \"head_dim\": 32, \"state_size\": 64, "
+                "\"n_groups\": 1, \"time_step_rank\": 4}");
+
+    assert_int_equal(model->kind[0].mamba.heads, 4);
+    assert_int_equal(model->kind[0].mamba.inner, 128);
+    assert_int_equal(model->kind[0].mamba.state, 64);
+    assert_int_equal(model->kind[0].ffn, PLAIT_FFN_NONE);
+}
+
+/* LFM2-1.2B: two thirds of 12288, rounded up to a multiple of 256, are 8192. */
+static void test_lfm2__has_short_convolutions_and_an_adjusted_width(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"lfm2\", \"hidden_size\": 2048, \"num_hidden_layers\": 3, "
+                "\"num_attention_heads\": 32, \"num_heads\": 32, \"vocab_size\": 65536, "
+                "\"block_dim\": 2048, \"block_ff_dim\": 12288, "
+                "\"block_auto_adjust_ff_dim\": true, \"block_ffn_dim_multiplier\": 1.0, "
+                "\"block_multiple_of\": 256, \"conv_L_cache\": 3, \"conv_dim\": 2048, "
+                "\"full_attn_idxs\": [2]}");
+
+    assert_kinds(model, "conv conv full");
+    assert_int_equal(model->kind[0].conv.width, 2048);
+    assert_int_equal(model->kind[0].conv.kernel, 3);
+    assert_int_equal(model->kind[0].conv.blocks, 0);
+    assert_int_equal(model->kind[0].mlp.width, 8192);
+    assert_true(model->kind[1].attention.qk_norm && model->tied);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_recurrent_gemma__repeats_its_block_types(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("recurrent_gemma", MLP ", \"num_key_value_heads\": 1, \"lru_width\": 64, "
+                                              "\"attention_window_size\": 32, \"block_types\": "
+                                              "[\"recurrent\", \"recurrent\", \"attention\"]"));
+
+    assert_kinds(model, "recurrent recurrent sliding recurrent");
+    assert_int_equal(model->kind[0].conv.blocks, 4);
+    assert_true(model->kind[0].conv.bias);
+    assert_int_equal(model->kind[1].attention.window, 32);
+    assert_true(model->kind[1].attention.out_bias && !model->kind[1].attention.qkv_bias);
+    assert_int_equal(model->kind[0].mlp.width, 64);
+}
+
+/* ---- linear attention ---- */
+
+static void test_kimi__has_delta_attention_latent_experts_and_gated_mla(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"kimi_k3\", \"text_config\": " CONFIG(
+                    "kimi_linear",
+                    MLP ", \"first_k_dense_replace\": 1, \"num_experts\": 8, "
+                        "\"num_experts_per_token\": 2, \"num_shared_experts\": 2, "
+                        "\"moe_intermediate_size\": 32, \"routed_expert_hidden_size\": 16, "
+                        "\"latent_moe_use_norm\": true, \"q_lora_rank\": 24, "
+                        "\"kv_lora_rank\": 16, \"qk_nope_head_dim\": 16, "
+                        "\"qk_rope_head_dim\": 8, \"v_head_dim\": 16, "
+                        "\"mla_use_output_gate\": true, \"mla_use_nope\": true, "
+                        "\"attn_res_block_size\": 2, \"linear_attn_config\": {\"num_heads\": 4, "
+                        "\"head_dim\": 16, \"short_conv_kernel_size\": 4, "
+                        "\"use_full_rank_gate\": true, \"gate_lower_bound\": -5.0, "
+                        "\"full_attn_layers\": [3], \"kda_layers\": [1, 2, 4]}") "}");
+
+    assert_kinds(model, "linear-dense linear-moe full-moe linear-moe");
+    assert_int_equal(model->kind[0].delta_net.decay_rank, 16);
+    assert_int_equal(model->kind[0].delta_net.gate_rank, 0);
+    assert_int_equal(model->kind[0].delta_net.value_heads, 4);
+    assert_int_equal(model->kind[1].moe.latent, 16);
+    assert_true(model->kind[1].moe.latent_norm && model->kind[2].mla.gate);
+    assert_int_equal(model->kind[1].moe.shared_width, 64);
+    assert_int_equal(model->residual_block, 2);
+    assert_true(model->numerics.rope.base == 0.0);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_minimax_and_ring__have_lightning_attention(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("minimax_text_01",
+                                 MLP ", \"num_key_value_heads\": 2, \"num_local_experts\": 4, "
+                                     "\"num_experts_per_tok\": 2, \"attn_type_list\": "
+                                     "[0, 0, 1, 0], \"postnorm\": true"));
+
+    assert_kinds(model, "linear linear full linear");
+    assert_true(model->kind[0].delta_net.plain);
+    assert_int_equal(model->kind[0].delta_net.key_heads, 4);
+    assert_int_equal(model->kind[0].delta_net.conv, 0);
+    model = read_text(*state, CONFIG("bailing_moe_linear",
+                                     MLP ", \"num_key_value_heads\": 2, \"num_experts\": 4, "
+                                         "\"num_experts_per_tok\": 2, "
+                                         "\"moe_intermediate_size\": 32, "
+                                         "\"layer_group_size\": 3, \"group_norm_size\": 4, "
+                                         "\"use_qk_norm\": true, "
+                                         "\"moe_router_enable_expert_bias\": true, "
+                                         "\"first_k_dense_replace\": 1"));
+    assert_kinds(model, "linear-dense linear-moe full-moe full-moe");
+    assert_int_equal(model->kind[1].delta_net.value_heads, 4);
+    assert_true(model->kind[1].moe.router_bias);
+}
+
+/* ---- more than attention and an MLP ---- */
+
+static void test_deepseek_v4__has_a_ratio_per_layer_and_several_streams(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("deepseek_v4",
+                       ", \"num_key_value_heads\": 1, \"head_dim\": 32, \"q_lora_rank\": 24, "
+                       "\"o_lora_rank\": 16, \"o_groups\": 2, \"qk_rope_head_dim\": 8, "
+                       "\"index_n_heads\": 4, \"index_head_dim\": 16, \"index_topk\": 64, "
+                       "\"sliding_window\": 32, \"compress_ratios\": [0, 4, 128, 64, 0], "
+                       "\"hc_mult\": 4, \"hc_sinkhorn_iters\": 20, \"num_hash_layers\": 1, "
+                       "\"n_routed_experts\": 8, \"num_experts_per_tok\": 2, "
+                       "\"moe_intermediate_size\": 32, \"num_nextn_predict_layers\": 1"));
+    const plait_attention *window = &model->kind[0].attention, *sparse = &model->kind[1].attention,
+                          *compressed = &model->kind[2].attention;
+
+    assert_kinds(model, "sliding sparse compressed compressed-2");
+    assert_int_equal(window->window, 32);
+    assert_int_equal(window->compress, 0);
+    assert_int_equal(window->q_rank, 24);
+    assert_int_equal(window->out_groups, 2);
+    assert_int_equal(window->out_rank, 16);
+    assert_true(window->shared_kv && window->sinks && window->rotary);
+    assert_int_equal(sparse->compress, 4);
+    assert_int_equal(sparse->index_topk, 64);
+    assert_int_equal(sparse->window, 32);
+    assert_int_equal(compressed->compress, 128);
+    assert_int_equal(compressed->index_heads, 0);
+    assert_int_equal(model->kind[3].attention.compress, 64);
+    assert_int_equal(model->streams, 4);
+    assert_int_equal(model->mtp_kind, 0);
+    assert_true(model->numerics.rope.fraction == 0.25);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_longcat__counts_each_layer_as_two(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"longcat_flash\", \"hidden_size\": 64, \"num_layers\": 2, "
+                "\"num_attention_heads\": 4, \"vocab_size\": 100, \"q_lora_rank\": 24, "
+                "\"kv_lora_rank\": 16, \"qk_nope_head_dim\": 16, \"qk_rope_head_dim\": 8, "
+                "\"v_head_dim\": 16, \"ffn_hidden_size\": 128, \"expert_ffn_hidden_size\": 32, "
+                "\"moe_topk\": 3, \"n_routed_experts\": 8, \"zero_expert_num\": 4, "
+                "\"zero_expert_type\": \"identity\"}");
+
+    assert_kinds(model, "moe dense moe dense");
+    assert_int_equal(model->kind[0].moe.shared_width, 128);
+    assert_int_equal(model->kind[0].moe.width, 32);
+    assert_int_equal(model->kind[0].moe.zero_experts, 4);
+    assert_int_equal(model->kind[1].mlp.width, 128);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_hunyuan__has_lists_of_one_number_per_layer(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("hunyuan_v1_moe",
+                       MLP ", \"num_experts\": 8, \"moe_topk\": [2, 2, 1, 2], \"n_group\": false, "
+                           "\"moe_intermediate_size\": [32, 32, 32, 48], "
+                           "\"num_shared_expert\": [1, 1, 1, 1], \"use_cla\": false, "
+                           "\"cla_share_factor\": 2"));
+
+    assert_kinds(model, "moe moe moe-2 moe-3");
+    assert_int_equal(model->kind[0].moe.topk, 2);
+    assert_int_equal(model->kind[1].moe.topk, 1);
+    assert_int_equal(model->kind[2].moe.width, 48);
+    assert_int_equal(model->kind[2].moe.shared_width, 48);
+}
+
+static void test_nemotron_nas__has_an_object_per_layer(void **state)
+{
+#define BLOCK(attention, ffn) "{\"attention\": {" attention "}, \"ffn\": {" ffn "}}"
+    const plait_model *model = read_text(
+        *state,
+        CONFIG(
+            "nemotron-nas",
+            ", \"block_configs\": [" BLOCK(
+                "\"n_heads_in_group\": 2",
+                "\"ffn_mult\": "
+                "6.0") ", " BLOCK("\"no_op\": true, \"n_heads_in_group\": null",
+                                  "\"ffn_mult\": 6.0") ", " BLOCK("\"n_heads_in_group\": 4",
+                                                                  "\"ffn_mult\": 6.0") ", " BLOCK("\"n_"
+                                                                                                  "heads_"
+                                                                                                  "in_"
+                                                                                                  "group\""
+                                                                                                  ": 2",
+                                                                                                  "\"no_"
+                                                                                                  "op\": "
+                                                                                                  "true") "]"));
+#undef BLOCK
+
+    assert_int_equal(model->kinds, 4);
+    assert_int_equal(model->kind[0].attention.kv_heads, 2);
+    assert_int_equal(model->kind[0].mlp.width, 256);
+    assert_int_equal(model->kind[1].mixer, PLAIT_MIXER_NONE);
+    assert_int_equal(model->kind[1].norms, 1);
+    assert_int_equal(model->kind[2].attention.kv_heads, 1);
+    assert_int_equal(model->kind[3].ffn, PLAIT_FFN_NONE);
+}
+
+static void test_kinds__are_at_most_sixteen(void **state)
+{
+    static const char text[] =
+        "{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 17, "
+        "\"num_attention_heads\": 4, \"vocab_size\": 100, \"intermediate_size\": "
+        "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17]}";
+    model_fixture *test = *state;
+
+    assert_int_equal(parse(test, text), PLAIT_ERROR_RANGE);
+    assert_non_null(strstr(test->err.message, "expected at most 16 kinds of layer"));
+}
+
+static void test_step3__projects_queries_from_a_latent(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("step3_text", MLP ", \"num_attention_groups\": 1, \"head_dim\": 32, "
+                                         "\"share_q_dim\": 24, \"moe_num_experts\": 4, "
+                                         "\"moe_top_k\": 2, \"moe_intermediate_size\": 32, "
+                                         "\"share_expert_dim\": 48, \"moe_layers_enum\": \"1,2\""));
+
+    assert_kinds(model, "dense moe moe dense");
+    assert_int_equal(model->kind[0].attention.q_rank, 24);
+    assert_int_equal(model->kind[0].attention.kv_heads, 1);
+    assert_int_equal(model->kind[1].moe.shared_width, 48);
+}
+
+static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 16, "
+                                                    "\"vocab_size_per_layer_input\": 90"));
+
+    assert_int_equal(model->kind[0].per_layer_dim, 16);
+    assert_int_equal(model->per_layer_vocab, 90);
+}
+
+static void test_omni__has_its_decoder_two_levels_deep(void **state)
+{
+    model_fixture *test = *state;
+    const plait_model *model = read_text(
+        test, "{\"model_type\": \"qwen3_omni_moe\", \"talker_config\": {\"hidden_size\": 8}, "
+              "\"thinker_config\": {\"model_type\": \"qwen3_omni_moe_thinker\", "
+              "\"audio_config\": {\"d_model\": 8}, \"text_config\": " CONFIG(
+                  "qwen3_omni_moe_text", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                             "\"moe_intermediate_size\": 32, "
+                                             "\"head_dim\": 16") "}}");
+
+    assert_string_equal(model->family, "qwen3_omni_moe_text");
+    assert_string_equal(test->warning, "ignored keys: audio_config, talker_config");
+}
+
 /* ---- refusals ---- */
 
 typedef struct refusal {
@@ -809,8 +1191,67 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("glm_moe_dsa", MLP ", \"indexer_types\": [\"full\", \"shared\", \"full\", "
                                    "\"shared\"]"),
          PLAIT_ERROR_SCHEMA, "/indexer_types", "\"indexer_types\""},
-        {CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256"), PLAIT_ERROR_SCHEMA,
-         "/hidden_size_per_layer_input", "\"hidden_size_per_layer_input\""},
+        {CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256, "
+                                   "\"num_kv_shared_layers\": 2"),
+         PLAIT_ERROR_SCHEMA, "/num_kv_shared_layers",
+         "found \"num_kv_shared_layers\" (layers that use the keys and values of other layers)"},
+        {CONFIG("gemma3n_text", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
+         "(layers that use the keys and values of other layers)"},
+        {CONFIG("hunyuan_v1_dense", MLP ", \"use_cla\": true"), PLAIT_ERROR_SCHEMA, "/use_cla",
+         "found \"use_cla\" (layers that use the keys and values of other layers)"},
+        {CONFIG("llama", MLP ", \"v_head_dim\": 8"), PLAIT_ERROR_SCHEMA, "/v_head_dim",
+         "(values of another width than keys)"},
+        {HYBRID("nemotron_h", "\"hybrid_override_pattern\": \"M*X-\""), PLAIT_ERROR_SCHEMA,
+         "/hybrid_override_pattern", "expected the letters M, E, * and -, found 'X'"},
+        {HYBRID("nemotron_h", "\"hybrid_override_pattern\": \"M*\""), PLAIT_ERROR_SCHEMA,
+         "/hybrid_override_pattern", "expected one letter for each of the 4 layers, found 2"},
+        {HYBRID("nemotron_h", "\"layers_block_type\": [\"mamba\", \"moe\", \"mlp\", \"ham\"]"),
+         PLAIT_ERROR_SCHEMA, "/layers_block_type/3", "\"ham\""},
+        {HYBRID("nemotron_h", "\"mtp_hybrid_override_pattern\": \"E*\", "
+                              "\"hybrid_override_pattern\": \"M*E-\""),
+         PLAIT_ERROR_SCHEMA, "/mtp_hybrid_override_pattern",
+         "expected a token mixer and a feed-forward part"},
+        {HYBRID("granitemoehybrid", "\"layer_types\": [\"mamba\", \"moe\", \"mamba\", \"mamba\"]"),
+         PLAIT_ERROR_SCHEMA, "/layer_types/1", "expected a token mixer"},
+        {HYBRID("granitemoehybrid",
+                "\"layer_types\": [\"hybrid\", \"mamba\", \"mamba\", \"mamba\"]"),
+         PLAIT_ERROR_SCHEMA, "/layer_types/0", "found \"hybrid\""},
+        {HYBRID("granitemoehybrid", "\"sizes\": 1"), PLAIT_ERROR_SCHEMA, "",
+         "expected layer_types or attn_layer_indices"},
+        {HYBRID("bamba", "\"num_key_value_heads\": 2, \"attn_layer_indices\": [4]"),
+         PLAIT_ERROR_RANGE, "/attn_layer_indices/0", "found 4"},
+        {CONFIG("bamba", MLP
+                ", \"num_key_value_heads\": 2, \"attn_layer_indices\": [0], \"mamba_n_heads\": 3, "
+                "\"mamba_d_head\": \"auto\""),
+         PLAIT_ERROR_RANGE, "/mamba_d_head", "gives 3 heads a width"},
+        {CONFIG("bamba", MLP
+                ", \"num_key_value_heads\": 2, \"attn_layer_indices\": [0], \"mamba_n_heads\": 0"),
+         PLAIT_ERROR_RANGE, "/mamba_n_heads", "found 0"},
+        {CONFIG("bamba", MLP
+                ", \"num_key_value_heads\": 2, \"attn_layer_indices\": [0], \"mamba_n_heads\": 4, "
+                "\"mamba_n_groups\": 3"),
+         PLAIT_ERROR_RANGE, "/mamba_n_groups", "expected a divisor of the 4 heads, found 3"},
+        {CONFIG("minimax", MLP ", \"attn_type_list\": [0, 1, 2, 0]"), PLAIT_ERROR_RANGE,
+         "/attn_type_list/2", "found 2"},
+        {CONFIG("minimax", MLP ", \"attn_type_list\": [0, 1]"), PLAIT_ERROR_SCHEMA,
+         "/attn_type_list", "expected one entry for each of the 4 layers, found 2"},
+        {CONFIG("kimi_linear", MLP ", \"linear_attn_config\": {\"full_attn_layers\": [0]}"),
+         PLAIT_ERROR_RANGE, "/linear_attn_config/full_attn_layers/0", "found 0"},
+        {CONFIG("kimi_linear", MLP ", \"linear_attn_config\": {\"full_attn_layers\": [4], "
+                                   "\"kda_layers\": [1, 4]}"),
+         PLAIT_ERROR_RANGE, "/linear_attn_config/kda_layers/1",
+         "expected each layer in one list, found layer 4 in two"},
+        {CONFIG("deepseek_v4", MLP ", \"compress_ratios\": [0, 4]"), PLAIT_ERROR_SCHEMA,
+         "/compress_ratios", "expected one entry for each of the 4 layers, found 2"},
+        {CONFIG("hunyuan_v1_moe", MLP ", \"num_experts\": 4, \"moe_topk\": [1, 1]"),
+         PLAIT_ERROR_SCHEMA, "/moe_topk", "expected one number for each of the 4 layers, found 2"},
+        {CONFIG("llama", MLP ", \"num_key_value_heads\": [4, 4, 4, 0]"), PLAIT_ERROR_RANGE,
+         "/num_key_value_heads/3", "found 0"},
+        {CONFIG("deci", ", \"block_configs\": [{\"attention\": {\"no_op\": true}, \"ffn\": "
+                        "{\"ffn_mult\": 1}}]"),
+         PLAIT_ERROR_SCHEMA, "/block_configs", "for each of the 4 layers, found 1"},
+        {CONFIG("step3_text", MLP ", \"moe_num_experts\": 4, \"moe_layers_enum\": \"1,4\""),
+         PLAIT_ERROR_RANGE, "/moe_layers_enum", "expected layers from 0 to 3, found '4'"},
         {CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 8, "
                                "\"num_experts\": 16, \"num_experts_per_tok\": 2"),
          PLAIT_ERROR_SCHEMA, "/num_experts", "\"num_experts\""},
@@ -895,6 +1336,7 @@ int main(void)
         TEST(test_nested_decoder__is_read_and_what_is_around_it_ignored),
         TEST(test_known_class__warns_of_parts_that_have_no_price),
         TEST(test_unknown_class__with_familiar_keys_is_read_like_llama),
+        TEST(test_assume_llama__ignores_sizes_with_a_warning),
         TEST(test_known_class__may_repeat_itself),
         TEST(test_ernie_4_5__begins_its_experts_at_an_index),
         TEST(test_minimax__has_dense_layers_of_their_own_width),
@@ -907,6 +1349,22 @@ int main(void)
         TEST(test_warning__names_twenty_keys_and_counts_the_others),
         TEST(test_unknown_class__of_which_the_file_says_nothing_more_is_gated),
         TEST(test_class__is_that_of_the_architecture_where_no_type_is_given),
+        TEST(test_nemotron_h__has_one_part_and_one_norm_per_layer),
+        TEST(test_granite_4__has_a_shared_mlp_beside_or_instead_of_experts),
+        TEST(test_bamba_jamba_and_falcon_h1__mix_attention_and_mamba),
+        TEST(test_mamba2__is_described_by_the_common_names),
+        TEST(test_lfm2__has_short_convolutions_and_an_adjusted_width),
+        TEST(test_recurrent_gemma__repeats_its_block_types),
+        TEST(test_kimi__has_delta_attention_latent_experts_and_gated_mla),
+        TEST(test_minimax_and_ring__have_lightning_attention),
+        TEST(test_deepseek_v4__has_a_ratio_per_layer_and_several_streams),
+        TEST(test_longcat__counts_each_layer_as_two),
+        TEST(test_hunyuan__has_lists_of_one_number_per_layer),
+        TEST(test_nemotron_nas__has_an_object_per_layer),
+        TEST(test_kinds__are_at_most_sixteen),
+        TEST(test_step3__projects_queries_from_a_latent),
+        TEST(test_gemma4__adds_an_embedding_to_each_layer),
+        TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),
         TEST(test_parse__survives_every_failing_allocation),
     };

@@ -266,7 +266,7 @@ static plait_status read_weights(const hf_config *hf, const char **out, plait_er
 }
 
 /*
- * Reads the layers of LongCat-Flash, each of which is two here: attention with experts beside an
+ * Reads the layers of LongCat-Flash, each of which is two here: attention with experts and an
  * MLP, then attention with an MLP.
  */
 static plait_status read_halves(const hf_config *hf, int *layers, plait_error *err)
@@ -280,7 +280,7 @@ static plait_status read_halves(const hf_config *hf, int *layers, plait_error *e
     return PLAIT_OK;
 }
 
-/* Reads the residual streams beside the usual one, and tables that layers add to them. */
+/* Reads the additional residual streams, and tables that layers add to them. */
 static plait_status read_streams(const hf_config *hf, plait_error *err)
 {
     static const char *const streams[] = {"hc_mult", NULL};

@@ -70,7 +70,7 @@ typedef enum hf_mixer {
     HF_CHUNKED,
     HF_LINEAR,
     HF_STATE_SPACE,
-    HF_HYBRID, /* attention with a state-space mixer beside it */
+    HF_HYBRID, /* attention and a state-space mixer in parallel */
     HF_CONV,
     HF_RECURRENT,
     HF_SPARSE,           /* compressed attention with an indexer */

@@ -45,7 +45,7 @@ static const char *const harmless_keys[] = {
     "partial_rotary_factor", "qk_norm_type", "rescale_prenorm_residual", "residual_in_fp32", "rotary_dim",
     "rotary_pct", "seq_aux", "swiglu_alpha", "swiglu_limit", "time_step_limit", "topk_method", "use_gemma_norm", "use_moe_router_bias", "use_mrope",
     "use_routing_bias",
-    /* of hybrids and models of 2025 and 2026 */
+    /* factors, clamps and kernels in hybrids and models of 2025 and 2026 */
     "activation_situ_beta", "activation_situ_linear_beta", "attn_rotary_emb", "block_init_scale",
     "block_mlp_init_scale", "block_out_init_scale", "block_use_swiglu", "block_use_xavier_init",
     "compress_rope_theta", "dt_limit", "embd_init_scale", "embedding_multiplier", "full_attn_alpha_factor",
@@ -66,7 +66,7 @@ static const char *const harmless_keys[] = {
     "use_conv_bias", "use_grouped_topk", "use_linear_silu", "use_mixed_mlp_moe", "use_pos_enc", "zero_expert_type",
     NULL};
 static const char *const harmless_ends[] = {
-    "_token", "_token_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
+    "_token", "_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
     "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
 /*
  * Keys with these prefixes or suffixes are harmless unless they give a size, as rope_head_dim does.
@@ -107,7 +107,7 @@ static const struct {
     {"use_head_wise_attn_gate", "a gate on each head of attention"},
     {"indexer_types", "layers that use the indexer of other layers"},
     {"index_kpool", "an indexer over pooled keys"},
-    {"parallel_attn_mlp_res", "an MLP beside attention and experts"},
+    {"parallel_attn_mlp_res", "an MLP parallel to attention and experts"},
     {"num_mem_blocks", "one block of attention that several layers share"},
 };
 
@@ -251,7 +251,7 @@ const char *hf_unread_size(const json_cursor *object)
 typedef struct unread_keys {
     text_names named;
     json_cursor first;  /* first unread key that gives a size; its value is NULL if there is none */
-    const char *reason; /* of the part that the first key describes; NULL: unknown */
+    const char *reason; /* reason why the first key is refused; NULL: unknown */
     text_builder sizes; /* further keys that give a size */
 } unread_keys;
 

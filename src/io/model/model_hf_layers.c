@@ -35,7 +35,7 @@ static plait_status read_residual(const hf_config *hf, plait_layer *out, plait_e
     return PLAIT_OK;
 }
 
-/* Reads the branches beside the mixer and the feed-forward part (Gemma 3n, 4). */
+/* Reads the branches in addition to the mixer and the feed-forward part (Gemma 3n, 4). */
 static plait_status read_branches(const hf_config *hf, plait_layer *out, plait_error *err)
 {
     PLAIT_TRY(

@@ -2,8 +2,8 @@
  * model_hf_layout.c - determines which mixer and which feed-forward part each layer of a Hugging
  * Face config has
  *
- *     "layer_types": ["mamba", "attention", ...]                  a word per layer
- *     "hybrid_override_pattern": "MEM*E"                          a letter per layer
+ *     "layer_types": ["mamba", "attention", ...]                  one keyword per layer
+ *     "hybrid_override_pattern": "MEM*E"                          one letter per layer
  *     "linear_attn_config": {"full_attn_layers": [4, 8], ...}     positions, counted from 1
  *     "attn_layer_period": 8, "attn_layer_offset": 4              and other rules of a class
  */
@@ -75,7 +75,7 @@ static const hf_layer meaning[] = {{.mixer = HF_FULL},
                                    {.ffn = HF_DENSE},
                                    {.ffn = HF_EXPERTS}};
 
-/* Reads a word that describes a layer. "hybrid" means different layers in different classes. */
+/* Reads the keyword of a layer. "hybrid" means different layers in different classes. */
 static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_layer *out,
                               plait_error *err)
 {

@@ -74,7 +74,7 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
 
 /*
  * Reads the attention of DeepSeek-V4: one head whose keys are also the values, outputs projected
- * by groups, and compressed keys beside the window. The ratios are per layer, or per kind in
+ * by groups, and compressed keys in addition to the window. The ratios are per layer, or per kind in
  * compress_rates.
  */
 static plait_status read_compressed(const hf_config *hf, hf_mixer which, plait_attention *out,
@@ -110,7 +110,7 @@ static plait_status read_compressed(const hf_config *hf, hf_mixer which, plait_a
     return json_int(at, "index_topk", 1, MODEL_MAX_SEQ, &out->index_topk, err);
 }
 
-/* Returns whether position_embedding_type is a word other than "rope". */
+/* Reads whether attention has rotary positions; Granite 4 states it. */
 static plait_status read_rotary(const hf_config *hf, bool *out, plait_error *err)
 {
     const char *type = NULL;
@@ -340,7 +340,7 @@ static plait_status read_mamba_2(const hf_config *hf, plait_mamba *out, plait_er
     PLAIT_TRY(hf_int_optional(hf, state_names, 1, MODEL_MAX_STATE, &out->state, err));
     PLAIT_TRY(hf_int_optional(hf, conv_names, 1, MODEL_MAX_CONV, &out->conv, err));
     PLAIT_TRY(hf_int_optional(hf, chunks, 1, MODEL_MAX_SEQ, &out->chunk, err));
-    hf_skip(hf, (const char *const[]){"time_step_rank", NULL}); // of Mamba
+    hf_skip(hf, (const char *const[]){"time_step_rank", NULL}); // Mamba only
     PLAIT_TRY(hf_int_optional(hf, groups, 1, MODEL_MAX_HEADS, &out->groups, err));
     return model_check_kv_heads(hf->text, hf_name(hf, groups), out->heads, out->groups, err);
 }
