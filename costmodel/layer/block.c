@@ -55,12 +55,12 @@ static void add_mixer(block_draft *draft)
     const block_stream input = draft->at;
 
     add_mixer_kind(draft, draft->layer->mixer);
-    if (draft->layer->beside == PLAIT_MIXER_NONE)
+    if (draft->layer->second_mixer == PLAIT_MIXER_NONE)
         return;
     block_tp_leave(draft, PLAIT_PART_attn_out);
     const block_stream first = draft->at;
     draft->at = input;
-    add_mixer_kind(draft, draft->layer->beside);
+    add_mixer_kind(draft, draft->layer->second_mixer);
     block_join(draft, first);
 }
 

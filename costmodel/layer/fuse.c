@@ -92,7 +92,7 @@ static plait_op *fused_reduce(const plait_layer *layer, const plait_shard *shard
     const plait_part part = shared ? PLAIT_PART_shared : PLAIT_PART_attn_out;
 
     if (layer->ffn != PLAIT_FFN_MOE || layer->parallel_residual || layer->opaque ||
-        layer->beside != PLAIT_MIXER_NONE || shard->tp == 1 || shard->sp || shard->etp > 1)
+        layer->second_mixer != PLAIT_MIXER_NONE || shard->tp == 1 || shard->sp || shard->etp > 1)
         return NULL;
     *rule = !shared && shard->ep > 1 ? PLAIT_FUSE_TP_EP : PLAIT_FUSE_TP_SP;
     for (int i = 0; i < block->ops; i++) {

@@ -44,7 +44,8 @@ static double layer_width(const plait_problem *problem, const plait_degrees *d,
     const unsigned experts = 1u << PLAIT_PART_expert_fc1 | 1u << PLAIT_PART_expert_fc2;
     const unsigned apart = d->etp > 1 ? 0u : experts;
     const bool dense = layer->ffn == PLAIT_FFN_MLP || d->etp > 1 || layer->moe.shared_width > 0;
-    const int trips = (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
+    const int trips = (layer->mixer != PLAIT_MIXER_NONE) +
+                      (layer->second_mixer != PLAIT_MIXER_NONE) +
                       (layer->ffn != PLAIT_FFN_NONE && dense && !layer->parallel_residual);
 
     if (trips == 0)

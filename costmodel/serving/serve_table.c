@@ -306,8 +306,8 @@ static double attention_s(const bench *b, const plait_layer *layer, plait_pass p
 {
     plait_layer alone = *layer;
 
-    alone.beside = PLAIT_MIXER_NONE;
-    return layer->beside == PLAIT_MIXER_NONE ? cached : cached_s(b, &alone, pass);
+    alone.second_mixer = PLAIT_MIXER_NONE;
+    return layer->second_mixer == PLAIT_MIXER_NONE ? cached : cached_s(b, &alone, pass);
 }
 
 // ---- the table -----------------------------------------------------------------------------
@@ -395,7 +395,7 @@ static const char *unsupported_reason(const plait_serving *serving)
         if (layer->mixer == PLAIT_MIXER_MLA && layer->mla.heads % w.tp != 0)
             return "tp does not divide the attention heads";
         if (!recurrent_divides(layer, layer->mixer, w.tp) ||
-            !recurrent_divides(layer, layer->beside, w.tp))
+            !recurrent_divides(layer, layer->second_mixer, w.tp))
             return "tp does not divide the heads of recurrent layers";
         if (layer->ffn == PLAIT_FFN_MOE) {
             experts = true;

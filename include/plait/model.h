@@ -159,7 +159,8 @@ typedef struct plait_layer {
     int norms;              /* norms over the hidden width (2; 4 in Gemma-2) */
     bool parallel_residual; /* attention and MLP read the same norm (GPT-J, GPT-NeoX) */
     plait_mixer_kind mixer;
-    plait_mixer_kind beside;   /* a second mixer that reads the same norm (Falcon-H1), or NONE */
+    plait_mixer_kind
+        second_mixer;          /* a second mixer that reads the same norm (Falcon-H1), or NONE */
     plait_attention attention; /* only the mixers named above are filled */
     plait_mla mla;
     plait_delta_net delta_net;

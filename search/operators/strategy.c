@@ -69,8 +69,8 @@ static bool width_divides(const layer_graph *g, const node *n, int width, int wa
         return g->problem->model->hidden % ways == 0;
     case PLAIT_DIM_HEADS:
         return heads_divide(g->layer, g->layer->mixer, ways) &&
-               (g->layer->beside == PLAIT_MIXER_NONE ||
-                heads_divide(g->layer, g->layer->beside, ways));
+               (g->layer->second_mixer == PLAIT_MIXER_NONE ||
+                heads_divide(g->layer, g->layer->second_mixer, ways));
     case PLAIT_DIM_FFN:
         return ffn_width(g->layer, n->part) % ways == 0;
     default:

@@ -114,7 +114,7 @@ int layer_sublayers(const plait_layer *layer)
 {
     if (layer->opaque)
         return 2;
-    return (layer->mixer != PLAIT_MIXER_NONE) + (layer->beside != PLAIT_MIXER_NONE) +
+    return (layer->mixer != PLAIT_MIXER_NONE) + (layer->second_mixer != PLAIT_MIXER_NONE) +
            (layer->ffn != PLAIT_FFN_NONE);
 }
 
@@ -237,7 +237,7 @@ bool model_scores_are_plain(const plait_model *model)
 
 static bool mixers_same(const plait_layer *a, const plait_layer *b)
 {
-    return !a->opaque && !b->opaque && a->mixer == b->mixer && a->beside == b->beside &&
+    return !a->opaque && !b->opaque && a->mixer == b->mixer && a->second_mixer == b->second_mixer &&
            (a->norms > 0) == (b->norms > 0) && a->laurel_rank == b->laurel_rank &&
            memcmp(&a->attention, &b->attention, sizeof a->attention) == 0 &&
            memcmp(&a->mla, &b->mla, sizeof a->mla) == 0 &&

@@ -75,7 +75,7 @@ plait_status model_check_parts(const plait_model *model, plait_error *err)
         const plait_layer *const layer = &model->kind[k];
 
         if (!layer->opaque && (!mixer_is_valid(layer, layer->mixer) ||
-                               !mixer_is_valid(layer, layer->beside) || !ffn_is_valid(layer)))
+                               !mixer_is_valid(layer, layer->second_mixer) || !ffn_is_valid(layer)))
             return fail_with_part("model", "layers with heads, experts and a width", err);
     }
     for (int i = 0; i < model->layers; i++)

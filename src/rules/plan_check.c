@@ -468,7 +468,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
         const plait_layer *const layer = &p->model->kind[k];
 
         if (!mixer_divides(layer, layer->mixer, d, why) ||
-            !mixer_divides(layer, layer->beside, d, why))
+            !mixer_divides(layer, layer->second_mixer, d, why))
             return false;
         if (layer->ffn == PLAIT_FFN_MLP && layer->mlp.width % d->tp != 0)
             return fail_because(why, "tp %d does not divide an MLP width of %d", d->tp,

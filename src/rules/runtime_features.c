@@ -79,7 +79,7 @@ static bool moe_has(const plait_moe *moe, plait_model_part part)
 
 static bool mixes_with(const plait_layer *layer, plait_mixer_kind mixer)
 {
-    return layer->mixer == mixer || layer->beside == mixer;
+    return layer->mixer == mixer || layer->second_mixer == mixer;
 }
 
 static bool layer_has(const plait_layer *layer, plait_model_part part)
@@ -106,7 +106,7 @@ static bool layer_has(const plait_layer *layer, plait_model_part part)
     case PLAIT_PART_CONVOLUTION:
         return mixes_with(layer, PLAIT_MIXER_CONV);
     case PLAIT_PART_TWO_MIXERS:
-        return layer->beside != PLAIT_MIXER_NONE;
+        return layer->second_mixer != PLAIT_MIXER_NONE;
     case PLAIT_PART_ALONE:
         return layer->mixer == PLAIT_MIXER_NONE || layer->ffn == PLAIT_FFN_NONE;
     case PLAIT_PART_MLA_GATE:

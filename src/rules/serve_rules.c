@@ -35,7 +35,7 @@ static bool has_state_left(const plait_model *model, const plait_load *load, pla
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
         const plait_mamba *mamba = &layer->mamba;
-        if ((layer->mixer == PLAIT_MIXER_MAMBA || layer->beside == PLAIT_MIXER_MAMBA) &&
+        if ((layer->mixer == PLAIT_MIXER_MAMBA || layer->second_mixer == PLAIT_MIXER_MAMBA) &&
             mamba->heads > 0 &&
             (mamba->heads % w.tp != 0 || (mamba->groups > 1 && mamba->groups % w.tp != 0)))
             return true;

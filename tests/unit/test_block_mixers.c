@@ -363,7 +363,7 @@ static void test_two_mixers__are_the_sum_of_both(void **state)
     both.layer.mamba = (plait_mamba){
         .inner = 1536, .state = 128, .conv = 4, .heads = 24, .groups = 1, .chunk = 128};
     one_layer attention = both, mamba = both;
-    both.layer.beside = PLAIT_MIXER_MAMBA;
+    both.layer.second_mixer = PLAIT_MIXER_MAMBA;
     mamba.layer.mixer = PLAIT_MIXER_MAMBA;
     const plait_block sum = token_of(&both), a = token_of(&attention), m = token_of(&mamba);
     assert_near(sum.weights.dense, a.weights.dense + m.weights.dense - 1024, 0.0);

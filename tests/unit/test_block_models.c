@@ -525,7 +525,7 @@ static void test_all_branches__fit_a_block(void **state)
     const unsigned char layer_kind[] = {0};
 
     (void)state;
-    layer.beside = PLAIT_MIXER_MAMBA;
+    layer.second_mixer = PLAIT_MIXER_MAMBA;
     layer.mamba = (plait_mamba){.inner = 4096, .state = 16, .conv = 4, .dt_rank = 256};
     layer.attention.gate = true;
     layer.norms = 4;

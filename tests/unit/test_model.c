@@ -119,7 +119,7 @@ static void test_two_mixers__are_attention_and_mamba(void **state)
                 KIND("\"attention\": {\"heads\": 4}, \"mamba\": {\"inner\": 128, \"heads\": 8}"));
     const plait_layer *const layer = &test->model.kind[0];
     assert_int_equal(layer->mixer, PLAIT_MIXER_ATTENTION);
-    assert_int_equal(layer->beside, PLAIT_MIXER_MAMBA);
+    assert_int_equal(layer->second_mixer, PLAIT_MIXER_MAMBA);
     assert_int_equal(layer->mamba.heads, 8);
     assert_int_equal(layer->mamba.groups, 1);
     assert_int_equal(layer->mamba.dt_rank, 0);

@@ -839,7 +839,7 @@ static void test_bamba_jamba_and_falcon_h1__mix_attention_and_mamba(void **state
                                                   "\"mamba_d_ssm\": 128"));
     assert_int_equal(model->kinds, 1);
     assert_int_equal(model->kind[0].mixer, PLAIT_MIXER_ATTENTION);
-    assert_int_equal(model->kind[0].beside, PLAIT_MIXER_MAMBA);
+    assert_int_equal(model->kind[0].second_mixer, PLAIT_MIXER_MAMBA);
     assert_int_equal(model->kind[0].ffn, PLAIT_FFN_MLP);
     assert_int_equal(model->kind[0].mamba.inner, 128);
 }

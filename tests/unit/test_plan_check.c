@@ -211,7 +211,7 @@ static void test_refusals__of_layers_that_do_not_divide(void **state)
     w.layer.mamba = (plait_mamba){.inner = 1200, .heads = 6, .groups = 6};
     assert_refused(&w, "tp=4", "tp 4 does not divide 6 heads");
     make(&w);
-    w.layer.beside = PLAIT_MIXER_MAMBA;
+    w.layer.second_mixer = PLAIT_MIXER_MAMBA;
     w.layer.mamba = (plait_mamba){.inner = 1024, .heads = 16, .groups = 1};
     assert_legal(&w, "tp=1");
     assert_refused(&w, "tp=2", "tp 2 does not divide 1 groups of Mamba heads");

@@ -150,7 +150,7 @@ static void test_serve_volume__of_uneven_stages_is_that_of_the_fullest(void **st
 static void test_serve_volume__counts_both_of_two_mixers(void **state)
 {
     const plait_layer pair = {.mixer = PLAIT_MIXER_ATTENTION,
-                              .beside = PLAIT_MIXER_MAMBA,
+                              .second_mixer = PLAIT_MIXER_MAMBA,
                               .attention = {.heads = 8, .kv_heads = 2, .head_dim = 64},
                               .mamba = {.inner = 1536, .state = 128, .heads = 24, .groups = 1},
                               .ffn = PLAIT_FFN_MLP,

@@ -393,7 +393,7 @@ plait_status hf_read_mixer(const hf_config *hf, hf_mixer which, plait_layer *out
         out->mixer = PLAIT_MIXER_CONV;
         return read_recurrent(hf, &out->conv, err);
     case HF_HYBRID:
-        out->beside = PLAIT_MIXER_MAMBA;
+        out->second_mixer = PLAIT_MIXER_MAMBA;
         PLAIT_TRY(read_mamba(hf, &out->mamba, err));
         break;
     default:

@@ -181,7 +181,7 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
             continue;
         // Attention may have a second, state-space mixer, as in Falcon-H1.
         if (found != NULL && (out->mixer != PLAIT_MIXER_ATTENTION || m != PLAIT_MIXER_MAMBA ||
-                              out->beside != PLAIT_MIXER_NONE))
+                              out->second_mixer != PLAIT_MIXER_NONE))
             return json_fail_key(kind, keys[m], PLAIT_ERROR_SCHEMA, err,
                                  "expected one token mixer, or attention and mamba, found %s and "
                                  "%s",
@@ -189,14 +189,14 @@ plait_status model_read_mixer(const json_cursor *kind, int hidden, plait_layer *
         if (found == NULL) {
             found = keys[m];
             out->mixer = (plait_mixer_kind)m;
-            out->beside = PLAIT_MIXER_NONE;
+            out->second_mixer = PLAIT_MIXER_NONE;
             out->attention = (plait_attention){0};
             out->mla = (plait_mla){0};
             out->delta_net = (plait_delta_net){0};
             out->mamba = (plait_mamba){0};
             out->conv = (plait_conv){0};
         } else {
-            out->beside = (plait_mixer_kind)m;
+            out->second_mixer = (plait_mixer_kind)m;
         }
         PLAIT_TRY(json_object(kind, keys[m], &part, err));
         PLAIT_TRY(read_part(&part, (plait_mixer_kind)m, hidden, out, err));
@@ -359,7 +359,7 @@ void model_write_kind(json_writer *json, const plait_layer *kind)
     json_member_int64(json, "norms", kind->norms);
     json_member_bool(json, "parallel_residual", kind->parallel_residual);
     write_mixer(json, kind, kind->mixer);
-    write_mixer(json, kind, kind->beside);
+    write_mixer(json, kind, kind->second_mixer);
     fields_write(json, branch_fields, kind);
     if (kind->ffn == PLAIT_FFN_MLP)
         fields_write_member(json, "mlp", mlp_fields, &kind->mlp);
