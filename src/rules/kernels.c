@@ -46,9 +46,15 @@ static const plait_accelerator *gpu_of(const plait_problem *problem)
     return problem->cluster->group[0].accelerator;
 }
 
-/* Returns the width of queries and keys; latent attention adds a part for positions. */
+/*
+ * Returns the width of queries and keys; latent attention adds a part for positions. 0 for
+ * DeepSeek-V4's attention, whose sparse kernels no plan selects.
+ */
 static int head_width(const plait_layer *layer)
 {
+    if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.shared_kv &&
+        layer->attention.q_rank > 0)
+        return 0;
     if (layer->mixer == PLAIT_MIXER_MLA)
         return layer->mla.nope_dim + layer->mla.rope_dim;
     return layer->mixer == PLAIT_MIXER_ATTENTION ? layer->attention.head_dim : 0;
