@@ -1037,7 +1037,6 @@ static void test_nemotron_nas__has_an_object_per_layer(void **state)
                                                                                                   "\"no_"
                                                                                                   "op\": "
                                                                                                   "true") "]"));
-#undef BLOCK
 
     assert_int_equal(model->kinds, 4);
     assert_int_equal(model->kind[0].attention.kv_heads, 2);
@@ -1046,6 +1045,26 @@ static void test_nemotron_nas__has_an_object_per_layer(void **state)
     assert_int_equal(model->kind[1].norms, 1);
     assert_int_equal(model->kind[2].attention.kv_heads, 1);
     assert_int_equal(model->kind[3].ffn, PLAIT_FFN_NONE);
+
+    // A layer without both parts is none.
+    model = read_text(
+        *state,
+        CONFIG(
+            "nemotron-nas",
+            ", \"block_configs\": [" BLOCK("\"no_op\": true", "\"no_op\": true") ", " BLOCK(
+                "\"n_heads_in_group\": 2",
+                "\"intermediate_size\": 96") ", " BLOCK("\"no_op\": true",
+                                                        "\"no_op\": true") ", " BLOCK("\"n_heads_"
+                                                                                      "in_group\": "
+                                                                                      "4",
+                                                                                      "\"intermedia"
+                                                                                      "te_size\": "
+                                                                                      "48") "]"));
+#undef BLOCK
+    assert_int_equal(model->layers, 2);
+    assert_int_equal(model->kind[0].mlp.width, 96);
+    assert_int_equal(model->kind[1].mlp.width, 48);
+    assert_int_equal(model->kind[1].attention.kv_heads, 1);
 }
 
 static void test_kinds__are_at_most_sixteen(void **state)
@@ -1250,6 +1269,10 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("deci", ", \"block_configs\": [{\"attention\": {\"no_op\": true}, \"ffn\": "
                         "{\"ffn_mult\": 1}}]"),
          PLAIT_ERROR_SCHEMA, "/block_configs", "for each of the 4 layers, found 1"},
+        {"{\"model_type\": \"deci\", \"hidden_size\": 64, \"num_hidden_layers\": 1, "
+         "\"num_attention_heads\": 4, \"vocab_size\": 100, \"block_configs\": [{\"attention\": "
+         "{\"no_op\": true}, \"ffn\": {\"no_op\": true}}]}",
+         PLAIT_ERROR_SCHEMA, "/block_configs", "expected a layer with attention or an MLP"},
         {CONFIG("step3_text", MLP ", \"moe_num_experts\": 4, \"moe_layers_enum\": \"1,4\""),
          PLAIT_ERROR_RANGE, "/moe_layers_enum", "expected layers from 0 to 3, found '4'"},
         {CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 8, "

@@ -299,7 +299,6 @@ plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents
                       json_cursor *out, plait_error *err)
 {
     PLAIT_TRY(json_array(hf->text, "block_configs", &parents[0], err));
-    PLAIT_TRY(check_length(&parents[0], hf->model->layers, err));
     json_first(&parents[0], &parents[1]);
     while (parents[1].index < (size_t)hf->layer && json_next(&parents[1]))
         ;
@@ -324,19 +323,28 @@ static plait_status read_block_part(const hf_config *hf, const char *part, bool 
 
 static plait_status layout_by_block(const hf_config *hf, hf_layer *out, plait_error *err)
 {
+    const int blocks = hf->model->layers;
     hf_config here = *hf;
+    json_cursor list;
     bool absent;
+    int layers = 0;
 
-    for (here.layer = 0; here.layer < hf->model->layers; here.layer++) {
+    PLAIT_TRY(json_array(hf->text, "block_configs", &list, err));
+    PLAIT_TRY(check_length(&list, blocks, err));
+    for (here.layer = 0; here.layer < blocks; here.layer++) {
+        hf_layer layer = {.entry = here.layer};
+
         PLAIT_TRY(read_block_part(&here, "attention", &absent, err));
-        out[here.layer].mixer = absent ? HF_NO_MIXER : HF_FULL;
+        layer.mixer = absent ? HF_NO_MIXER : HF_FULL;
         PLAIT_TRY(read_block_part(&here, "ffn", &absent, err));
-        out[here.layer].ffn = absent ? HF_NO_FFN : HF_DENSE;
-        if (out[here.layer].mixer == HF_NO_MIXER && absent)
-            return json_fail_key(hf->text, "block_configs", PLAIT_ERROR_SCHEMA, err,
-                                 "expected layers with attention or an MLP, found none in layer %d",
-                                 here.layer);
+        layer.ffn = absent ? HF_NO_FFN : HF_DENSE;
+        if (layer.mixer != HF_NO_MIXER || layer.ffn != HF_NO_FFN)
+            out[layers++] = layer;
     }
+    if (layers == 0)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                         "expected a layer with attention or an MLP, found none");
+    hf->model->layers = layers;
     return PLAIT_OK;
 }
 
@@ -376,7 +384,7 @@ static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_er
         break;
     case HF_PATTERN_TWICE:
         for (int i = 0; i < layers; i++)
-            out[i] = (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE};
+            out[i] = (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE, i};
         break;
     case HF_PATTERN_ALL_WINDOW:
         fill(hf, HF_SLIDING, out);
@@ -625,7 +633,8 @@ static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *er
     if (part[0].mixer == HF_NO_MIXER || part[1].ffn == HF_NO_FFN)
         return json_fail_key(hf->text, key, PLAIT_ERROR_SCHEMA, err,
                              "expected a token mixer and a feed-forward part, found others");
-    *out = (hf_layer){part[0].mixer, part[1].ffn};
+    out->mixer = part[0].mixer;
+    out->ffn = part[1].ffn;
     return PLAIT_OK;
 }
 
@@ -633,12 +642,15 @@ static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *er
 
 plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    const int layers = hf->model->layers;
     const bool one_part = hf_has_trait(hf, HF_ONE_PART);
-    unsigned char *const moe = plait_arena_alloc(hf->arena, (size_t)layers, 1);
+    unsigned char *const moe = plait_arena_alloc(hf->arena, (size_t)hf->model->layers, 1);
 
     PLAIT_TRY(plait_check_allocated(moe, err));
+    const int entries = hf->model->layers;
     PLAIT_TRY(read_mixers(hf, out, err));
+    const int layers = hf->model->layers;
+    for (int i = 0; i <= layers && layers == entries; i++) // no layer was left out
+        out[i].entry = i;
     if (!one_part && hf->class.pattern != HF_PATTERN_BLOCKS &&
         hf->class.pattern != HF_PATTERN_TWICE) {
         PLAIT_TRY(experts_of_layers(hf, moe, err));
