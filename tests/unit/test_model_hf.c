@@ -1093,6 +1093,23 @@ static void test_step3__projects_queries_from_a_latent(void **state)
     assert_int_equal(model->kind[1].moe.shared_width, 48);
 }
 
+static void test_exaone_moe_and_afmoe__spell_layers_in_their_own_way(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("exaone_moe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                         "\"moe_intermediate_size\": 32, \"sliding_window\": 16, "
+                                         "\"is_moe_layer\": [false, true, true, true]"));
+
+    assert_kinds(model, "sliding-dense sliding-moe sliding-moe full-moe");
+    model = read_text(*state,
+                      CONFIG("afmoe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                          "\"moe_intermediate_size\": 32, \"num_dense_layers\": 2, "
+                                          "\"num_expert_groups\": 1, \"num_limited_groups\": 1, "
+                                          "\"global_attn_every_n_layers\": 2"));
+    assert_kinds(model, "sliding-dense full-dense sliding-moe full-moe");
+    assert_true(model->kind[0].attention.gate && model->kind[0].norms == 4);
+}
+
 static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
 {
     const plait_model *model =
@@ -1386,6 +1403,7 @@ int main(void)
         TEST(test_nemotron_nas__has_an_object_per_layer),
         TEST(test_kinds__are_at_most_sixteen),
         TEST(test_step3__projects_queries_from_a_latent),
+        TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

@@ -350,11 +350,13 @@ static plait_status layout_by_block(const hf_config *hf, hf_layer *out, plait_er
 
 static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_error *err)
 {
+    static const char *const window_periods[] = {"sliding_window_pattern",
+                                                 "global_attn_every_n_layers", NULL};
     const int layers = hf->model->layers;
 
     switch (hf->class.pattern) {
     case HF_PATTERN_LAST_FULL:
-        return mixers_by_period(hf, "sliding_window_pattern", HF_SLIDING, out, err);
+        return mixers_by_period(hf, hf_name(hf, window_periods), HF_SLIDING, out, err);
     case HF_PATTERN_LAST_LINEAR:
         return mixers_by_period(hf, "full_attention_interval", HF_LINEAR, out, err);
     case HF_PATTERN_LATE_WINDOW:
@@ -427,7 +429,8 @@ static plait_status read_mixers(const hf_config *hf, hf_layer *out, plait_error 
 {
     static const char *const lists[] = {"layer_types", "layers_block_type", NULL};
     static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
-                                           "sliding_window_pattern", NULL};
+                                           "sliding_window_pattern", "global_attn_every_n_layers",
+                                           NULL};
     static const char *const rules[] = {"full_attn_idxs",    "attn_layer_indices",
                                         "attn_type_list",    "attn_layer_period",
                                         "attn_layer_offset", "layer_group_size",
@@ -509,6 +512,22 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
     return PLAIT_OK;
 }
 
+/* Reads a list that is true for each layer with experts. */
+static plait_status read_switches(const hf_config *hf, const char *key, unsigned char *moe,
+                                  plait_error *err)
+{
+    json_cursor list, at;
+    bool experts;
+
+    PLAIT_TRY(json_array(hf->text, key, &list, err));
+    PLAIT_TRY(check_length(&list, hf->model->layers, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_bool(&at, &experts, err));
+        moe[at.index] = experts;
+    }
+    return PLAIT_OK;
+}
+
 /* Reads a text that lists layer numbers, as Step 3 has; these layers have experts. */
 static plait_status read_enumerated(const hf_config *hf, const char *key, unsigned char *moe,
                                     plait_error *err)
@@ -564,12 +583,16 @@ static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, p
     if (hf->class.pattern == HF_PATTERN_MODULO && experts == 1) // Jamba without experts
         experts = 0;
     memset(moe, experts > 0, (size_t)hf->model->layers);
-    if (experts == 0 || json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers"))
+    const bool listed = json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers") ||
+                        json_has(hf->text, "is_moe_layer");
+    if (experts == 0 || listed)
         hf_skip(hf, rules);
     if (experts == 0)
         return PLAIT_OK;
     if (json_has(hf->text, "mlp_layer_types"))
         return read_kinds(hf, "mlp_layer_types", mlp_words, moe, err);
+    if (json_has(hf->text, "is_moe_layer"))
+        return read_switches(hf, "is_moe_layer", moe, err);
     if (json_has(hf->text, "moe_layers") || json_has(hf->text, "moe_layers_enum")) {
         memset(moe, 0, (size_t)hf->model->layers);
         return json_has(hf->text, "moe_layers") ? read_listed(hf, "moe_layers", 1, moe, err)
