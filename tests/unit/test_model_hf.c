@@ -2,6 +2,7 @@
 #include "support/assert_near.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plait/model.h"
@@ -541,9 +542,10 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
 
 static void test_assume_llama__ignores_sizes_with_a_warning(void **state)
 {
-    static const char path[] = "build-assume-llama.json";
+    char path[] = "/tmp/plait-model-XXXXXX";
     model_fixture *test = *state;
-    FILE *file = fopen(path, "w");
+    const int descriptor = mkstemp(path);
+    FILE *const file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 
     assert_non_null(file);
     fputs(CONFIG("brand_new", MLP ", \"hc_mult\": 4, \"num_kv_shared_layers\": 2"), file);
