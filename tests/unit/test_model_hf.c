@@ -2,6 +2,7 @@
 #include "support/assert_near.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "plait/model.h"
@@ -541,9 +542,10 @@ static void test_unknown_class__with_familiar_keys_is_read_like_llama(void **sta
 
 static void test_assume_llama__ignores_sizes_with_a_warning(void **state)
 {
-    static const char path[] = "build-assume-llama.json";
+    char path[] = "/tmp/plait-model-XXXXXX";
     model_fixture *test = *state;
-    FILE *file = fopen(path, "w");
+    const int descriptor = mkstemp(path);
+    FILE *const file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 
     assert_non_null(file);
     fputs(CONFIG("brand_new", MLP ", \"hc_mult\": 4, \"num_kv_shared_layers\": 2"), file);
@@ -1037,7 +1039,6 @@ static void test_nemotron_nas__has_an_object_per_layer(void **state)
                                                                                                   "\"no_"
                                                                                                   "op\": "
                                                                                                   "true") "]"));
-#undef BLOCK
 
     assert_int_equal(model->kinds, 4);
     assert_int_equal(model->kind[0].attention.kv_heads, 2);
@@ -1046,6 +1047,26 @@ static void test_nemotron_nas__has_an_object_per_layer(void **state)
     assert_int_equal(model->kind[1].norms, 1);
     assert_int_equal(model->kind[2].attention.kv_heads, 1);
     assert_int_equal(model->kind[3].ffn, PLAIT_FFN_NONE);
+
+    // A layer without both parts is none.
+    model = read_text(
+        *state,
+        CONFIG(
+            "nemotron-nas",
+            ", \"block_configs\": [" BLOCK("\"no_op\": true", "\"no_op\": true") ", " BLOCK(
+                "\"n_heads_in_group\": 2",
+                "\"intermediate_size\": 96") ", " BLOCK("\"no_op\": true",
+                                                        "\"no_op\": true") ", " BLOCK("\"n_heads_"
+                                                                                      "in_group\": "
+                                                                                      "4",
+                                                                                      "\"intermedia"
+                                                                                      "te_size\": "
+                                                                                      "48") "]"));
+#undef BLOCK
+    assert_int_equal(model->layers, 2);
+    assert_int_equal(model->kind[0].mlp.width, 96);
+    assert_int_equal(model->kind[1].mlp.width, 48);
+    assert_int_equal(model->kind[1].attention.kv_heads, 1);
 }
 
 static void test_kinds__are_at_most_sixteen(void **state)
@@ -1072,6 +1093,23 @@ static void test_step3__projects_queries_from_a_latent(void **state)
     assert_int_equal(model->kind[0].attention.q_rank, 24);
     assert_int_equal(model->kind[0].attention.kv_heads, 1);
     assert_int_equal(model->kind[1].moe.shared_width, 48);
+}
+
+static void test_exaone_moe_and_afmoe__spell_layers_in_their_own_way(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("exaone_moe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                         "\"moe_intermediate_size\": 32, \"sliding_window\": 16, "
+                                         "\"is_moe_layer\": [false, true, true, true]"));
+
+    assert_kinds(model, "sliding-dense sliding-moe sliding-moe full-moe");
+    model = read_text(*state,
+                      CONFIG("afmoe", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                          "\"moe_intermediate_size\": 32, \"num_dense_layers\": 2, "
+                                          "\"num_expert_groups\": 1, \"num_limited_groups\": 1, "
+                                          "\"global_attn_every_n_layers\": 2"));
+    assert_kinds(model, "sliding-dense full-dense sliding-moe full-moe");
+    assert_true(model->kind[0].attention.gate && model->kind[0].norms == 4);
 }
 
 static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
@@ -1250,6 +1288,10 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("deci", ", \"block_configs\": [{\"attention\": {\"no_op\": true}, \"ffn\": "
                         "{\"ffn_mult\": 1}}]"),
          PLAIT_ERROR_SCHEMA, "/block_configs", "for each of the 4 layers, found 1"},
+        {"{\"model_type\": \"deci\", \"hidden_size\": 64, \"num_hidden_layers\": 1, "
+         "\"num_attention_heads\": 4, \"vocab_size\": 100, \"block_configs\": [{\"attention\": "
+         "{\"no_op\": true}, \"ffn\": {\"no_op\": true}}]}",
+         PLAIT_ERROR_SCHEMA, "/block_configs", "expected a layer with attention or an MLP"},
         {CONFIG("step3_text", MLP ", \"moe_num_experts\": 4, \"moe_layers_enum\": \"1,4\""),
          PLAIT_ERROR_RANGE, "/moe_layers_enum", "expected layers from 0 to 3, found '4'"},
         {CONFIG("mixtral", MLP ", \"num_key_value_heads\": 4, \"num_local_experts\": 8, "
@@ -1363,6 +1405,7 @@ int main(void)
         TEST(test_nemotron_nas__has_an_object_per_layer),
         TEST(test_kinds__are_at_most_sixteen),
         TEST(test_step3__projects_queries_from_a_latent),
+        TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

@@ -84,6 +84,7 @@ typedef enum hf_ffn { HF_NO_FFN, HF_DENSE, HF_EXPERTS, HF_FFNS } hf_ffn;
 typedef struct hf_layer {
     hf_mixer mixer;
     hf_ffn ffn;
+    int entry; /* index of the layer in the file's lists */
 } hf_layer;
 
 /*
@@ -267,7 +268,7 @@ plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents
 // ---- model_hf_ignored.c ------------------------------------------------------------------------
 
 /**
- * Determines the parts of each layer. `out` has one entry more than the model has layers: the
+ * Determines the parts of each layer, and leaves out layers without parts. `out` has one entry more than the model has layers: the
  * modules for multi-token prediction.
  */
 plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err) PLAIT_MUST_CHECK;

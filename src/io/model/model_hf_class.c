@@ -105,7 +105,7 @@ static const hf_class classes[] = {
     {.type = "qwen2_5_vl", QWEN2},
     {.type = "qwen2_5_vl_text", QWEN2},
     {.type = "qwen2_5_omni_text", QWEN2},
-    {.type = "mimo", QWEN2},
+    {.type = "mimo", QWEN2, .attention_bias = "attention_bias"},
     {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
     {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .head_dim = 128,
      .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},

@@ -26,8 +26,9 @@ static const char *const shared_width_names[] = {
 static const char *const shared_names[] = {"n_shared_experts", "num_shared_experts",
                                            "moe_num_shared_experts", "num_shared_expert", NULL};
 static const char *const latent_names[] = {"moe_latent_size", "routed_expert_hidden_size", NULL};
-static const char *const groups_names[] = {"n_group", "num_expert_group", NULL};
-static const char *const group_topk_names[] = {"topk_group", NULL};
+static const char *const groups_names[] = {"n_group", "num_expert_group", "num_expert_groups",
+                                           NULL};
+static const char *const group_topk_names[] = {"topk_group", "num_limited_groups", NULL};
 
 plait_status hf_read_bias(const hf_config *hf, const char *key, enum hf_trait absent, bool *out,
                           plait_error *err)

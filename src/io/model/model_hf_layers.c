@@ -94,7 +94,7 @@ static plait_status find_kind(const hf_config *hf, layer_list *list, int layer, 
     *out = *first - 1;
     if (*first > 0 && !list->per_layer)
         return PLAIT_OK;
-    here.layer = layer;
+    here.layer = parts.entry;
     here.picks = &picks;
     PLAIT_TRY(read_layer(&here, parts, &found, err));
     for (*out = 0; *out < list->kinds; (*out)++)
@@ -181,9 +181,8 @@ plait_status hf_read_layers(const hf_config *hf, plait_error *err)
     static const char *const mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
                                             NULL};
     plait_model *const model = hf->model;
-    const size_t layers = (size_t)model->layers;
-    hf_layer *const layer = plait_arena_alloc(hf->arena, layers + 1, sizeof *layer);
-    unsigned char *const layer_kind = plait_arena_alloc(hf->arena, layers, 1);
+    hf_layer *const layer = plait_arena_alloc(hf->arena, (size_t)model->layers + 1, sizeof *layer);
+    unsigned char *const layer_kind = plait_arena_alloc(hf->arena, (size_t)model->layers, 1);
     layer_list *const list = plait_arena_alloc(hf->arena, 1, sizeof *list);
     int kind;
 
@@ -191,8 +190,8 @@ plait_status hf_read_layers(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_layout(hf, layer, err));
     list->layer = layer;
     list->per_layer = hf->class.pattern == HF_PATTERN_BLOCKS;
-    for (size_t i = 0; i < layers; i++) {
-        PLAIT_TRY(find_kind(hf, list, (int)i, &kind, err));
+    for (int i = 0; i < model->layers; i++) {
+        PLAIT_TRY(find_kind(hf, list, i, &kind, err));
         layer_kind[i] = (unsigned char)kind;
     }
     PLAIT_TRY(hf_int_optional(hf, mtp_names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));

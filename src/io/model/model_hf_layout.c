@@ -299,7 +299,6 @@ plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents
                       json_cursor *out, plait_error *err)
 {
     PLAIT_TRY(json_array(hf->text, "block_configs", &parents[0], err));
-    PLAIT_TRY(check_length(&parents[0], hf->model->layers, err));
     json_first(&parents[0], &parents[1]);
     while (parents[1].index < (size_t)hf->layer && json_next(&parents[1]))
         ;
@@ -324,29 +323,40 @@ static plait_status read_block_part(const hf_config *hf, const char *part, bool 
 
 static plait_status layout_by_block(const hf_config *hf, hf_layer *out, plait_error *err)
 {
+    const int blocks = hf->model->layers;
     hf_config here = *hf;
+    json_cursor list;
     bool absent;
+    int layers = 0;
 
-    for (here.layer = 0; here.layer < hf->model->layers; here.layer++) {
+    PLAIT_TRY(json_array(hf->text, "block_configs", &list, err));
+    PLAIT_TRY(check_length(&list, blocks, err));
+    for (here.layer = 0; here.layer < blocks; here.layer++) {
+        hf_layer layer = {.entry = here.layer};
+
         PLAIT_TRY(read_block_part(&here, "attention", &absent, err));
-        out[here.layer].mixer = absent ? HF_NO_MIXER : HF_FULL;
+        layer.mixer = absent ? HF_NO_MIXER : HF_FULL;
         PLAIT_TRY(read_block_part(&here, "ffn", &absent, err));
-        out[here.layer].ffn = absent ? HF_NO_FFN : HF_DENSE;
-        if (out[here.layer].mixer == HF_NO_MIXER && absent)
-            return json_fail_key(hf->text, "block_configs", PLAIT_ERROR_SCHEMA, err,
-                                 "expected layers with attention or an MLP, found none in layer %d",
-                                 here.layer);
+        layer.ffn = absent ? HF_NO_FFN : HF_DENSE;
+        if (layer.mixer != HF_NO_MIXER || layer.ffn != HF_NO_FFN)
+            out[layers++] = layer;
     }
+    if (layers == 0)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                         "expected a layer with attention or an MLP, found none");
+    hf->model->layers = layers;
     return PLAIT_OK;
 }
 
 static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_error *err)
 {
+    static const char *const window_periods[] = {"sliding_window_pattern",
+                                                 "global_attn_every_n_layers", NULL};
     const int layers = hf->model->layers;
 
     switch (hf->class.pattern) {
     case HF_PATTERN_LAST_FULL:
-        return mixers_by_period(hf, "sliding_window_pattern", HF_SLIDING, out, err);
+        return mixers_by_period(hf, hf_name(hf, window_periods), HF_SLIDING, out, err);
     case HF_PATTERN_LAST_LINEAR:
         return mixers_by_period(hf, "full_attention_interval", HF_LINEAR, out, err);
     case HF_PATTERN_LATE_WINDOW:
@@ -376,7 +386,7 @@ static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_er
         break;
     case HF_PATTERN_TWICE:
         for (int i = 0; i < layers; i++)
-            out[i] = (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE};
+            out[i] = (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE, i};
         break;
     case HF_PATTERN_ALL_WINDOW:
         fill(hf, HF_SLIDING, out);
@@ -419,7 +429,8 @@ static plait_status read_mixers(const hf_config *hf, hf_layer *out, plait_error 
 {
     static const char *const lists[] = {"layer_types", "layers_block_type", NULL};
     static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
-                                           "sliding_window_pattern", NULL};
+                                           "sliding_window_pattern", "global_attn_every_n_layers",
+                                           NULL};
     static const char *const rules[] = {"full_attn_idxs",    "attn_layer_indices",
                                         "attn_type_list",    "attn_layer_period",
                                         "attn_layer_offset", "layer_group_size",
@@ -501,6 +512,22 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
     return PLAIT_OK;
 }
 
+/* Reads a list that is true for each layer with experts. */
+static plait_status read_switches(const hf_config *hf, const char *key, unsigned char *moe,
+                                  plait_error *err)
+{
+    json_cursor list, at;
+    bool experts;
+
+    PLAIT_TRY(json_array(hf->text, key, &list, err));
+    PLAIT_TRY(check_length(&list, hf->model->layers, err));
+    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
+        PLAIT_TRY(json_as_bool(&at, &experts, err));
+        moe[at.index] = experts;
+    }
+    return PLAIT_OK;
+}
+
 /* Reads a text that lists layer numbers, as Step 3 has; these layers have experts. */
 static plait_status read_enumerated(const hf_config *hf, const char *key, unsigned char *moe,
                                     plait_error *err)
@@ -556,12 +583,16 @@ static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, p
     if (hf->class.pattern == HF_PATTERN_MODULO && experts == 1) // Jamba without experts
         experts = 0;
     memset(moe, experts > 0, (size_t)hf->model->layers);
-    if (experts == 0 || json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers"))
+    const bool listed = json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers") ||
+                        json_has(hf->text, "is_moe_layer");
+    if (experts == 0 || listed)
         hf_skip(hf, rules);
     if (experts == 0)
         return PLAIT_OK;
     if (json_has(hf->text, "mlp_layer_types"))
         return read_kinds(hf, "mlp_layer_types", mlp_words, moe, err);
+    if (json_has(hf->text, "is_moe_layer"))
+        return read_switches(hf, "is_moe_layer", moe, err);
     if (json_has(hf->text, "moe_layers") || json_has(hf->text, "moe_layers_enum")) {
         memset(moe, 0, (size_t)hf->model->layers);
         return json_has(hf->text, "moe_layers") ? read_listed(hf, "moe_layers", 1, moe, err)
@@ -625,7 +656,8 @@ static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *er
     if (part[0].mixer == HF_NO_MIXER || part[1].ffn == HF_NO_FFN)
         return json_fail_key(hf->text, key, PLAIT_ERROR_SCHEMA, err,
                              "expected a token mixer and a feed-forward part, found others");
-    *out = (hf_layer){part[0].mixer, part[1].ffn};
+    out->mixer = part[0].mixer;
+    out->ffn = part[1].ffn;
     return PLAIT_OK;
 }
 
@@ -633,12 +665,15 @@ static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *er
 
 plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    const int layers = hf->model->layers;
     const bool one_part = hf_has_trait(hf, HF_ONE_PART);
-    unsigned char *const moe = plait_arena_alloc(hf->arena, (size_t)layers, 1);
+    unsigned char *const moe = plait_arena_alloc(hf->arena, (size_t)hf->model->layers, 1);
 
     PLAIT_TRY(plait_check_allocated(moe, err));
+    const int entries = hf->model->layers;
     PLAIT_TRY(read_mixers(hf, out, err));
+    const int layers = hf->model->layers;
+    for (int i = 0; i <= layers && layers == entries; i++) // no layer was left out
+        out[i].entry = i;
     if (!one_part && hf->class.pattern != HF_PATTERN_BLOCKS &&
         hf->class.pattern != HF_PATTERN_TWICE) {
         PLAIT_TRY(experts_of_layers(hf, moe, err));
