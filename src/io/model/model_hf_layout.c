@@ -580,8 +580,6 @@ static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, p
     json_cursor value, at;
 
     PLAIT_TRY(hf_experts(hf, &experts, err));
-    if (hf->class.pattern == HF_PATTERN_MODULO && experts == 1) // Jamba without experts
-        experts = 0;
     memset(moe, experts > 0, (size_t)hf->model->layers);
     const bool listed = json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers") ||
                         json_has(hf->text, "is_moe_layer");
