@@ -10,7 +10,7 @@ static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_d
 static const char *const dense_width_names[] = {
     "block_ff_dim", "intermediate_size_mlp", "dense_intermediate_size", "intermediate_size", NULL};
 static const char *const expert_width_names[] = {"moe_intermediate_size", "expert_ffn_hidden_size",
-                                                 "intermediate_size", NULL};
+                                                 "expert_hidden_dim", "intermediate_size", NULL};
 static const char *const experts_names[] = {"n_routed_experts", "num_local_experts", "num_experts",
                                             "moe_num_experts", NULL};
 static const char *const topk_names[] = {"num_experts_per_tok",

@@ -350,8 +350,8 @@ static plait_status layout_by_block(const hf_config *hf, hf_layer *out, plait_er
 
 static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    static const char *const window_periods[] = {"sliding_window_pattern",
-                                                 "global_attn_every_n_layers", NULL};
+    static const char *const window_periods[] = {
+        "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers", NULL};
     const int layers = hf->model->layers;
 
     switch (hf->class.pattern) {
@@ -428,9 +428,9 @@ static plait_status mixers_by_list(const hf_config *hf, const json_cursor *at, h
 static plait_status read_mixers(const hf_config *hf, hf_layer *out, plait_error *err)
 {
     static const char *const lists[] = {"layer_types", "layers_block_type", NULL};
-    static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
-                                           "sliding_window_pattern", "global_attn_every_n_layers",
-                                           NULL};
+    static const char *const patterns[] = {"full_attention_interval",    "max_window_layers",
+                                           "sliding_window_pattern",     "_sliding_window_pattern",
+                                           "global_attn_every_n_layers", NULL};
     static const char *const rules[] = {"full_attn_idxs",    "attn_layer_indices",
                                         "attn_type_list",    "attn_layer_period",
                                         "attn_layer_offset", "layer_group_size",
