@@ -1020,6 +1020,21 @@ static void test_hunyuan__has_lists_of_one_number_per_layer(void **state)
     assert_int_equal(model->kind[2].moe.shared_width, 48);
 }
 
+/* The published config of Hunyuan-7B has lists for experts that it does not have. */
+static void test_hunyuan__with_one_expert_is_dense(void **state)
+{
+    const plait_model *model = read_text(
+        *state,
+        CONFIG("hunyuan", MLP ", \"num_experts\": 1, \"moe_topk\": [1, 1, 1, 1], "
+                              "\"moe_intermediate_size\": [32, 32, 32, 32], "
+                              "\"moe_layer_num_skipped\": 0, \"num_shared_expert\": [1, 1, 1, 1]"));
+
+    assert_int_equal(model->kinds, 1);
+    assert_int_equal(model->kind[0].ffn, PLAIT_FFN_MLP);
+    assert_int_equal(model->kind[0].mlp.width, 128);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
 static void test_nemotron_nas__has_an_object_per_layer(void **state)
 {
 #define BLOCK(attention, ffn) "{\"attention\": {" attention "}, \"ffn\": {" ffn "}}"
@@ -1403,6 +1418,7 @@ int main(void)
         TEST(test_deepseek_v4__has_a_ratio_per_layer_and_several_streams),
         TEST(test_longcat__counts_each_layer_as_two),
         TEST(test_hunyuan__has_lists_of_one_number_per_layer),
+        TEST(test_hunyuan__with_one_expert_is_dense),
         TEST(test_nemotron_nas__has_an_object_per_layer),
         TEST(test_kinds__are_at_most_sixteen),
         TEST(test_step3__projects_queries_from_a_latent),

@@ -307,7 +307,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
                                          "n_embed",     "block_dim", NULL};
     static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
                                          NULL};
-    static const char *const vocab[] = {"vocab_size", NULL};
+    static const char *const vocab[] = {"padded_vocab_size", "vocab_size", NULL};
     static const char *const max_seq[] = {
         "max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
         "max_sequence_length",     NULL};
@@ -320,6 +320,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     if (hf->class.pattern == HF_PATTERN_TWICE)
         PLAIT_TRY(read_halves(hf, &model->layers, err));
     PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class.vocab, &model->vocab, err));
+    hf_skip(hf, vocab);
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(read_weights(hf, &model->weights, err));
     model->tied = hf_has_trait(hf, HF_TIED);
@@ -390,6 +391,14 @@ static plait_status find_text(const json_cursor *root, json_cursor found[2], hf_
         if (*name == NULL)
             break;
         PLAIT_TRY(json_object(at, *name, &found[depth], err));
+
+        // The text_config of Fuyu has only a type; a patch is projected to a token by one matrix.
+        if (json_has(at, "hidden_size") && !json_has(&found[depth], "hidden_size")) {
+            json_mark_read(at, "image_size");
+            json_mark_read(at, "patch_size");
+            json_mark_read(at, "num_channels");
+            break;
+        }
         at = &found[depth];
     }
     hf->text = at;

@@ -75,6 +75,25 @@
 #define HUNYUAN                                                                                    \
     .traits = HF_QK_NORM, .attention_bias = "attention_bias", .numeric_traits = HF_NORMALISED,     \
     .norm_eps = 1e-5
+#define EXAONE4                                                                                    \
+    .traits = HF_QK_NORM | HF_NO_ROTARY_FULL, .pattern = HF_PATTERN_LAST_FULL, .period = 4,        \
+    .window = 4096, .norm_eps = 1e-5
+#define MINIMAX_M3                                                                                 \
+    .traits = HF_QK_NORM | HF_ROUTER_BIAS, .head_dim = 128, .kv_heads = 4, .shared = 1,            \
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .activation = PLAIT_CLAMPED_SWIGLU,      \
+    .rope_base = 5e6, .rope_fraction = 0.5, .score = PLAIT_ROUTER_SIGMOID, .router_scale = 2
+#define STEP3P5                                                                                    \
+    .traits = HF_QK_NORM | HF_ROUTER_BIAS, .window = 512, .head_dim = 128, .kv_heads = 8,          \
+    .first_dense = 3, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",                  \
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,                        \
+    .score = PLAIT_ROUTER_SIGMOID
+#define PERSIMMON                                                                                  \
+    .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_QK_NORM,               \
+    .activation = PLAIT_RELU2, .rope_base = 25000, .rope_fraction = 0.5
+#define PHI                                                                                        \
+    .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_PARALLEL |             \
+              HF_ONE_NORM | HF_HEAD_BIAS,                                                          \
+    .activation = PLAIT_GELU_TANH, .rope_fraction = 0.5
 #define STEP3                                                                                      \
     .head_dim = 256, .q_rank = "share_q_dim", .norm_eps = 1e-5, .rope_base = 5e5
 
@@ -113,8 +132,9 @@ static const hf_class classes[] = {
      .norm_eps = 1e-5, .rope_base = 5e5},
     {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
      .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
-    {.type = "smollm3", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
+    {.type = "smollm3", .traits = HF_TIED, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
      .rope_base = 2e6},
+    {.type = "hunyuan", HUNYUAN},
     {.type = "hunyuan_v1_dense", HUNYUAN},
     {.type = "glm", .traits = HF_NO_OUT_BIAS, .attention_bias = "attention_bias",
      .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
@@ -140,12 +160,23 @@ static const hf_class classes[] = {
      .activation = PLAIT_GELU_TANH},
     {.type = "nemotron", .traits = HF_LAYER_NORM | HF_PLAIN_MLP, .attention_bias = "attention_bias",
      .mlp_bias = "mlp_bias", .activation = PLAIT_RELU2, .rope_fraction = 0.5},
-    {.type = "phi",
-     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_PARALLEL |
-               HF_ONE_NORM | HF_HEAD_BIAS,
-     .activation = PLAIT_GELU_TANH, .rope_fraction = 0.5},
+    {.type = "phi", PHI},
+    {.type = "phi-msft", PHI},
+    {.type = "mixformer-sequential", PHI},
+    {.type = "persimmon", PERSIMMON},
+    {.type = "fuyu", PERSIMMON},
+    /* ChatGLM2 to GLM-4, whose modeling_chatglm.py is with the weights on the Hugging Face Hub. */
+    {.type = "chatglm", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .attention_bias = "add_qkv_bias",
+     .mlp_bias = "add_bias_linear", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
+     .rope_fraction = 0.5},
     {.type = "falcon",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_PARALLEL | HF_ONE_NORM | HF_MULTI_QUERY,
+     .attention_bias = "bias", .mlp_bias = "bias", .activation = PLAIT_GELU},
+    /* Falcon-7B and Falcon-40B as first published */
+    {.type = "RefinedWebModel",
+     .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_PARALLEL | HF_ONE_NORM | HF_MULTI_QUERY,
+     .attention_bias = "bias", .mlp_bias = "bias", .activation = PLAIT_GELU},
+    {.type = "RefinedWeb", .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_PARALLEL,
      .attention_bias = "bias", .mlp_bias = "bias", .activation = PLAIT_GELU},
     {.type = "gpt2", .traits = GPT2_TRAITS | HF_DROPOUT, .activation = PLAIT_GELU_TANH},
     {.type = "gpt_bigcode", .traits = GPT2_TRAITS | HF_DROPOUT | HF_MULTI_QUERY,
@@ -175,8 +206,8 @@ static const hf_class classes[] = {
     {.type = "olmo3", .traits = HF_QK_NORM, .pattern = HF_PATTERN_LAST_FULL, .period = 4,
      .window = 4096, .attention_bias = "attention_bias", .numeric_traits = HF_QK_NORM_WHOLE,
      .norm_eps = 1e-5, .rope_base = 5e5},
-    {.type = "exaone4", .traits = HF_QK_NORM | HF_NO_ROTARY_FULL, .pattern = HF_PATTERN_LAST_FULL,
-     .period = 4, .window = 4096, .norm_eps = 1e-5},
+    {.type = "exaone4", EXAONE4},
+    {.type = "exaone4_5_text", EXAONE4},
 
     /* decoders with experts */
     {.type = "mixtral", .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 8,
@@ -193,6 +224,15 @@ static const hf_class classes[] = {
     {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS,
      .numeric_traits = HF_QK_NORM_WHOLE | HF_NORMALISED | HF_CORRECTION_BIAS,
      .score = PLAIT_ROUTER_SIGMOID},
+    {.type = "minimax_m3", MINIMAX_M3},
+    {.type = "minimax_m3_vl", MINIMAX_M3},
+    {.type = "minimax_m3_vl_text", MINIMAX_M3},
+    {.type = "hy_v3", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .head_dim = 128, .kv_heads = 8,
+     .first_dense = 1, .shared = 1, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
+     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,
+     .rope_base = 11158840, .score = PLAIT_ROUTER_SIGMOID, .router_scale = 2.826},
+    {.type = "step3p5", STEP3P5},
+    {.type = "step3p7", STEP3P5},
     {.type = "qwen2_moe", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_SHARED_GATE,
      .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096, .attention_bias = "qkv_bias"},
     {.type = "qwen3_moe", QWEN3},
@@ -401,6 +441,7 @@ static const char *const gated_activations[] = {
     "silu",
     "swish",
     "swiglu",
+    "swigluoai",
     "geglu",
     "gelu",
     "gelu_new",

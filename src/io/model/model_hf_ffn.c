@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "io/model/model_hf.h"
 
 static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_dim",
@@ -9,7 +10,7 @@ static const char *const width_names[] = {"intermediate_size", "n_inner", "ffn_d
 static const char *const dense_width_names[] = {
     "block_ff_dim", "intermediate_size_mlp", "dense_intermediate_size", "intermediate_size", NULL};
 static const char *const expert_width_names[] = {"moe_intermediate_size", "expert_ffn_hidden_size",
-                                                 "intermediate_size", NULL};
+                                                 "expert_hidden_dim", "intermediate_size", NULL};
 static const char *const experts_names[] = {"n_routed_experts", "num_local_experts", "num_experts",
                                             "moe_num_experts", NULL};
 static const char *const topk_names[] = {"num_experts_per_tok",
@@ -143,6 +144,20 @@ plait_status hf_read_mlp(const hf_config *hf, plait_layer *out, plait_error *err
 
 /* ---- experts ---- */
 
+static void skip_experts(const hf_config *hf)
+{
+    hf_skip(hf, experts_names);
+    hf_skip(hf, topk_names);
+    hf_skip(hf, shared_names);
+    hf_skip(hf, (const char *const[]){"moe_intermediate_size", NULL});
+}
+
+/* Returns whether one expert means an MLP without a router, as in Jamba and Hunyuan. */
+static bool one_is_dense(const hf_config *hf)
+{
+    return hf->class.pattern == HF_PATTERN_MODULO || text_starts_with(hf->class.type, "hunyuan");
+}
+
 plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
 {
     bool enabled = !hf_has_trait(hf, HF_MOE_ON_REQUEST);
@@ -150,12 +165,15 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err)
     *out = 0;
     PLAIT_TRY(json_bool_optional(hf->text, "enable_moe_block", &enabled, err));
     if (!enabled) {
-        hf_skip(hf, experts_names);
-        hf_skip(hf, topk_names);
-        hf_skip(hf, (const char *const[]){"moe_intermediate_size", NULL});
+        skip_experts(hf);
         return PLAIT_OK;
     }
-    return hf_int_optional(hf, experts_names, 0, MODEL_MAX_EXPERTS, out, err);
+    PLAIT_TRY(hf_int_optional(hf, experts_names, 0, MODEL_MAX_EXPERTS, out, err));
+    if (*out == 1 && one_is_dense(hf)) {
+        skip_experts(hf);
+        *out = 0;
+    }
+    return PLAIT_OK;
 }
 
 plait_status hf_read_moe(const hf_config *hf, plait_layer *out, plait_error *err)

@@ -28,7 +28,9 @@ static const char *const harmless_keys[] = {
     "use_bfloat16", "use_bidirectional_attention", "use_cache", "use_flash_attn",
     "onnx_safe", "scale_attn_weights", "use_dynamic_ntk", "use_logn_attn",
     "use_mamba_kernels", "use_mtp", "vocab_size_per_layer_input",
-    "num_image_tokens", "pad2square", "ps_version", "template",
+    "apply_query_key_layer_scaling", "attention_softmax_in_fp32", "bias_dropout_fusion", "original_rope",
+    "post_layer_norm", "rmsnorm", "rope_ratio", "enable_lm_head_fp32", "enable_moe_fp32_combine", "mtp_share_layers",
+    "order_of_interleaved_layers", "tokenizer_type", "use_embedding_sharing", "use_gated_activation", "use_parallel_block", "num_image_tokens", "pad2square", "ps_version", "template",
     /* generation of text */
     "chunk_size_feed_forward", "diversity_penalty", "do_sample", "early_stopping",
     "encoder_no_repeat_ngram_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size",
@@ -335,6 +337,7 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
             if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
                 text_names_add(&keys.named, at.key);
             else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
+                     strcmp(at.key, "mlp_depth") != 0 && // matrices of Ming's connector
                      !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
                 sort_key(hf, &at, &keys);
         }

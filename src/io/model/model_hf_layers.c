@@ -179,7 +179,7 @@ static void skip_unused(const hf_config *hf, const layer_list *list)
 plait_status hf_read_layers(const hf_config *hf, plait_error *err)
 {
     static const char *const mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
-                                            NULL};
+                                            "_num_mtp_layers", NULL};
     plait_model *const model = hf->model;
     hf_layer *const layer = plait_arena_alloc(hf->arena, (size_t)model->layers + 1, sizeof *layer);
     unsigned char *const layer_kind = plait_arena_alloc(hf->arena, (size_t)model->layers, 1);

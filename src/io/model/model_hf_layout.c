@@ -350,8 +350,8 @@ static plait_status layout_by_block(const hf_config *hf, hf_layer *out, plait_er
 
 static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    static const char *const window_periods[] = {"sliding_window_pattern",
-                                                 "global_attn_every_n_layers", NULL};
+    static const char *const window_periods[] = {
+        "sliding_window_pattern", "_sliding_window_pattern", "global_attn_every_n_layers", NULL};
     const int layers = hf->model->layers;
 
     switch (hf->class.pattern) {
@@ -428,9 +428,9 @@ static plait_status mixers_by_list(const hf_config *hf, const json_cursor *at, h
 static plait_status read_mixers(const hf_config *hf, hf_layer *out, plait_error *err)
 {
     static const char *const lists[] = {"layer_types", "layers_block_type", NULL};
-    static const char *const patterns[] = {"full_attention_interval", "max_window_layers",
-                                           "sliding_window_pattern", "global_attn_every_n_layers",
-                                           NULL};
+    static const char *const patterns[] = {"full_attention_interval",    "max_window_layers",
+                                           "sliding_window_pattern",     "_sliding_window_pattern",
+                                           "global_attn_every_n_layers", NULL};
     static const char *const rules[] = {"full_attn_idxs",    "attn_layer_indices",
                                         "attn_type_list",    "attn_layer_period",
                                         "attn_layer_offset", "layer_group_size",
@@ -580,8 +580,6 @@ static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, p
     json_cursor value, at;
 
     PLAIT_TRY(hf_experts(hf, &experts, err));
-    if (hf->class.pattern == HF_PATTERN_MODULO && experts == 1) // Jamba without experts
-        experts = 0;
     memset(moe, experts > 0, (size_t)hf->model->layers);
     const bool listed = json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers") ||
                         json_has(hf->text, "is_moe_layer");

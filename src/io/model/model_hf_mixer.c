@@ -5,8 +5,9 @@
 
 static const char *const heads_names[] = {"num_attention_heads", "n_head", "n_heads", "num_heads",
                                           NULL};
-static const char *const kv_heads_names[] = {"num_key_value_heads", "num_kv_heads", "n_kv_heads",
-                                             "num_attention_groups", NULL};
+static const char *const kv_heads_names[] = {
+    "num_key_value_heads", "num_kv_heads",          "n_kv_heads", "num_attention_groups",
+    "n_head_kv",           "multi_query_group_num", NULL};
 static const char *const window_names[] = {"sliding_window", "attention_window_size", NULL};
 static const char *const head_dim_names[] = {"head_dim", "attention_head_dim", "kv_channels", NULL};
 
@@ -53,6 +54,12 @@ static plait_status read_kv_heads(const hf_config *hf, plait_attention *out, pla
     if (multi_query) {
         hf_skip(hf, kv_heads_names);
         out->kv_heads = 1;
+        return PLAIT_OK;
+    }
+    grouped = true; // ChatGLM has as many key and value heads as query heads without this flag
+    PLAIT_TRY(json_bool_optional(hf->text, "multi_query_attention", &grouped, err));
+    if (!grouped) {
+        hf_skip(hf, kv_heads_names);
         return PLAIT_OK;
     }
     if (hf->class.kv_heads > 0 && !hf_mentions(hf->text, kv_heads_names[0]))
@@ -158,6 +165,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "use_qk_norm", &out->qk_norm, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "qk_layernorm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "alibi", &alibi, err));
     PLAIT_TRY(read_rotary(hf, &rotary, err));
     out->rotary = !alibi && rotary;
@@ -340,7 +348,7 @@ static plait_status read_mamba_2(const hf_config *hf, plait_mamba *out, plait_er
     PLAIT_TRY(hf_int_optional(hf, state_names, 1, MODEL_MAX_STATE, &out->state, err));
     PLAIT_TRY(hf_int_optional(hf, conv_names, 1, MODEL_MAX_CONV, &out->conv, err));
     PLAIT_TRY(hf_int_optional(hf, chunks, 1, MODEL_MAX_SEQ, &out->chunk, err));
-    hf_skip(hf, (const char *const[]){"time_step_rank", NULL}); // Mamba only
+    hf_skip(hf, (const char *const[]){"time_step_rank", "mamba_dt_rank", NULL}); // Mamba only
     PLAIT_TRY(hf_int_optional(hf, groups, 1, MODEL_MAX_HEADS, &out->groups, err));
     return model_check_kv_heads(hf->text, hf_name(hf, groups), out->heads, out->groups, err);
 }

@@ -30,6 +30,7 @@ static plait_activation activation_named(const char *name)
                  {"silu", PLAIT_SILU},
                  {"swish", PLAIT_SILU},
                  {"swiglu", PLAIT_SILU},
+                 {"swigluoai", PLAIT_CLAMPED_SWIGLU},
                  {"relu", PLAIT_RELU},
                  {"relu2", PLAIT_RELU2},
                  {"situ", PLAIT_OTHER_ACTIVATION},
@@ -232,7 +233,9 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
 
 static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
 {
-    static const char *const scale[] = {"routed_scaling_factor", NULL};
+    static const char *const scale[] = {"routed_scaling_factor", "router_scaling_factor",
+                                        "moe_router_scaling_factor",
+                                        "moe_router_topk_scaling_factor", NULL};
     static const char *const aux_loss[] = {"router_aux_loss_coef", "aux_loss_alpha", NULL};
     const char *method = NULL;
     bool experts = false;
@@ -248,8 +251,9 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
         .scale = hf->class.router_scale,
     };
 
-    static const char *const score_keys[] = {"scoring_func", "moe_router_activation_func",
-                                             "score_function", "score_func", NULL};
+    static const char *const score_keys[] = {"scoring_func",          "moe_router_activation_func",
+                                             "score_function",        "score_func",
+                                             "moe_router_activation", NULL};
     const char *word = NULL;
     for (const char *const *key = score_keys; *key != NULL; key++)
         PLAIT_TRY(json_string_optional(hf->text, *key, hf->arena, &word, err));
@@ -261,6 +265,7 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
     }
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
     PLAIT_TRY(json_bool_optional(hf->text, "moe_renormalize", &out->normalised, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "norm_expert_weight", &out->normalised, err));
     PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
     if (method != NULL) // DeepSeek's noaux_tc balances the experts with a bias instead of a loss
         out->correction_bias = strcmp(method, "noaux_tc") == 0;
@@ -276,8 +281,13 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
     static const char *const logit_cap[] = {"final_logit_softcapping", "logits_soft_cap", NULL};
     static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
     static const char *const init[] = {"initializer_range", NULL};
-    static const char *const eps[] = {"rms_norm_eps", "layer_norm_eps", "layer_norm_epsilon",
-                                      "norm_epsilon", "norm_eps",       NULL};
+    static const char *const eps[] = {"rms_norm_eps",
+                                      "layer_norm_eps",
+                                      "layer_norm_epsilon",
+                                      "norm_epsilon",
+                                      "norm_eps",
+                                      "layernorm_epsilon",
+                                      NULL};
     bool qk_norm = false;
     const char *word;
     json_cursor attention, at;
