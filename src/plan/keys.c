@@ -188,7 +188,8 @@ static bool gathers_first_chunk(const plait_problem *problem, const plait_degree
  */
 static bool buckets_travel(const plait_problem *problem, const plait_degrees *d)
 {
-    return (d->zero == 1 || d->zero == 2 || (d->zero == 3 && shards_apart(problem, d))) &&
+    return problem->runtime->can.takes[PLAIT_KEY_BUCKET] > 1u && // values other than the default
+           (d->zero == 1 || d->zero == 2 || (d->zero == 3 && shards_apart(problem, d))) &&
            has_replicas(problem, d);
 }
 

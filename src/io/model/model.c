@@ -57,8 +57,11 @@ static void replace_infinity(char *text, size_t length)
 static plait_status parse(const char *text, size_t length, const char *name, plait_arena *arena,
                           model_result *result, plait_error *err)
 {
-    char *const copy = plait_arena_alloc(arena, length + 1, 1);
+    char *copy;
 
+    if (text == NULL) // refused there
+        return json_parse(text, length, name, read_root, arena, result, err);
+    copy = plait_arena_alloc(arena, length + 1, 1);
     PLAIT_TRY(plait_check_allocated(copy, err));
     memcpy(copy, text, length);
     copy[length] = '\0';

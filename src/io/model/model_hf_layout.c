@@ -632,7 +632,7 @@ static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, p
 /* ---- multi-token prediction ---- */
 
 /*
- * Where a layer has only one part, a module for multi-token prediction has a mixer and a
+ * If layers have only one part, a module for multi-token prediction has a mixer and a
  * feed-forward part, usually attention and experts.
  */
 static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *err)
