@@ -176,7 +176,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->qkv_bias = bias;
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));
 
-    // Full layers of Llama 4 and Command R7B have no positions, and therefore no norms on q and k.
+    // Full layers of Llama 4, Command R7B and EXAONE have no positions; those of Llama 4 have no norms
+    // on q and k either.
     bool alibi = false;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
@@ -187,7 +188,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->rotary = !alibi && rotary;
     if (which == HF_FULL && hf_has_trait(hf, HF_NO_ROTARY_FULL)) {
         out->rotary = false;
-        out->qk_norm = false;
+        out->qk_norm = out->qk_norm && !hf_has_numeric_trait(hf, HF_QK_L2_NORM);
     }
     if (hf_has_trait(hf, HF_GATED_ATTENTION))
         PLAIT_TRY(hf_flag(hf, "attn_output_gate", true, &out->gate, err));
