@@ -1174,6 +1174,10 @@ static void test_headless_model__counts_no_output_projection(void **state)
                                ": the model has no output projection, which is priced but not "
                                "counted"));
     }
+    read_text(*state,
+              "{\"architectures\": [\"LlavaForConditionalGeneration\"], \"text_config\": "
+              "{\"architectures\": [\"LlamaModel\"], \"model_type\": \"llama\", " SIZES MLP "}}");
+    assert_string_equal(((model_fixture *)*state)->warning, "");
     read_text(*state, "{\"architectures\": [\"ChatGLMModel\"], \"model_type\": \"chatglm\", " SIZES
                       ", \"ffn_hidden_size\": 128}");
     assert_string_equal(((model_fixture *)*state)->warning, "");

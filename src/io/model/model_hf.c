@@ -167,13 +167,13 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
 }
 
 /* Reads the first entry of "architectures"; "" if the file has none. */
-static plait_status read_architecture(const hf_config *hf, const char **out, plait_error *err)
+static plait_status read_architecture(const hf_config *hf, const json_cursor *at, const char **out,
+                                      plait_error *err)
 {
-    static const char key[] = "architectures";
     json_cursor list, first;
 
     *out = "";
-    PLAIT_TRY(json_value_optional(json_has(hf->text, key) ? hf->text : hf->root, key, &list, err));
+    PLAIT_TRY(json_value_optional(at, "architectures", &list, err));
     return json_is_array(&list) && json_first(&list, &first)
                ? json_as_string(&first, hf->arena, out, err)
                : PLAIT_OK;
@@ -200,9 +200,13 @@ static plait_status read_class(hf_config *hf, plait_error *err)
         !json_has(hf->root, "hidden_size"))
         return json_fail(hf->root, PLAIT_ERROR_SCHEMA, err,
                          "expected a text decoder, found only a vision tower");
-    PLAIT_TRY(read_architecture(hf, &architecture, err));
+    PLAIT_TRY(read_architecture(hf, json_has(hf->text, "architectures") ? hf->text : hf->root,
+                                &architecture, err));
     hf->known = type[0] == '\0' ? hf_class_of_architecture(architecture, &hf->class)
                                 : hf_class_find(type, &hf->class);
+
+    // A nested decoder may be a bare one, with the head next to it.
+    PLAIT_TRY(read_architecture(hf, hf->root, &architecture, err));
     if (hf_class_has_no_head(architecture, hf->known ? hf->class.type : type))
         hf->headless = architecture;
     if (hf->known)

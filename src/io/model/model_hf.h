@@ -283,6 +283,9 @@ plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err) PLA
 /** Counts the layers of a file that gives only their list; 0 if it has none. */
 int hf_listed_layers(const hf_config *hf);
 
+/** Names of the number of modules for multi-token prediction; NULL ends the list. */
+extern const char *const hf_mtp_names[];
+
 /** Reads kinds, layers and modules for multi-token prediction. */
 plait_status hf_read_layers(const hf_config *hf, plait_error *err) PLAIT_MUST_CHECK;
 

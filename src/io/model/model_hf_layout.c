@@ -97,7 +97,7 @@ static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_lay
 
 /*
  * Reads a list of words: one per layer, or with `repeat` a sequence that the layers repeat. Step 3.5
- * continues the list with the modules for multi-token prediction.
+ * and EXAONE 4.5 continue the list with the modules for multi-token prediction.
  */
 static plait_status read_words(const hf_config *hf, const char *key, bool repeat, hf_layer *out,
                                plait_error *err)
@@ -107,7 +107,7 @@ static plait_status read_words(const hf_config *hf, const char *key, bool repeat
     int mtp = 0;
 
     PLAIT_TRY(json_array(hf->text, key, &list, err));
-    PLAIT_TRY(json_int_optional(hf->text, "num_nextn_predict_layers", 0, MODEL_MAX_MTP, &mtp, err));
+    PLAIT_TRY(hf_int_optional(hf, hf_mtp_names, 0, MODEL_MAX_MTP, &mtp, err));
     if ((!repeat && json_count(&list) != layers + (size_t)mtp) || json_count(&list) == 0 ||
         (repeat && json_count(&list) > layers))
         PLAIT_TRY(check_length(&list, hf->model->layers, err));
