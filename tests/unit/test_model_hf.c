@@ -1212,6 +1212,22 @@ static void test_chatglm__groups_its_keys_only_when_told(void **state)
 #undef CHATGLM
 }
 
+/* Ming's "mlp_depth" counts the matrices of the connector. */
+static void test_ming__has_the_depth_of_its_connector_outside(void **state)
+{
+    const plait_model *model = read_text(
+        *state,
+        "{\"model_type\": \"bailingmm\", \"mlp_depth\": 2, \"llm_config\": " CONFIG(
+            "bailing_moe_v2", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                  "\"moe_intermediate_size\": 32, \"num_shared_experts\": 1, "
+                                  "\"first_k_dense_replace\": 1, "
+                                  "\"moe_router_topk_scaling_factor\": 2.5") "}");
+
+    assert_kinds(model, "dense moe moe moe");
+    assert_near(model->numerics.router.scale, 2.5, 0.0);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
 static void test_exaone_moe_and_afmoe__spell_layers_in_their_own_way(void **state)
 {
     const plait_model *model = read_text(
@@ -1530,6 +1546,7 @@ int main(void)
         TEST(test_headless_model__counts_no_output_projection),
         TEST(test_refined_web__is_falcon_with_two_norms),
         TEST(test_chatglm__groups_its_keys_only_when_told),
+        TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
