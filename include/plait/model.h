@@ -179,8 +179,9 @@ typedef enum plait_activation {
     PLAIT_GELU_TANH,
     PLAIT_SILU,
     PLAIT_RELU,
-    PLAIT_RELU2,          /* squared */
-    PLAIT_CLAMPED_SWIGLU, /* gpt-oss: x sigmoid(1.702 x) (y + 1), both clamped */
+    PLAIT_RELU2,            /* squared */
+    PLAIT_CLAMPED_SWIGLU,   /* gpt-oss: x sigmoid(1.702 x) (y + 1), both clamped */
+    PLAIT_OTHER_ACTIVATION, /* one that no launch file can state (Kimi K3, Apertus) */
     PLAIT_ACTIVATIONS
 } plait_activation;
 

@@ -27,9 +27,10 @@ typedef plait_choice space_choice;
 typedef enum space_choice_class {
     SPACE_CHOICES_ALL,
     SPACE_CHOICES_PAIRS,   /* pairs of microbatches without CUDA graphs */
-    SPACE_CHOICES_PARTIAL, /* CUDA graphs of layers, also in pairs of microbatches */
-    SPACE_CHOICES_STATIC,  /* CUDA graphs of a whole iteration */
-    SPACE_CHOICES_FUSED,   /* added to another class if the experts are one kernel */
+    SPACE_CHOICES_PARTIAL, /* CUDA graphs of layers */
+    SPACE_CHOICES_PARTIAL_PAIRS,
+    SPACE_CHOICES_STATIC, /* CUDA graphs of a whole iteration */
+    SPACE_CHOICES_FUSED,  /* added to another class if the experts are one kernel */
     SPACE_CHOICE_CLASSES = 2 * SPACE_CHOICES_FUSED
 } space_choice_class;
 
@@ -49,10 +50,13 @@ typedef struct space_recompute {
 static inline space_choice_class space_class_of(const plait_degrees *degrees)
 {
     const int fused = degrees->switches.fused_grouped_mlp ? SPACE_CHOICES_FUSED : 0;
-    const int graphs = degrees->switches.cuda_graph == PLAIT_GRAPH_FULL     ? SPACE_CHOICES_STATIC
-                       : degrees->switches.cuda_graph == PLAIT_GRAPH_LAYERS ? SPACE_CHOICES_PARTIAL
-                       : degrees->ep_overlap != PLAIT_EP_OVERLAP_NONE       ? SPACE_CHOICES_PAIRS
-                                                                            : SPACE_CHOICES_ALL;
+    const bool pairs = degrees->ep_overlap != PLAIT_EP_OVERLAP_NONE;
+    const bool layers = degrees->switches.cuda_graph == PLAIT_GRAPH_LAYERS;
+    const int graphs = degrees->switches.cuda_graph == PLAIT_GRAPH_FULL ? SPACE_CHOICES_STATIC
+                       : layers && pairs ? SPACE_CHOICES_PARTIAL_PAIRS
+                       : layers          ? SPACE_CHOICES_PARTIAL
+                       : pairs           ? SPACE_CHOICES_PAIRS
+                                         : SPACE_CHOICES_ALL;
 
     return (space_choice_class)(graphs + fused);
 }

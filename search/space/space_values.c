@@ -260,8 +260,9 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
         PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
         probe.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
         PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
-        probe.ep_overlap = PLAIT_EP_OVERLAP_NONE;
         probe.switches.cuda_graph = PLAIT_GRAPH_LAYERS;
+        PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
+        probe.ep_overlap = PLAIT_EP_OVERLAP_NONE;
         PLAIT_TRY(list_legal(problem, &probe, arena, out, err));
         probe.switches.cuda_graph = PLAIT_GRAPH_FULL;
         PLAIT_TRY(list_legal(problem, &probe, arena, out, err));

@@ -215,14 +215,6 @@ static const plait_mamba *mamba_of(const plait_model *model)
     return NULL;
 }
 
-/* megatron/core/ssm/mamba_mixer.py: each tensor rank has whole groups. */
-static bool tensor_ranks_have_groups(const plait_problem *problem, const plait_degrees *d)
-{
-    const plait_mamba *const mamba = mamba_of(problem->model);
-
-    return mamba == NULL || mamba->groups % d->tp == 0;
-}
-
 /* The same file: in 8 bits, the output of the input projection has a multiple of 16 channels. */
 static bool projections_fit_8_bits(const plait_problem *problem, const plait_degrees *d)
 {
@@ -293,7 +285,6 @@ static const plan_rule plan_rules[] = {
      predictions_stand_last},
     {"M24", "ep_overlap needs layers of a mixer and a feed-forward part, and no Mamba layers",
      hybrids_have_no_pairs},
-    {"M25", "tp must divide the groups of Mamba-2 layers", tensor_ranks_have_groups},
     {"M26",
      "products in 8 bits need a multiple of 16 channels in the input projection of Mamba-2 layers",
      projections_fit_8_bits},
@@ -427,6 +418,7 @@ static bool activations_known(const plait_model *model)
     case PLAIT_RELU2:
         return gated != 1;
     case PLAIT_RELU:
+    case PLAIT_OTHER_ACTIVATION:
         return false;
     default:
         return true;

@@ -71,7 +71,7 @@ static bool positions_are_plain(const plait_model *model)
 
 static bool activation_has_a_word(const plait_model *model)
 {
-    return model->numerics.activation != PLAIT_CLAMPED_SWIGLU;
+    return model->numerics.activation < PLAIT_CLAMPED_SWIGLU;
 }
 
 static const model_rule model_rules[] = {

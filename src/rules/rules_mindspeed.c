@@ -68,7 +68,7 @@ static bool layers_are_older(const plait_model *model)
                 return false;
         }
     }
-    return model->numerics.activation != PLAIT_CLAMPED_SWIGLU && !model->numerics.qk_l2_norm;
+    return model->numerics.activation < PLAIT_CLAMPED_SWIGLU && !model->numerics.qk_l2_norm;
 }
 
 /*

@@ -630,7 +630,7 @@ static void test_arcee_apertus_and_bitnet__have_squared_relu_or_xielu(void **sta
                                                 "\"rms_norm_eps\": 1e-5"));
     assert_false(model->kind[0].mlp.gated);
     assert_true(model->kind[0].attention.qk_norm);
-    assert_string_equal(((model_fixture *)*state)->warning, "ignored keys: hidden_act");
+    assert_string_equal(((model_fixture *)*state)->warning, "");
     model = read_text(*state,
                       CONFIG("bitnet", MLP ", \"hidden_act\": \"relu2\", \"rms_norm_eps\": 1e-5, "
                                            "\"num_key_value_heads\": 1"));
@@ -765,6 +765,7 @@ static void test_nemotron_h__has_one_part_and_one_norm_per_layer(void **state)
               "\"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 16, "
               "\"mamba_num_heads\": 4, \"mamba_head_dim\": 32, \"ssm_state_size\": 16, "
               "\"n_groups\": 2, \"chunk_size\": 128, \"intermediate_size\": 96, "
+              "\"time_step_limit\": [0.0, Infinity], "
               "\"n_routed_experts\": 8, \"num_experts_per_tok\": 2, "
               "\"moe_intermediate_size\": 32, \"moe_shared_expert_intermediate_size\": 48, "
               "\"n_shared_experts\": 1, \"moe_latent_size\": 16, \"mlp_hidden_act\": \"relu2\", "

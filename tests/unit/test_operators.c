@@ -101,7 +101,10 @@ static void test_what_is_no_question_is_refused(void **state)
                    "operators"); // the model states what its layers cost, not what they do
 }
 
-/* Each kind of layer of each model makes a graph of tree-width two, with at most 48 operators. */
+/*
+ * Each kind of layer of each model makes a graph of tree-width two, with at most 48 operators,
+ * except DeepSeek-V4's attention, whose keys, compressors and indexers read the same tensors.
+ */
 static void test_every_model_is_a_graph_that_can_be_solved(void **state)
 {
     (void)state;
@@ -121,6 +124,12 @@ static void test_every_model_is_a_graph_that_can_be_solved(void **state)
             m->options.kind = k;
             if (m->model.kind[k].opaque)
                 continue;
+            if (m->model.kind[k].attention.q_rank > 0 && m->model.kind[k].attention.shared_kv) {
+                assert_int_equal(
+                    plait_operators_solve(&m->problem, &m->options, arena, &result, &err),
+                    PLAIT_ERROR_RANGE);
+                continue;
+            }
             must(plait_operators_solve(&m->problem, &m->options, arena, &result, &err), &err);
             assert_true(result.proven && result.verdict == PLAIT_FITS);
             assert_true(result.named.step_s >= result.best.step_s);

@@ -1,8 +1,12 @@
 /* model.c - loads a model in either format, and has the checks that both formats share */
 #include "plait/model.h"
 
+#include <string.h>
+
 #include "plait/data.h"
 
+#include "base/status.h"
+#include "io/file.h"
 #include "io/model/model_file.h"
 
 typedef struct model_result {
@@ -28,11 +32,59 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
     return PLAIT_OK;
 }
 
+/*
+ * Writes null in place of each Infinity outside of strings. JSON has no Infinity, but Python writes
+ * it: the published configs of Nemotron-H contain "time_step_limit": [0.0, Infinity].
+ */
+static void replace_infinity(char *text, size_t length)
+{
+    static const char word[] = "Infinity", null[] = "null    ";
+    bool inside = false;
+
+    for (size_t i = 0; i < length; i++) {
+        if (inside && text[i] == '\\')
+            i++;
+        else if (text[i] == '"')
+            inside = !inside;
+        else if (!inside && text[i] == 'I' && strncmp(text + i, word, sizeof word - 1) == 0) {
+            memcpy(text + i, null, sizeof null - 1);
+            if (i > 0 && text[i - 1] == '-')
+                text[i - 1] = ' ';
+        }
+    }
+}
+
+static plait_status parse(const char *text, size_t length, const char *name, plait_arena *arena,
+                          model_result *result, plait_error *err)
+{
+    char *const copy = plait_arena_alloc(arena, length + 1, 1);
+
+    PLAIT_TRY(plait_check_allocated(copy, err));
+    memcpy(copy, text, length);
+    copy[length] = '\0';
+    replace_infinity(copy, length);
+    return json_parse(copy, length, name, read_root, arena, result, err);
+}
+
+static plait_status load(const char *path, plait_arena *arena, model_result *result,
+                         plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+    const char *text = NULL;
+    size_t length = 0;
+
+    PLAIT_TRY(plait_check_allocated(scratch, err));
+    plait_status status = file_read_all(path, JSON_MAX_BYTES, scratch, &text, &length, err);
+    if (status == PLAIT_OK)
+        status = parse(text, length, path, arena, result, err);
+    plait_arena_free(scratch);
+    return status;
+}
+
 plait_status plait_model_load(const char *path, plait_arena *arena, plait_model *out,
                               const char **warning, plait_error *err)
 {
-    return json_load(path, read_root, arena, &(model_result){.model = out, .warning = warning},
-                     err);
+    return load(path, arena, &(model_result){.model = out, .warning = warning}, err);
 }
 
 plait_status plait_model_load_as_llama(const char *path, plait_arena *arena, plait_model *out,
@@ -40,15 +92,14 @@ plait_status plait_model_load_as_llama(const char *path, plait_arena *arena, pla
 {
     model_result result = {.model = out, .warning = warning, .assume_llama = true};
 
-    return json_load(path, read_root, arena, &result, err);
+    return load(path, arena, &result, err);
 }
 
 plait_status plait_model_parse(const char *text, size_t length, const char *name,
                                plait_arena *arena, plait_model *out, const char **warning,
                                plait_error *err)
 {
-    return json_parse(text, length, name, read_root, arena,
-                      &(model_result){.model = out, .warning = warning}, err);
+    return parse(text, length, name, arena, &(model_result){.model = out, .warning = warning}, err);
 }
 
 plait_status plait_model_find(const char *name, plait_arena *arena, plait_model *out,

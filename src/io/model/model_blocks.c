@@ -25,7 +25,7 @@
 
 const char *const plait_modality_name[PLAIT_MODALITIES + 1] = {"vision", "audio", NULL};
 const char *const plait_activation_name[PLAIT_ACTIVATIONS + 1] = {
-    "unknown", "gelu", "gelu_tanh", "silu", "relu", "relu2", "clamped_swiglu", NULL};
+    "unknown", "gelu", "gelu_tanh", "silu", "relu", "relu2", "clamped_swiglu", "other", NULL};
 const char *const plait_rope_kind_name[PLAIT_ROPE_KINDS + 1] = {"plain", "linear", "llama3",
                                                                 "yarn",  "other",  NULL};
 const char *const plait_router_score_name[PLAIT_ROUTER_SCORES + 1] = {"unknown", "softmax",

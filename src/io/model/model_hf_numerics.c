@@ -32,7 +32,9 @@ static plait_activation activation_named(const char *name)
                  {"swiglu", PLAIT_SILU},
                  {"swigluoai", PLAIT_CLAMPED_SWIGLU},
                  {"relu", PLAIT_RELU},
-                 {"relu2", PLAIT_RELU2}};
+                 {"relu2", PLAIT_RELU2},
+                 {"situ", PLAIT_OTHER_ACTIVATION},
+                 {"xielu", PLAIT_OTHER_ACTIVATION}};
 
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
         if (strcmp(names[n].name, name) == 0)
