@@ -1111,6 +1111,124 @@ static void test_step3__projects_queries_from_a_latent(void **state)
     assert_int_equal(model->kind[1].moe.shared_width, 48);
 }
 
+static void test_step3_5__has_more_heads_in_windowed_layers(void **state)
+{
+    const plait_model *model = read_text(
+        *state,
+        CONFIG("step3p5",
+               MLP ", \"num_attention_groups\": 2, \"head_dim\": 16, \"sliding_window\": 8, "
+                   "\"layer_types\": [\"full_attention\", \"sliding_attention\", "
+                   "\"sliding_attention\", \"full_attention\", \"sliding_attention\"], "
+                   "\"num_nextn_predict_layers\": 1, \"rope_theta\": [5e6, 1e4, 1e4, 5e6, 1e4], "
+                   "\"attention_other_setting\": {\"attention_type\": \"sliding_attention\", "
+                   "\"num_attention_heads\": 6, \"num_attention_groups\": 3}, "
+                   "\"moe_num_experts\": 4, \"moe_top_k\": 2, \"moe_intermediate_size\": 32, "
+                   "\"share_expert_dim\": 48, \"moe_layers_enum\": \"2,3\", "
+                   "\"use_head_wise_attn_gate\": true"));
+
+    assert_kinds(model, "full-dense sliding-dense sliding-moe full-moe");
+    assert_int_equal(model->kind[0].attention.heads, 4);
+    assert_int_equal(model->kind[1].attention.heads, 6);
+    assert_int_equal(model->kind[1].attention.kv_heads, 3);
+    assert_string_equal(model->kind[model->mtp_kind].name, "sliding-dense");
+    assert_near(model->numerics.rope.base, 5e6, 1e-9);
+    assert_string_equal(((model_fixture *)*state)->warning,
+                        "use_head_wise_attn_gate: the gates of one number per head are not priced");
+}
+
+static void test_minimax_m3__warns_of_its_indexer(void **state)
+{
+    const plait_model *model = read_text(
+        *state, CONFIG("minimax_m3", ", \"intermediate_size\": 32, \"head_dim\": 16, "
+                                     "\"dense_intermediate_size\": 128, "
+                                     "\"shared_intermediate_size\": 48, "
+                                     "\"num_local_experts\": 4, \"num_experts_per_tok\": 2, "
+                                     "\"moe_layer_freq\": [0, 1, 1, 1], "
+                                     "\"hidden_act\": \"swigluoai\", "
+                                     "\"sparse_attention_config\": {\"sparse_index_dim\": 8}"));
+
+    assert_kinds(model, "dense moe moe moe");
+    assert_int_equal(model->kind[0].mlp.width, 128);
+    assert_int_equal(model->kind[1].moe.width, 32);
+    assert_int_equal(model->kind[1].moe.shared_width, 48);
+    assert_int_equal(model->numerics.activation, PLAIT_CLAMPED_SWIGLU);
+    assert_string_equal(((model_fixture *)*state)->warning,
+                        "sparse_attention_config: attention is priced to all keys, without the "
+                        "indexer");
+}
+
+/* A reward model and a bare decoder have no projection to the vocabulary. */
+static void test_headless_model__counts_no_output_projection(void **state)
+{
+    static const char *const architectures[] = {"LlamaForSequenceClassification", "LlamaModel",
+                                                "LlamaForRewardModel"};
+    const double with_head = plait_model_params(read_text(*state, CONFIG("llama", MLP))).total;
+    char text[512];
+
+    for (size_t a = 0; a < sizeof architectures / sizeof *architectures; a++) {
+        snprintf(text, sizeof text,
+                 "{\"architectures\": [\"%s\"], \"model_type\": \"llama\", " SIZES MLP "}",
+                 architectures[a]);
+        assert_near(plait_model_params(read_text(*state, text)).total, with_head - 64.0 * 100.0,
+                    0.0);
+        assert_non_null(strstr(((model_fixture *)*state)->warning,
+                               ": the model has no output projection, which is priced but not "
+                               "counted"));
+    }
+    read_text(*state,
+              "{\"architectures\": [\"LlavaForConditionalGeneration\"], \"text_config\": "
+              "{\"architectures\": [\"LlamaModel\"], \"model_type\": \"llama\", " SIZES MLP "}}");
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+    read_text(*state, "{\"architectures\": [\"ChatGLMModel\"], \"model_type\": \"chatglm\", " SIZES
+                      ", \"ffn_hidden_size\": 128}");
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+/* Falcon-40B as first published; its config has no width of the MLP. */
+static void test_refined_web__is_falcon_with_two_norms(void **state)
+{
+    const plait_model *model =
+        read_text(*state, "{\"model_type\": \"RefinedWeb\", \"hidden_size\": 8192, \"n_layer\": "
+                          "60, \"n_head\": 128, \"n_head_kv\": 8, \"vocab_size\": 65024, "
+                          "\"parallel_attn\": true, \"bias\": false, \"alibi\": false}");
+
+    assert_int_equal(model->kind[0].norms, 2);
+    assert_int_equal(model->kind[0].attention.kv_heads, 8);
+    assert_near(plait_model_params(model).total, 41303293952.0, 0.0);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
+static void test_chatglm__groups_its_keys_only_when_told(void **state)
+{
+#define CHATGLM(keys)                                                                              \
+    CONFIG("chatglm", ", \"ffn_hidden_size\": 128, \"add_qkv_bias\": true, "                       \
+                      "\"padded_vocab_size\": 128, \"multi_query_group_num\": 2" keys)
+    const plait_model *model = read_text(*state, CHATGLM(", \"multi_query_attention\": true"));
+
+    assert_int_equal(model->kind[0].attention.kv_heads, 2);
+    assert_int_equal(model->vocab, 128);
+    assert_true(model->kind[0].attention.qkv_bias && !model->kind[0].attention.out_bias);
+    model = read_text(*state, CHATGLM(", \"multi_query_attention\": false"));
+    assert_int_equal(model->kind[0].attention.kv_heads, 4);
+#undef CHATGLM
+}
+
+/* Ming's "mlp_depth" counts the matrices of the connector. */
+static void test_ming__has_the_depth_of_its_connector_outside(void **state)
+{
+    const plait_model *model = read_text(
+        *state,
+        "{\"model_type\": \"bailingmm\", \"mlp_depth\": 2, \"llm_config\": " CONFIG(
+            "bailing_moe_v2", MLP ", \"num_experts\": 8, \"num_experts_per_tok\": 2, "
+                                  "\"moe_intermediate_size\": 32, \"num_shared_experts\": 1, "
+                                  "\"first_k_dense_replace\": 1, "
+                                  "\"moe_router_topk_scaling_factor\": 2.5") "}");
+
+    assert_kinds(model, "dense moe moe moe");
+    assert_near(model->numerics.router.scale, 2.5, 0.0);
+    assert_string_equal(((model_fixture *)*state)->warning, "");
+}
+
 static void test_exaone_moe_and_afmoe__spell_layers_in_their_own_way(void **state)
 {
     const plait_model *model = read_text(
@@ -1221,6 +1339,8 @@ static void test_refusals__say_where_and_why(void **state)
         {"{\"model_type\": \"llava\", \"num_extra_layers\": 4, \"text_config\": " CONFIG("llama",
                                                                                          MLP) "}",
          PLAIT_ERROR_SCHEMA, "/num_extra_layers", "\"num_extra_layers\""},
+        {CONFIG("llama", MLP ", \"mlp_depth\": 2"), PLAIT_ERROR_SCHEMA, "/mlp_depth",
+         "\"mlp_depth\""},
         {"{\"model_type\": \"llava\", \"adapter_dim\": 4, \"text_config\": " CONFIG("llama",
                                                                                     MLP) "}",
          PLAIT_ERROR_SCHEMA, "/adapter_dim", "\"adapter_dim\""},
@@ -1422,6 +1542,12 @@ int main(void)
         TEST(test_nemotron_nas__has_an_object_per_layer),
         TEST(test_kinds__are_at_most_sixteen),
         TEST(test_step3__projects_queries_from_a_latent),
+        TEST(test_step3_5__has_more_heads_in_windowed_layers),
+        TEST(test_minimax_m3__warns_of_its_indexer),
+        TEST(test_headless_model__counts_no_output_projection),
+        TEST(test_refined_web__is_falcon_with_two_norms),
+        TEST(test_chatglm__groups_its_keys_only_when_told),
+        TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),

@@ -307,6 +307,11 @@ static published_count published_of_sample(plait_arena *arena, const char *name)
         {"phi-2", {.params = 2779683840, .source = "microsoft/phi-2 weights"}},
         {"fuyu-8b",
          {.params = 9.408e9, .source = "adept/fuyu-8b weights, which include 11 M for patches"}},
+        {"minimax-m3", {.params = 428e9, .source = "MiniMaxAI/MiniMax-M3 model card"}},
+        {"step-3.7-flash",
+         {.params = 196e9,
+          .active = 11e9,
+          .source = "stepfun-ai/Step-3.7-Flash model card, text model"}},
     };
 
     for (size_t o = 0; o < sizeof others / sizeof *others; o++)
@@ -331,7 +336,7 @@ static void test_samples__have_as_many_parameters_as_published(void **state)
         samples++;
     }
     assert_int_equal(wrong, 0);
-    assert_int_equal(samples, 64);
+    assert_int_equal(samples, 66);
     plait_arena_free(arena);
 }
 

@@ -144,6 +144,10 @@ plait_status hf_number(const json_cursor *at, const char *const *names, json_ran
         if (!hf_mentions(at, *name))
             continue;
         *out = none;
+        json_cursor list, first;
+        PLAIT_TRY(json_value_optional(at, *name, &list, err));
+        if (json_is_array(&list) && json_first(&list, &first)) // Step 3.5 has one per layer
+            return json_as_number(&first, range, out, err);
         return is_given(at, *name) ? json_number_optional(at, *name, range, out, err) : PLAIT_OK;
     }
     return PLAIT_OK;
@@ -162,6 +166,19 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
     return PLAIT_OK;
 }
 
+/* Reads the first entry of "architectures"; "" if the file has none. */
+static plait_status read_architecture(const hf_config *hf, const json_cursor *at, const char **out,
+                                      plait_error *err)
+{
+    json_cursor list, first;
+
+    *out = "";
+    PLAIT_TRY(json_value_optional(at, "architectures", &list, err));
+    return json_is_array(&list) && json_first(&list, &first)
+               ? json_as_string(&first, hf->arena, out, err)
+               : PLAIT_OK;
+}
+
 /*
  * Finds the class by the decoder's model_type, else by the model_type of the whole file, else by
  * "architectures".
@@ -169,7 +186,7 @@ static plait_status refuse_encoder_decoder(const json_cursor *at, plait_error *e
 static plait_status read_class(hf_config *hf, plait_error *err)
 {
     const json_cursor *const at = json_has(hf->text, "model_type") ? hf->text : hf->root;
-    const char *type = "", *architecture = "", *refused;
+    const char *type = "", *architecture, *refused;
 
     PLAIT_TRY(refuse_encoder_decoder(hf->root, err));
     PLAIT_TRY(refuse_encoder_decoder(hf->text, err));
@@ -183,19 +200,15 @@ static plait_status read_class(hf_config *hf, plait_error *err)
         !json_has(hf->root, "hidden_size"))
         return json_fail(hf->root, PLAIT_ERROR_SCHEMA, err,
                          "expected a text decoder, found only a vision tower");
-    if (type[0] == '\0') {
-        json_cursor list, first;
+    PLAIT_TRY(read_architecture(hf, json_has(hf->text, "architectures") ? hf->text : hf->root,
+                                &architecture, err));
+    hf->known = type[0] == '\0' ? hf_class_of_architecture(architecture, &hf->class)
+                                : hf_class_find(type, &hf->class);
 
-        // Use the first entry of "architectures"; "" if the file has none.
-        const json_cursor *const holder = json_has(hf->text, "architectures") ? hf->text : hf->root;
-        architecture = "";
-        PLAIT_TRY(json_value_optional(holder, "architectures", &list, err));
-        if (json_is_array(&list) && json_first(&list, &first)) {
-            PLAIT_TRY(json_as_string(&first, hf->arena, &architecture, err));
-        }
-    }
-    hf->known = architecture[0] != '\0' ? hf_class_of_architecture(architecture, &hf->class)
-                                        : hf_class_find(type, &hf->class);
+    // A nested decoder may be a bare one, with the head next to it.
+    PLAIT_TRY(read_architecture(hf, hf->root, &architecture, err));
+    if (hf_class_has_no_head(architecture, hf->known ? hf->class.type : type))
+        hf->headless = architecture;
     if (hf->known)
         return PLAIT_OK;
     hf->class = hf_class_guess(type, hf->text);
@@ -328,6 +341,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", &model->tied, err));
     if (!json_has(hf->text, "tie_word_embeddings"))
         PLAIT_TRY(json_bool_optional(hf->text, "tie_embedding", &model->tied, err));
+    model->tied = model->tied || hf->headless != NULL;
     model->dropout = hf_has_trait(hf, HF_DROPOUT);
     for (const char *const *key = dropout_keys; *key != NULL; key++)
         if (json_has(hf->text, *key))

@@ -162,8 +162,9 @@ typedef struct hf_config {
     bool assume_llama; /* keys that plait cannot price are named in the warning, not refused */
     plait_arena *arena;
     plait_model *model;
-    int layer;       /* layer that is being read, the index in lists */
-    hf_picks *picks; /* NULL: no layer is being read, and a list is refused */
+    const char *headless; /* architecture without an output projection; NULL: it has one */
+    int layer;            /* layer that is being read, the index in lists */
+    hf_picks *picks;      /* NULL: no layer is being read, and a list is refused */
     const char *left_out[PLAIT_MODALITIES]; /* why an encoder was not read; NULL: nothing to say */
 } hf_config;
 
@@ -175,6 +176,12 @@ typedef struct hf_config {
  */
 bool hf_class_find(const char *type, hf_class *out);
 bool hf_class_of_architecture(const char *architecture, hf_class *out);
+
+/**
+ * Returns whether an architecture has no projection to the vocabulary: a reward model, a classifier
+ * or "LlamaModel". ChatGLM's "ChatGLMModel" has one.
+ */
+bool hf_class_has_no_head(const char *architecture, const char *type);
 
 /**
  * Returns a description of a class that is refused because it is no list of decoder layers, such as
@@ -275,6 +282,9 @@ plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err) PLA
 
 /** Counts the layers of a file that gives only their list; 0 if it has none. */
 int hf_listed_layers(const hf_config *hf);
+
+/** Names of the number of modules for multi-token prediction; NULL ends the list. */
+extern const char *const hf_mtp_names[];
 
 /** Reads kinds, layers and modules for multi-token prediction. */
 plait_status hf_read_layers(const hf_config *hf, plait_error *err) PLAIT_MUST_CHECK;

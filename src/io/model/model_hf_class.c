@@ -85,8 +85,8 @@
 #define STEP3P5                                                                                    \
     .traits = HF_QK_NORM | HF_ROUTER_BIAS, .window = 512, .head_dim = 128, .kv_heads = 8,          \
     .first_dense = 3, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",                  \
-    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,                        \
-    .score = PLAIT_ROUTER_SIGMOID
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_local_base = 1e4, \
+    .rope_fraction = 0.5, .score = PLAIT_ROUTER_SIGMOID
 #define PERSIMMON                                                                                  \
     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_QK_NORM,               \
     .activation = PLAIT_RELU2, .rope_base = 25000, .rope_fraction = 0.5
@@ -363,15 +363,30 @@ static hf_class with_defaults(const hf_class *row)
 }
 
 /* Returns whether an architecture belongs to a type, as "Qwen3MoeForCausalLM" to "qwen3_moe". */
+static bool has_type_and_end(const char *architecture, const char *type, const char *const *ends)
+{
+    for (; *type != '\0'; type++)
+        if (*type != '_' && text_lower(*architecture++) != *type)
+            return false;
+    return text_index(architecture, ends) >= 0;
+}
+
 static bool names_type(const char *architecture, const char *type)
 {
     static const char *const ends[] = {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration",
                                        NULL};
 
-    for (; *type != '\0'; type++)
-        if (*type != '_' && text_lower(*architecture++) != *type)
-            return false;
-    return text_index(architecture, ends) >= 0;
+    return has_type_and_end(architecture, type, ends);
+}
+
+bool hf_class_has_no_head(const char *architecture, const char *type)
+{
+    static const char *const bare[] = {"Model", NULL};
+
+    return text_ends_with(architecture, "RewardModel") ||
+           text_ends_with(architecture, "ForSequenceClassification") ||
+           text_ends_with(architecture, "ForTokenClassification") ||
+           (strcmp(type, "chatglm") != 0 && has_type_and_end(architecture, type, bare));
 }
 
 static bool find_class(const char *name, bool matches(const char *, const char *), hf_class *out)

@@ -63,7 +63,8 @@ static const char *const harmless_keys[] = {
     "route_norm", "route_scale", "seq_length_scale", "ssm_multipliers", "ssm_in_multiplier", "ssm_out_multiplier",
     "attention_in_multiplier", "attention_method", "attention_out_multiplier", "cla_share_factor", "conv_use_xavier_init",
     "dense_list", "embeddings_scale_by_sqrt_dim", "final_w_init_variance_scale", "input_jitter_noise", "mamba_use_mlp", "norm_before_gate", "org_vocab_size", "w_init_variance_scale", "mlp_expansion_factor", "normalization_function", "num_media_embeds", "shared_moe_mode", "use_rmsnorm",
-    "activation_sparsity_pattern",
+    "activation_sparsity_pattern", "att_impl_type", "need_fp32_gate", "partial_rotary_factors",
+    "swiglu_limits", "swiglu_limits_shared", "use_moe", "yarn_only_types", "zero_centered",
     "altup_coef_clip", "time_step_floor", "time_step_max", "time_step_min", "time_step_init_scheme", "time_step_scale",
     "use_conv_bias", "use_grouped_topk", "use_linear_silu", "use_mixed_mlp_moe", "use_pos_enc", "zero_expert_type",
     NULL};
@@ -106,11 +107,19 @@ static const struct {
     {"altup_num_inputs", "predictions between layers (AltUp)"},
     {"v_head_dim", "values of another width than keys"},
     {"swa_v_head_dim", "values of another width than keys"},
-    {"use_head_wise_attn_gate", "a gate on each head of attention"},
     {"indexer_types", "layers that use the indexer of other layers"},
     {"index_kpool", "an indexer over pooled keys"},
     {"parallel_attn_mlp_res", "an MLP parallel to attention and experts"},
     {"num_mem_blocks", "one block of attention that several layers share"},
+};
+
+/* Keys of parts that are priced as another part or that are too small for a price. */
+static const struct {
+    const char *key;
+    const char *note;
+} approximated[] = {
+    {"sparse_attention_config", "attention is priced to all keys, without the indexer"},
+    {"use_head_wise_attn_gate", "the gates of one number per head are not priced"},
 };
 
 static const char *const size_words[] = {
@@ -199,8 +208,9 @@ static bool has_default_value(const json_cursor *at)
     json_cursor element;
     int number = 0, word;
 
-    if (text_index(at->key, (const char *const[]){"full_attn_mod", "index_topk_freq",
-                                                  "interpolate_factor", NULL}) >= 0)
+    if (text_index(at->key,
+                   (const char *const[]){"full_attn_mod", "index_topk_freq", "interpolate_factor",
+                                         "moe_every_n_layer", NULL}) >= 0)
         return json_as_int(at, 1, 1, &number, NULL) == PLAIT_OK;
     if (!json_is_array(at) ||
         text_index(at->key, (const char *const[]){"attn_type_list", "indexer_types", NULL}) < 0)
@@ -254,6 +264,7 @@ typedef struct unread_keys {
     text_names named;
     json_cursor first;  /* first unread key that gives a size; its value is NULL if there is none */
     const char *reason; /* reason why the first key is refused; NULL: unknown */
+    text_builder notes; /* on approximated keys, each after "; " */
     text_builder sizes; /* further keys that give a size */
 } unread_keys;
 
@@ -278,6 +289,14 @@ static const char *reason_of(const char *key)
     return NULL;
 }
 
+static void add_note(unread_keys *out, const char *key, const char *note)
+{
+    text_append(&out->notes, "; ");
+    text_append(&out->notes, key);
+    text_append(&out->notes, ": ");
+    text_append(&out->notes, note);
+}
+
 static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *out)
 {
     const bool window = is_unplaced_window(hf, at->key);
@@ -290,6 +309,11 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
     }
     if ((json_was_read(at) && !window) || is_absent(at) || is_harmless(at) || has_default_value(at))
         return;
+    for (size_t a = 0; a < sizeof approximated / sizeof *approximated; a++)
+        if (strcmp(approximated[a].key, at->key) == 0) {
+            add_note(out, at->key, approximated[a].note);
+            return;
+        }
     const char *const reason = reason_of(at->key);
     const bool size = window || reason != NULL || gives_a_size(at);
     if (text_index(at->key, left_out) >= 0 || !size || hf->assume_llama)
@@ -323,6 +347,10 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 
     text_names_init(&keys.named, hf->arena);
     text_builder_init(&keys.sizes, hf->arena);
+    text_builder_init(&keys.notes, hf->arena);
+    if (hf->headless != NULL)
+        add_note(&keys, hf->headless,
+                 "the model has no output projection, which is priced but not counted");
     sort_keys(hf, hf->text, &keys);
     for (const json_cursor *around = hf->text->parent; around != NULL; around = around->parent) {
         static const char *const repeated[] = {
@@ -363,6 +391,12 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
             if (hf->left_out[m] != NULL)
                 *out = plait_arena_printf(hf->arena, "%s; %s: %s", *out, hf_encoder_key[m],
                                           hf->left_out[m]);
+        const char *const notes = text_builder_finish(&keys.notes, NULL);
+        if (*out == NULL || notes == NULL)
+            return plait_fail_nomem(err);
+        if (notes[0] != '\0')
+            *out = plait_arena_printf(hf->arena, "%s%s", *out,
+                                      (*out)[0] != '\0' ? notes : notes + strlen("; "));
         return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
     }
 

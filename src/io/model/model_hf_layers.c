@@ -176,10 +176,11 @@ static void skip_unused(const hf_config *hf, const layer_list *list)
         return;
 }
 
+const char *const hf_mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
+                                    "_num_mtp_layers", NULL};
+
 plait_status hf_read_layers(const hf_config *hf, plait_error *err)
 {
-    static const char *const mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
-                                            "_num_mtp_layers", NULL};
     plait_model *const model = hf->model;
     hf_layer *const layer = plait_arena_alloc(hf->arena, (size_t)model->layers + 1, sizeof *layer);
     unsigned char *const layer_kind = plait_arena_alloc(hf->arena, (size_t)model->layers, 1);
@@ -194,7 +195,7 @@ plait_status hf_read_layers(const hf_config *hf, plait_error *err)
         PLAIT_TRY(find_kind(hf, list, i, &kind, err));
         layer_kind[i] = (unsigned char)kind;
     }
-    PLAIT_TRY(hf_int_optional(hf, mtp_names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
+    PLAIT_TRY(hf_int_optional(hf, hf_mtp_names, 0, MODEL_MAX_MTP, &model->mtp_layers, err));
     if (model->mtp_layers > 0)
         PLAIT_TRY(find_kind(hf, list, model->layers, &model->mtp_kind, err));
     skip_unused(hf, list);

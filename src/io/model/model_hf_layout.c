@@ -95,18 +95,24 @@ static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_lay
     return PLAIT_OK;
 }
 
-/* Reads a list of words: one per layer, or with `repeat` a sequence that the layers repeat. */
+/*
+ * Reads a list of words: one per layer, or with `repeat` a sequence that the layers repeat. Step 3.5
+ * and EXAONE 4.5 continue the list with the modules for multi-token prediction.
+ */
 static plait_status read_words(const hf_config *hf, const char *key, bool repeat, hf_layer *out,
                                plait_error *err)
 {
     const size_t layers = (size_t)hf->model->layers;
     json_cursor list, at;
+    int mtp = 0;
 
     PLAIT_TRY(json_array(hf->text, key, &list, err));
-    if (!repeat || json_count(&list) == 0 || json_count(&list) > layers)
+    PLAIT_TRY(hf_int_optional(hf, hf_mtp_names, 0, MODEL_MAX_MTP, &mtp, err));
+    if ((!repeat && json_count(&list) != layers + (size_t)mtp) || json_count(&list) == 0 ||
+        (repeat && json_count(&list) > layers))
         PLAIT_TRY(check_length(&list, hf->model->layers, err));
     for (bool more = json_first(&list, &at); more; more = json_next(&at))
-        PLAIT_TRY(read_word(hf, &at, &out[at.index], err));
+        PLAIT_TRY(read_word(hf, &at, &out[at.index <= layers ? at.index : layers], err));
     for (size_t i = json_count(&list); i < layers; i++)
         out[i] = out[i - json_count(&list)];
     return PLAIT_OK;
@@ -684,7 +690,8 @@ plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err)
     }
     if (one_part)
         return read_mtp(hf, &out[layers], err);
-    out[layers].ffn = out[layers - 1].ffn;
+    // The modules for multi-token prediction of Step 3.5 have MLPs.
+    out[layers].ffn = text_starts_with(hf->class.type, "step3p") ? HF_DENSE : out[layers - 1].ffn;
     if (out[layers].mixer == HF_NO_MIXER)
         out[layers].mixer = out[layers - 1].mixer;
     return PLAIT_OK;

@@ -130,6 +130,20 @@ static plait_status read_rotary(const hf_config *hf, bool *out, plait_error *err
     return PLAIT_OK;
 }
 
+/* Reads the heads of windowed layers where they differ, as in Step 3.5. */
+static plait_status read_other_setting(const hf_config *hf, plait_attention *out, plait_error *err)
+{
+    json_cursor at;
+
+    PLAIT_TRY(json_object_optional(hf->text, "attention_other_setting", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(json_int_optional(&at, "num_attention_heads", 1, MODEL_MAX_HEADS, &out->heads, err));
+    PLAIT_TRY(
+        json_int_optional(&at, "num_attention_groups", 1, MODEL_MAX_HEADS, &out->kv_heads, err));
+    return json_int_optional(&at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err);
+}
+
 static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_attention *out,
                                    plait_error *err)
 {
@@ -152,6 +166,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
         PLAIT_TRY(json_int_optional(hf->text, "global_head_dim", 1, MODEL_MAX_HEAD_DIM,
                                     &out->head_dim, err));
     }
+    if (which == HF_SLIDING)
+        PLAIT_TRY(read_other_setting(hf, out, err));
     PLAIT_TRY(
         model_check_kv_heads(at, hf_name(hf, kv_heads_names), out->heads, out->kv_heads, err));
     PLAIT_TRY(
@@ -160,7 +176,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->qkv_bias = bias;
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));
 
-    // Full layers of Llama 4 and Command R7B have no positions, and therefore no norms on q and k.
+    // Full layers of Llama 4, Command R7B and EXAONE have no positions; those of Llama 4 have no norms
+    // on q and k either.
     bool alibi = false;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
@@ -171,7 +188,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->rotary = !alibi && rotary;
     if (which == HF_FULL && hf_has_trait(hf, HF_NO_ROTARY_FULL)) {
         out->rotary = false;
-        out->qk_norm = false;
+        out->qk_norm = out->qk_norm && !hf_has_numeric_trait(hf, HF_QK_L2_NORM);
     }
     if (hf_has_trait(hf, HF_GATED_ATTENTION))
         PLAIT_TRY(hf_flag(hf, "attn_output_gate", true, &out->gate, err));
