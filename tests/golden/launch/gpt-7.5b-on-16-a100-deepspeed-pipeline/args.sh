@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt-7.5b on 16 x a100-80gb-sxm: tp 2, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 2, ZeRO-1
-# predicted: 4.715 s per step (80 % band: 4.112 to 5.561), 14.1 of 71.6 GiB on the fullest GPU
+# predicted: 4.715 s per step (80 % band: 4.123 to 5.561), 14.1 of 71.6 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         --data-path, --tokenizer-type; random tokens are not supported

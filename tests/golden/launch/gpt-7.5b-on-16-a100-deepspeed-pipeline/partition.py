@@ -1,7 +1,7 @@
 # partition.py - assigns the layers of DeepSpeed's PipelineModule to the plan's stages
 #
 # plan of gpt-7.5b on 16 x a100-80gb-sxm: tp 2, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 2, ZeRO-1
-# predicted: 4.715 s per step (80 % band: 4.112 to 5.561), 14.1 of 71.6 GiB on the fullest GPU
+# predicted: 4.715 s per step (80 % band: 4.123 to 5.561), 14.1 of 71.6 GiB on the fullest GPU
 #
 #   torchrun ... partition.py SCRIPT ARGUMENTS     as in run.sh
 #   from partition import PlannedPipelineModule    in your own script

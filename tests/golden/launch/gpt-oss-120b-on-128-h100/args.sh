@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt-oss-120b on 128 x h100-80gb-sxm: tp 2, cp 2, pp 4, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 9.231 s per step (80 % band: 7.889 to 12.08), 45.5 of 72.8 GiB on the fullest GPU
+# predicted: 9.333 s per step (80 % band: 8.058 to 12.09), 45.5 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

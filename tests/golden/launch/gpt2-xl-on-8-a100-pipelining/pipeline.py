@@ -1,7 +1,7 @@
 # pipeline.py - one step of schedule.csv by torch.distributed.pipelining; run.sh starts it
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# predicted: 0.8217 s per step (80 % band: 0.7072 to 0.9653), 16.2 of 72.8 GiB on the fullest GPU
+# predicted: 0.834 s per step (80 % band: 0.7191 to 0.9819), 16.2 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens in batch(); placeholder layers in build_stage() and parallelize()

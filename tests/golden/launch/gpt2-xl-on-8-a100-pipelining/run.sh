@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of gpt2-xl on 8 x a100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 2, ep 1, etp 1, ZeRO-1
-# predicted: 0.8217 s per step (80 % band: 0.7072 to 0.9653), 16.2 of 72.8 GiB on the fullest GPU
+# predicted: 0.834 s per step (80 % band: 0.7191 to 0.9819), 16.2 of 72.8 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of gpt3-175b on 1024 x a100-80gb-sxm: tp 8, cp 1, pp 8, vpp 3, dp 16, ep 1, etp 8, ZeRO-1
-# predicted: 19.7 s per step (80 % band: 16.81 to 23.05), 31.8 of 72.8 GiB on the fullest GPU
+# predicted: 19.64 s per step (80 % band: 16.88 to 23.04), 31.8 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of kimi-k2 on 1024 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 1, dp 8, ep 64, etp 1, ZeRO-1
-# predicted: 28.72 s per step (80 % band: 24.48 to 37.41), 36.3 of 72.8 GiB on the fullest GPU
+# predicted: 28.84 s per step (80 % band: 24.89 to 37.17), 36.3 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-2-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 2, vpp 1, dp 4, ep 1, etp 1, ZeRO-2
-# predicted: 14.9 s per step (80 % band: 12.63 to 19.25), 41.1 of 66.7 GiB on the fullest GPU
+# predicted: 14.89 s per step (80 % band: 12.65 to 19.24), 41.1 of 66.7 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node

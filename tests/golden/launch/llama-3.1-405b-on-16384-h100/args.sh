@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
-# predicted: 8.116 s per step (80 % band: 6.873 to 9.446), 54.4 of 72.8 GiB on the fullest GPU
+# predicted: 8.076 s per step (80 % band: 6.891 to 9.438), 54.4 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-405b on 16384 x h100-80gb-sxm: tp 8, cp 1, pp 16, vpp 4, dp 128, ep 1, etp 8, ZeRO-1
-# predicted: 8.116 s per step (80 % band: 6.873 to 9.446), 54.4 of 72.8 GiB on the fullest GPU
+# predicted: 8.076 s per step (80 % band: 6.891 to 9.438), 54.4 of 72.8 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node

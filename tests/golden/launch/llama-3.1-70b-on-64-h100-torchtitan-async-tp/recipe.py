@@ -1,7 +1,7 @@
 # recipe.py - a plan for torchtitan.train --module recipe --config plan
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
-# predicted: 17.94 s per step (80 % band: 15.47 to 21.78), 25.4 of 59.4 GiB on the fullest GPU
+# predicted: 17.84 s per step (80 % band: 15.41 to 21.68), 25.4 of 59.4 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         torchtitan's test data: dataloader, hf_assets_path

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-70b on 64 x h100-80gb-sxm: tp 8, cp 1, pp 1, vpp 1, dp 8, ep 1, etp 1, ZeRO-3
-# predicted: 17.94 s per step (80 % band: 15.47 to 21.78), 25.4 of 59.4 GiB on the fullest GPU
+# predicted: 17.84 s per step (80 % band: 15.41 to 21.68), 25.4 of 59.4 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-8b on 32 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 2, ZeRO-3
-# predicted: 4.241 s per step (80 % band: 3.596 to 5.48), 31.5 of 71.6 GiB on the fullest GPU
+# predicted: 4.181 s per step (80 % band: 3.551 to 5.402), 31.5 of 71.6 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-4-scout on 128 x h100-80gb-sxm: tp 4, cp 1, pp 4, vpp 1, dp 8, ep 16, etp 1, ZeRO-1
-# predicted: 11.49 s per step (80 % band: 9.823 to 15.04), 41.3 of 72.8 GiB on the fullest GPU
+# predicted: 11.77 s per step (80 % band: 10.16 to 15.25), 41.3 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of mixtral-8x7b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 8, dp 16, ep 8, etp 1, ZeRO-1
-# predicted: 11.85 s per step (80 % band: 10.12 to 15.5), 54.9 of 72.8 GiB on the fullest GPU
+# predicted: 11.93 s per step (80 % band: 10.3 to 15.46), 54.9 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-235b-a22b on 256 x h100-80gb-sxm: tp 2, cp 1, pp 8, vpp 1, dp 16, ep 32, etp 1, ZeRO-1
-# predicted: 32.93 s per step (80 % band: 28.15 to 43.1), 65.8 of 72.8 GiB on the fullest GPU
+# predicted: 31.92 s per step (80 % band: 27.56 to 41.35), 65.8 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

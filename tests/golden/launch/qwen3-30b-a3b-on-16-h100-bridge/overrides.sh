@@ -2,7 +2,7 @@
 # overrides.sh - KEY=VALUE of run_recipe.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 19.6 s per step (80 % band: 16.75 to 25.66), 62.4 of 72.8 GiB on the fullest GPU
+# predicted: 19.83 s per step (80 % band: 17.12 to 25.69), 62.4 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         the recipe's dataset, random by default; with real data remove model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the vocabulary of the plan

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 2, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 19.6 s per step (80 % band: 16.75 to 25.66), 62.4 of 72.8 GiB on the fullest GPU
+# predicted: 19.83 s per step (80 % band: 17.12 to 25.69), 62.4 of 72.8 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node

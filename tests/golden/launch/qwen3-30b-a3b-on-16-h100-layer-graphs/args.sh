@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 16, etp 1, ZeRO-1
-# predicted: 33.35 s per step (80 % band: 28.5 to 43.65), 68.7 of 72.8 GiB on the fullest GPU
+# predicted: 33.74 s per step (80 % band: 29.13 to 43.72), 68.7 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

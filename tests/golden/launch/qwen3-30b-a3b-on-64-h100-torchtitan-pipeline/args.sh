@@ -2,7 +2,7 @@
 # args.sh - the plan of recipe.py as arguments of torchtitan.train
 #
 # plan of qwen3-30b-a3b on 64 x h100-80gb-sxm: tp 1, cp 1, pp 4, vpp 1, dp 16, ep 8, etp 1, ZeRO-3
-# predicted: 8.484 s per step (80 % band: 6.924 to 11.03), 25.2 of 59.4 GiB on the fullest GPU
+# predicted: 8.489 s per step (80 % band: 6.969 to 10.79), 25.2 of 59.4 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         the configuration's dataset; --hf_assets_path

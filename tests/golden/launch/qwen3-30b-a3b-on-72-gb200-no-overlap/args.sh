@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 144 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 144, ep 8, etp 1, ZeRO-1
-# predicted: 9.613 s per step (80 % band: 8.216 to 12.5), 57.8 of 170.2 GiB on the fullest GPU
+# predicted: 9.724 s per step (80 % band: 8.367 to 12.47), 57.8 of 170.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes

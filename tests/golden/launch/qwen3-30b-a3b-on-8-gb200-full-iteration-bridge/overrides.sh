@@ -2,7 +2,7 @@
 # overrides.sh - KEY=VALUE of run_recipe.py, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 8 x gb200-nvl72: tp 1, cp 1, pp 1, vpp 1, dp 8, ep 8, etp 1, ZeRO-1
-# predicted: 7.447 s per step (80 % band: 6.45 to 9.428), 122.5 of 170.2 GiB on the fullest GPU
+# predicted: 7.595 s per step (80 % band: 6.573 to 9.554), 122.5 of 170.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         the recipe's dataset, random by default; with real data remove model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the vocabulary of the plan
