@@ -617,8 +617,12 @@ static bool graphs_suit_recomputation(const launch *l)
 {
     if (!has_graphs(l))
         return true;
-    if (VALUE_IS(recompute_granularity, "full") || recomputes_module(l, "moe"))
-        return VALUE_IS(cuda_graph_impl, "full_iteration");
+    const bool whole = VALUE_IS(cuda_graph_impl, "full_iteration");
+    if (VALUE_IS(recompute_granularity, "full"))
+        return whole;
+    if (recomputes_module(l, "moe"))
+        return whole ||
+               (IS_GIVEN(cuda_graph_modules) && !HAS_WORD(cuda_graph_modules, "moe_router"));
     if (VALUE_IS(recompute_granularity, "selective") && NUMBER_OF(attention_dropout) > 0.0 &&
         (!IS_GIVEN(recompute_modules) || recomputes_module(l, "core_attn")))
         return false;
@@ -919,7 +923,7 @@ static const check_rule rules[] = {
     {"C26", "plain attention has rope type rope", rotation_suits},
     {"C27", "graphs capture modules that the model has and whose shapes are fixed",
      graph_modules_suit},
-    {"C28", "graphs have no full recomputation and none of experts or with dropout",
+    {"C28", "graphs have no full recomputation, and none of captured routers or with dropout",
      graphs_suit_recomputation},
     {"C29", "graphs offload no norms, and a whole one limits its copies", graphs_suit_offloading},
     {"C30", "a capacity of ranks has HybridEP and fused experts", rank_capacity_suits},

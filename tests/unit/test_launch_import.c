@@ -561,7 +561,8 @@ static void test_other_graphs__become_the_nearest(void **state)
                  "fused kernel only; the plan is priced with graphs of layers");
     assert_graph(SIZES "--bf16 --cuda-graph-impl full_iteration --recompute-granularity full",
                  PLAIT_GRAPH_NONE,
-                 "CUDA graphs with full recomputation, or recomputation of moe, are not priced; "
+                 "CUDA graphs with full recomputation, or of routers with recomputation of moe, "
+                 "are not priced; "
                  "the plan is priced without graphs");
     assert_graph(SIZES "--bf16 --cuda-graph-impl local --use-megatron-fsdp", PLAIT_GRAPH_NONE,
                  "the profile of this plan has no CUDA graphs; the plan is priced without them");

@@ -73,14 +73,14 @@ static bool runtime_has_graphs(const char *runtime)
 
 static bool recomputes_experts(const plait_recompute *recompute)
 {
-    return recompute->kind == PLAIT_RECOMPUTE_FULL ||
-           (recompute->kind == PLAIT_RECOMPUTE_MODULES &&
-            (recompute->modules >> PLAIT_MODULE_moe & 1u));
+    return recompute->kind == PLAIT_RECOMPUTE_MODULES &&
+           (recompute->modules >> PLAIT_MODULE_moe & 1u);
 }
 
 /*
- * Warn if graphs of layers capture other parts than those of the key, which are all but experts. Preprocessing before the dispatcher, and dense layers of a model with experts, are
- * a small part of the launches.
+ * Warn if graphs of layers capture other parts than those of the key, which are all but experts,
+ * and routers that backward runs again. Preprocessing before the dispatcher, and dense layers of a
+ * model with experts, are a small part of the launches.
  */
 static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, plait_error *err)
 {
@@ -95,11 +95,11 @@ static plait_status warn_of_modules(const megatron_args *args, plan_reader *in, 
         hybrid != NULL && model_count_layers(hybrid, layer_has_attention) == 0;
     const bool no_mlp = hybrid != NULL && model_count_layers(hybrid, layer_has_mlp) == 0;
     const bool mamba = hybrid != NULL && model_count_layers(hybrid, layer_has_mamba) > 0;
-    const bool all =
-        modules == NULL ||
-        ((outside || no_attention || has_word(modules, "attn")) &&
-         (has_word(modules, "moe_router") || (!experts && (no_mlp || has_word(modules, "mlp")))) &&
-         (!mamba || has_word(modules, "mamba")));
+    const bool all = modules == NULL || ((outside || no_attention || has_word(modules, "attn")) &&
+                                         (has_word(modules, "moe_router") ||
+                                          recomputes_experts(&in->out->degrees.recompute) ||
+                                          (!experts && (no_mlp || has_word(modules, "mlp")))) &&
+                                         (!mamba || has_word(modules, "mamba")));
 
     if (experts && whole) {
         import_warn(in->warnings, "graphs that capture experts are priced as graphs of all parts "
@@ -141,9 +141,13 @@ static plait_status read_graphs(const megatron_args *args, plan_reader *in, plai
     if (!runtime_has_graphs(in->out->runtime)) {
         import_warn(in->warnings, "the profile of this plan has no CUDA graphs; the plan is "
                                   "priced without them");
-    } else if (recomputes_experts(&d->recompute)) {
-        import_warn(in->warnings, "CUDA graphs with full recomputation, or recomputation of moe, "
-                                  "are not priced; the plan is priced without graphs");
+    } else if (d->recompute.kind == PLAIT_RECOMPUTE_FULL ||
+               (recomputes_experts(&d->recompute) &&
+                (whole || modules == NULL || has_word(modules, "moe_router") ||
+                 has_word(modules, "moe")))) {
+        import_warn(in->warnings,
+                    "CUDA graphs with full recomputation, or of routers with recomputation of moe, "
+                    "are not priced; the plan is priced without graphs");
     } else if (whole && args->num_experts > 0 &&
                (d->ep == 1 || d->dispatcher != PLAIT_DISPATCH_HYBRIDEP ||
                 !d->switches.fused_grouped_mlp)) {
