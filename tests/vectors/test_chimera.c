@@ -183,7 +183,7 @@ static void test_models__forward_on_the_torus(void **state)
     static const struct {
         const char *name;
         double ours, published;
-    } models[] = {{"gpt2-medium", 1.223, 1.32}, {"deepspeed-moe-1.3b", 1.188, 1.34}};
+    } models[] = {{"gpt2-medium", 1.223, 1.32}, {"deepspeed-moe-1.3b", 1.177, 1.34}};
     const fabric at = fabric_of(1);
 
     (void)state;
