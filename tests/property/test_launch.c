@@ -71,7 +71,7 @@ static int find_models(void **state)
     assert_true(count <= sizeof buildable / sizeof *buildable);
     for (size_t i = 0; i < count; i++) {
         must(plait_model_find(names[i], models_arena, &buildable[models], NULL, &err), &err);
-        // hybrids have a program and flags of their own, which unit_launch_hybrid tests
+        // hybrids have their own program and flags, which unit_launch_hybrid tests
         models += plait_model_check(&runtime, &buildable[models], NULL, 0) &&
                   !model_is_hybrid(&buildable[models]);
     }
