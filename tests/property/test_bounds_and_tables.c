@@ -819,7 +819,7 @@ static void test_fusion__never_lengthens_a_step(void **state)
 {
     (void)state;
     memset(fates, 0, sizeof fates);
-    on_random_points(check_fusion, POINTS);
+    on_random_points(check_fusion, FEW_DRAWS ? 4 * POINTS : POINTS);
     for (int r = 0; r < PLAIT_FUSION_RULES; r++)
         print_message("%s: fused %d, declined %d, already %d\n", plait_fusion_rules[r].name,
                       fates[r][PLAIT_FUSED], fates[r][PLAIT_DECLINED],
