@@ -339,6 +339,72 @@ static void sort_keys(const hf_config *hf, const json_cursor *object, unread_key
 
 /* ---- result ---- */
 
+/*
+ * Sorts the keys next to a nested decoder. The warning names other towers. Sizes of their
+ * connectors, and sizes that the decoder's own object repeats, are skipped.
+ */
+static void sort_keys_around(const hf_config *hf, const json_cursor *around, unread_keys *out)
+{
+    static const char *const repeated[] = {
+        "hidden_size",       "intermediate_size",   "vocab_size",
+        "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
+        "head_dim",          "sliding_window",      NULL};
+    json_cursor at;
+
+    for (bool more = json_first(around, &at); more; more = json_next(&at)) {
+        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
+            text_names_add(&out->named, at.key);
+        else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
+                 strcmp(at.key, "mlp_depth") != 0 && // matrices of Ming's connector
+                 !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
+            sort_key(hf, &at, out);
+    }
+}
+
+/* Writes the warning about a model whose unread keys change no size: "" if there is nothing. */
+static plait_status warn(const hf_config *hf, unread_keys *keys, const char **out, plait_error *err)
+{
+    const char *const list = text_names_finish(&keys->named);
+
+    PLAIT_TRY(plait_check_allocated(list, err));
+    *out = "";
+    if (!hf->known)
+        *out = plait_arena_printf(
+            hf->arena, "%s%s%s, read as a llama model; ignored keys: %s",
+            hf->class.type[0] != '\0' ? "unknown model type \"" : "no model_type", hf->class.type,
+            hf->class.type[0] != '\0' ? "\"" : "", list[0] != '\0' ? list : "none");
+    else if (list[0] != '\0')
+        *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
+    for (int m = 0; m < PLAIT_MODALITIES && *out != NULL; m++)
+        if (hf->left_out[m] != NULL)
+            *out = plait_arena_printf(hf->arena, "%s; %s: %s", *out, hf_encoder_key[m],
+                                      hf->left_out[m]);
+    const char *const notes = text_builder_finish(&keys->notes, NULL);
+    if (*out == NULL || notes == NULL)
+        return plait_fail_nomem(err);
+    if (notes[0] != '\0')
+        *out = plait_arena_printf(hf->arena, "%s%s", *out,
+                                  (*out)[0] != '\0' ? notes : notes + strlen("; "));
+    return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
+}
+
+/* Fails with the first unread key that changes a size, and the names of the others. */
+static plait_status refuse(const hf_config *hf, unread_keys *keys, plait_error *err)
+{
+    const char *const more = text_builder_finish(&keys->sizes, NULL);
+
+    PLAIT_TRY(plait_check_allocated(more, err));
+    if (keys->reason != NULL)
+        return json_fail(&keys->first, PLAIT_ERROR_SCHEMA, err,
+                         "expected only parts that plait can price, found \"%.60s\" (%s)%s%s",
+                         keys->first.key, keys->reason, more[0] != '\0' ? ", " : "", more);
+    return json_fail(&keys->first, PLAIT_ERROR_SCHEMA, err,
+                     "expected only sizes that plait can price, found also \"%.60s\"%s%s, "
+                     "unsupported for %.40s",
+                     keys->first.key, more[0] != '\0' ? ", " : "", more,
+                     hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
+}
+
 plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
 {
     static const char *const objects[] = {"attn_config", "linear_attn_config", NULL};
@@ -352,63 +418,12 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
         add_note(&keys, hf->headless,
                  "the model has no output projection, which is priced but not counted");
     sort_keys(hf, hf->text, &keys);
-    for (const json_cursor *around = hf->text->parent; around != NULL; around = around->parent) {
-        static const char *const repeated[] = {
-            "hidden_size",       "intermediate_size",   "vocab_size",
-            "num_hidden_layers", "num_attention_heads", "num_key_value_heads",
-            "head_dim",          "sliding_window",      NULL};
-        json_cursor at;
-
-        // Sort the keys next to a nested decoder. The warning names other towers. Sizes of their
-        // connectors, and sizes that the decoder's own object repeats, are skipped.
-        for (bool more = json_first(around, &at); more; more = json_next(&at)) {
-            if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
-                text_names_add(&keys.named, at.key);
-            else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
-                     strcmp(at.key, "mlp_depth") != 0 && // matrices of Ming's connector
-                     !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
-                sort_key(hf, &at, &keys);
-        }
-    }
+    for (const json_cursor *around = hf->text->parent; around != NULL; around = around->parent)
+        sort_keys_around(hf, around, &keys);
     for (const char *const *name = objects; *name != NULL; name++) {
         PLAIT_TRY(json_value_optional(hf->text, *name, &object, err));
         if (json_is_object(&object))
             sort_keys(hf, &object, &keys);
     }
-    if (keys.first.value == NULL) {
-        const char *const list = text_names_finish(&keys.named);
-        PLAIT_TRY(plait_check_allocated(list, err));
-        *out = "";
-        if (!hf->known)
-            *out = plait_arena_printf(hf->arena, "%s%s%s, read as a llama model; ignored keys: %s",
-                                      hf->class.type[0] != '\0' ? "unknown model type \""
-                                                                : "no model_type",
-                                      hf->class.type, hf->class.type[0] != '\0' ? "\"" : "",
-                                      list[0] != '\0' ? list : "none");
-        else if (list[0] != '\0')
-            *out = plait_arena_printf(hf->arena, "ignored keys: %s", list);
-        for (int m = 0; m < PLAIT_MODALITIES && *out != NULL; m++)
-            if (hf->left_out[m] != NULL)
-                *out = plait_arena_printf(hf->arena, "%s; %s: %s", *out, hf_encoder_key[m],
-                                          hf->left_out[m]);
-        const char *const notes = text_builder_finish(&keys.notes, NULL);
-        if (*out == NULL || notes == NULL)
-            return plait_fail_nomem(err);
-        if (notes[0] != '\0')
-            *out = plait_arena_printf(hf->arena, "%s%s", *out,
-                                      (*out)[0] != '\0' ? notes : notes + strlen("; "));
-        return *out == NULL ? plait_fail_nomem(err) : PLAIT_OK;
-    }
-
-    const char *const more = text_builder_finish(&keys.sizes, NULL);
-    PLAIT_TRY(plait_check_allocated(more, err));
-    if (keys.reason != NULL)
-        return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
-                         "expected only parts that plait can price, found \"%.60s\" (%s)%s%s",
-                         keys.first.key, keys.reason, more[0] != '\0' ? ", " : "", more);
-    return json_fail(&keys.first, PLAIT_ERROR_SCHEMA, err,
-                     "expected only sizes that plait can price, found also \"%.60s\"%s%s, "
-                     "unsupported for %.40s",
-                     keys.first.key, more[0] != '\0' ? ", " : "", more,
-                     hf->class.type[0] != '\0' ? hf->class.type : "a model without model_type");
+    return keys.first.value == NULL ? warn(hf, &keys, out, err) : refuse(hf, &keys, err);
 }

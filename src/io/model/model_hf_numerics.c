@@ -275,9 +275,35 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
 
 /* ---- all numerics ---- */
 
-plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
+/* Granite's key divides the logits, Cohere's multiplies them; MPT's value may be a word. */
+static plait_status read_logit_scale(const hf_config *hf, double *out, plait_error *err)
 {
     static const char *const words[] = {"inv_sqrt_d_model", NULL};
+    double divisor = 0.0;
+    json_cursor at;
+    int word;
+
+    *out = hf->class.logit_scale;
+    PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));
+    if (json_is_string(&at)) {
+        PLAIT_TRY(json_as_word(&at, words, &word, err));
+        *out = 1.0 / sqrt(hf->model->hidden);
+    } else {
+        PLAIT_TRY(read_factor(hf, "logit_scale", out, err));
+        PLAIT_TRY(read_factor(hf, "logits_scaling", &divisor, err));
+        if (divisor != 0.0) {
+            if (!isfinite(1.0 / divisor))
+                return json_fail_key(hf->text, "logits_scaling", PLAIT_ERROR_RANGE, err,
+                                     "expected a number with a finite reciprocal, found %g",
+                                     divisor);
+            *out = 1.0 / divisor;
+        }
+    }
+    return PLAIT_OK;
+}
+
+plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_error *err)
+{
     static const char *const logit_cap[] = {"final_logit_softcapping", "logits_soft_cap", NULL};
     static const char *const attention_cap[] = {"attn_logit_softcapping", NULL};
     static const char *const init[] = {"initializer_range", NULL};
@@ -290,8 +316,7 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
                                       NULL};
     bool qk_norm = false;
     const char *word;
-    json_cursor attention, at;
-    int logit_scale_word;
+    json_cursor attention;
 
     *out = (plait_numerics){0};
 
@@ -328,24 +353,7 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
     PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
     PLAIT_TRY(read_attention_scale(hf, &out->attention_scale, err));
 
-    // Granite's key divides the logits, Cohere's multiplies them; MPT's value may be a word.
-    double divisor = 0.0;
-    out->logit_scale = hf->class.logit_scale;
-    PLAIT_TRY(json_value_optional(hf->text, "logit_scale", &at, err));
-    if (json_is_string(&at)) {
-        PLAIT_TRY(json_as_word(&at, words, &logit_scale_word, err));
-        out->logit_scale = 1.0 / sqrt(hf->model->hidden);
-    } else {
-        PLAIT_TRY(read_factor(hf, "logit_scale", &out->logit_scale, err));
-        PLAIT_TRY(read_factor(hf, "logits_scaling", &divisor, err));
-        if (divisor != 0.0) {
-            if (!isfinite(1.0 / divisor))
-                return json_fail_key(hf->text, "logits_scaling", PLAIT_ERROR_RANGE, err,
-                                     "expected a number with a finite reciprocal, found %g",
-                                     divisor);
-            out->logit_scale = 1.0 / divisor;
-        }
-    }
+    PLAIT_TRY(read_logit_scale(hf, &out->logit_scale, err));
     PLAIT_TRY(read_rope(hf, &out->rope, err));
     return read_router(hf, &out->router, err);
 }
