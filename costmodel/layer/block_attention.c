@@ -559,6 +559,26 @@ static void add_indexer(block_draft *draft, const plait_mla *a, block_stream lat
 }
 
 /*
+ * C.187: projects a gate of `width` elements per token for the output of the core attention; a
+ * width of 0 adds nothing. Returns the gate. The draft stays where it was.
+ */
+static block_stream add_gate(block_draft *draft, double width, block_stream input)
+{
+    const block_stream attended = draft->at;
+    block_stream gate = {.places = 0};
+
+    if (width > 0.0) {
+        draft->at = input;
+        block_product_add(draft, PLAIT_PART_qkv, draft->tokens, draft->model->hidden, width,
+                          PLAIT_DIM_HEADS, false);
+        block_keep(draft, PLAIT_TENSOR_qkv, draft->tokens * width);
+        gate = draft->at;
+    }
+    draft->at = attended;
+    return gate;
+}
+
+/*
  * Queries have a latent if q_rank > 0: a down-projection from hidden to q_rank, a norm, and an
  * up-projection to the heads. Keys and values share another latent; all heads share the rotary part
  * of the keys, which is projected once. Every tensor rank runs the whole down-projections. tp
@@ -617,16 +637,7 @@ void block_mla(block_draft *draft)
     block_keep(draft, PLAIT_TENSOR_rotary, tokens * 2.0 * heads * qk_dim);
     draft->out->cache =
         (plait_cache){.width = latent_width, .index = index_key_bytes(a->index_topk, a->index_dim)};
-    const block_stream attended = draft->at;
-    block_stream gate = {.places = 0};
-    if (a->gate) { // C.187
-        draft->at = input;
-        block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, heads * a->v_dim, PLAIT_DIM_HEADS,
-                          false);
-        block_keep(draft, PLAIT_TENSOR_qkv, tokens * (heads * a->v_dim));
-        gate = draft->at;
-        draft->at = attended;
-    }
+    const block_stream gate = add_gate(draft, a->gate ? heads * a->v_dim : 0.0, input);
     add_core(draft, (core_attention){
                         .heads = heads,
                         .kv_heads = absorbed ? 1.0 : heads,
