@@ -653,8 +653,9 @@ plait_params plait_model_params(const plait_model *model)
     params.embedding = block.weights.dense;
     describe_whole(model, NULL, plait_block_head, 1.0, &block);
     const double norm = (model->layer_norm ? 2.0 : 1.0) * model->hidden;
-    params.head = block.weights.dense - norm;
-    params.total = params.embedding + params.head + norm;
+    params.head = (model->tied ? 0.0 : (double)model->vocab * model->hidden) +
+                  (model->head_bias ? model->vocab : 0.0);
+    params.total = params.embedding + block.weights.dense;
     params.active = params.total - per_layer_table(model, 1);
     for (int i = 0; i < model->layers; i++) {
         const plait_layer *layer = &model->kind[model->layer_kind[i]];

@@ -312,8 +312,8 @@ static bool is_off(const plait_shard *shard, plait_key_id key, bool on)
 }
 
 /*
- * Adds the kernels of a router that is not fused: the scores, the choice of experts and the
- * load-balancing loss take this many kernels more than if each is one kernel. (C.390)
+ * Adds the kernels of a router that is not fused: its scores, choice of experts and load-balancing
+ * loss launch 20 kernels more in forward and 6 more in backward than the fused router. (C.390)
  */
 static void add_router_kernels(block_draft *draft, double elements)
 {

@@ -172,7 +172,7 @@ void block_delta_net(block_draft *draft)
         add_low_rank(draft, input, d->decay_rank, w.decay);
         block_join(draft, mixed);
     }
-    exchange_states(draft, 0.5 * (w.mixed + w.value + scalars + w.decay + w.value));
+    exchange_states(draft, 0.5 * (projected + w.decay + w.value));
     cache_state(draft, w.value_heads * d->key_dim * d->value_dim, w.mixed, d->conv);
     block_recurrence_add(draft, PLAIT_PART_core_attn, tokens * w.value_heads * delta_flops(d),
                          HALF_BYTES * tokens * (w.mixed + w.decay + w.value) + state_traffic(draft),

@@ -3,6 +3,8 @@
 
 #include "plait/lowlevel/block.h"
 
+static const double image_side = 1024.0; /* pixels; chosen, for encoders of any size */
+
 double plait_encoder_params(const plait_encoder *encoder)
 {
     if (encoder->model == NULL)
@@ -16,7 +18,7 @@ double plait_encoder_patches(const plait_encoder *encoder)
 
     if (encoder->model->max_seq > 0 || encoder->patch == 0)
         return encoder->model->max_seq;
-    return encoder->patches_per_token * pow(ceil(1024.0 / token_side), 2.0);
+    return encoder->patches_per_token * pow(ceil(image_side / token_side), 2.0);
 }
 
 double plait_encoder_flops(const plait_encoder *encoder, double patches)

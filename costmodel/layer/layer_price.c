@@ -153,14 +153,28 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
 }
 
 /*
+ * Bytes that full recomputation keeps of a row: one input for each layer, whatever the number of
+ * its norms, which is wider than the hidden width with several streams or attention residuals
+ * (C.178, C.179). The ends keep `norm_elements`, the inputs of their norms.
+ */
+static double input_bytes(const plait_problem *problem, const plait_layer *layer,
+                          const layer_key *key, double norm_elements)
+{
+    const double tokens = (double)key->mbs * problem->job.seq / (key->cp * (key->sp ? key->tp : 1));
+    const double elements =
+        layer != NULL ? tokens * model_kept_width(problem->model) : norm_elements;
+
+    return problem->runtime->keep.keeps[PLAIT_TENSOR_norm_in] * elements;
+}
+
+/*
  * Sums the kept bytes, weights and buffers of all blocks of a part. A context-parallel ring needs
  * two buffers. (C.83, C.151)
  */
-static void keep_bytes(const plait_problem *problem, const layer_row *row,
+static void keep_bytes(const plait_problem *problem, const plait_layer *layer, const layer_row *row,
                        const priced_block *const *blocks, int count, const plait_shard *shard,
                        layer_price *price)
 {
-    const double *keeps = problem->runtime->keep.keeps;
     const bool rings = row->key.cp_comm == PLAIT_CP_P2P || row->key.cp_comm == PLAIT_CP_A2A_P2P;
     double context_bytes = 0.0, gathered_bytes = 0.0;
     plait_block kept;
@@ -180,7 +194,7 @@ static void keep_bytes(const plait_problem *problem, const layer_row *row,
     price->exchanged_bytes = context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
     plait_block_tensor_bytes(&kept, shard, price->saved_bytes);
     price->kept_bytes = sum_of(price->saved_bytes, PLAIT_TENSORS);
-    price->input_bytes = keeps[PLAIT_TENSOR_norm_in] * kept.saved[PLAIT_TENSOR_norm_in];
+    price->input_bytes = input_bytes(problem, layer, &row->key, kept.saved[PLAIT_TENSOR_norm_in]);
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -280,10 +294,9 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     }
     out->forward_gpu_s = sum_of(out->forward, LAYER_TERMS);
     out->backward_gpu_s = sum_of(out->backward, LAYER_TERMS);
-    if (recompute_stops_early(problem->runtime, layer))
+    if (recompute_stops_early(problem, layer))
         out->unread_s = out->part_s[PLAIT_PART_fc2];
-    if (layer_core_recurs(layer))
-        out->scan_s = out->part_s[PLAIT_PART_core_attn];
+    out->core_recurs = layer_core_recurs(layer);
     out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];
@@ -294,15 +307,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
                out->paired_s);
     for (int how = 0; how < PLAIT_EP_OVERLAPS; how++)
         out->paired_s[how] *= 1.0 - plait_unearned(problem->runtime, PLAIT_KEY_EP_OVERLAP, how);
-    keep_bytes(problem, row, block, blocks, &kept, out);
-    // full recomputation keeps one input for each layer, whatever the number of its norms
-    if (layer && layer->norms > 1)
-        out->input_bytes /= layer->norms;
-    // with several streams or attention residuals the input is wider than a norm's
-    if (layer && model_kept_width(problem->model) > problem->model->hidden)
-        out->input_bytes = problem->runtime->keep.keeps[PLAIT_TENSOR_norm_in] * row->key.mbs *
-                           problem->job.seq / (row->key.cp * (row->key.sp ? row->key.tp : 1)) *
-                           model_kept_width(problem->model);
+    keep_bytes(problem, layer, row, block, blocks, &kept, out);
 }
 
 /* The part that is priced after part r: first all kinds of layers, then the embedding and head. */

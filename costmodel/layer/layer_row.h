@@ -83,7 +83,7 @@ typedef struct layer_price {
     double forward_sent_s[2];  /* dispatch and combine of the forward pass, hidden or exposed */
     double backward_sent_s[2]; /* dispatch and combine of the backward pass */
     double unread_s;           /* part of the forward that full recomputation leaves out */
-    double scan_s;             /* part of core_attn that other recomputation leaves out */
+    bool core_recurs;          /* selective recomputation skips core_attn (C.26) */
     double busy_s;             /* products and attention of both passes */
     double moving_s;           /* memory-bound kernels of both passes */
     double host_s;             /* launch time of the forward on the host */
@@ -197,4 +197,4 @@ bool layer_core_recurs(const plait_layer *layer);
  * Does full recomputation leave out the layer's last product, because the backward does not read
  * its output? (C.26)
  */
-bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer);
+bool recompute_stops_early(const plait_problem *problem, const plait_layer *layer);

@@ -6,6 +6,7 @@
 
 #include "costmodel/layer/layer_row.h"
 #include "base/numbers.h"
+#include "plan/model_queries.h"
 
 // ---- recomputed parts, dropped and offloaded tensors ---------------------------------------
 
@@ -140,12 +141,13 @@ static inline double mask_share(unsigned whole, unsigned half, unsigned entry)
 }
 
 /*
- * False for layers with experts or with a norm after the last product, since the backward of these
- * reads the output of that product.
+ * False for layers with experts, with a norm after the last product or with several streams
+ * (C.178), since the backward of these reads the output of that product.
  */
-bool recompute_stops_early(const plait_runtime *runtime, const plait_layer *layer)
+bool recompute_stops_early(const plait_problem *problem, const plait_layer *layer)
 {
-    return runtime->kernels.recompute_stops && layer != NULL && layer->ffn == PLAIT_FFN_MLP &&
+    return problem->runtime->kernels.recompute_stops && layer != NULL &&
+           layer->ffn == PLAIT_FFN_MLP && model_streams(problem->model) <= 1.0 &&
            layer->norms <= (layer->mixer != PLAIT_MIXER_NONE) + 1;
 }
 
@@ -169,7 +171,7 @@ double recomputed_share(const plait_problem *problem, const plait_layer *layer,
         return part == PLAIT_PART_core_attn && layer_core_recurs(layer)
                    ? 0.0
                    : mask_share(masks.parts, masks.half_parts, part);
-    return part == PLAIT_PART_fc2 && recompute_stops_early(problem->runtime, layer) ? 0.0 : 1.0;
+    return part == PLAIT_PART_fc2 && recompute_stops_early(problem, layer) ? 0.0 : 1.0;
 }
 
 /*
@@ -192,8 +194,8 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
-        const double kept_s = p == PLAIT_PART_core_attn ? price->scan_s : 0.0;
-        const double share = kept_s > 0.0 ? 0.0 : mask_share(masks.parts, masks.half_parts, p);
+        const bool skipped = p == PLAIT_PART_core_attn && price->core_recurs;
+        const double share = skipped ? 0.0 : mask_share(masks.parts, masks.half_parts, p);
         again.seconds += share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
             again.launches += share;

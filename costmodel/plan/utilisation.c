@@ -15,7 +15,7 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
     if (part->choice.recompute.kind == PLAIT_RECOMPUTE_FULL)
         return plait_layer_flops_per_token(
             problem->model, layer, problem->job.seq,
-            recompute_stops_early(problem->runtime, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
+            recompute_stops_early(problem, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
     const unsigned scan = layer_core_recurs(layer) ? 1u << PLAIT_PART_core_attn : 0u;
     return plait_layer_flops_per_token(problem->model, layer, problem->job.seq,
                                        masks.parts & ~scan) +

@@ -357,8 +357,8 @@ static void add_ends(const bench *b, plait_step_table *out)
 }
 
 /*
- * Returns whether tp divides the heads of a recurrent mixer. The engines copy groups of Mamba-2, but
- * not the key heads of linear attention. (C.195)
+ * Returns whether tp divides the heads of a recurrent mixer. Groups of Mamba-2 can be
+ * copied, key heads of linear attention cannot. (C.195)
  */
 static bool recurrent_divides(const plait_layer *layer, plait_mixer_kind mixer, int tp)
 {

@@ -14,7 +14,6 @@
 #include "plait/serve.h"
 #include "plan/model_queries.h"
 #include "plan/problem_parts.h"
-#include "plan/model_queries.h"
 
 const char *const plait_serve_call_what[] = {
 #define X(name, what) what,

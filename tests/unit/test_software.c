@@ -224,10 +224,10 @@ static void test_full_recomputation__may_stop_before_the_last_product(void **sta
     assert_true(recomputed_share(&w.problem, &layer, full, PLAIT_PART_fc2) == 0.0);
     assert_true(recomputed_share(&w.problem, &layer, full, PLAIT_PART_fc1) == 1.0);
     layer.norms = 4;
-    assert_false(recompute_stops_early(&w.runtime, &layer));
+    assert_false(recompute_stops_early(&w.problem, &layer));
     layer.norms = 2;
     layer.ffn = PLAIT_FFN_MOE;
-    assert_false(recompute_stops_early(&w.runtime, &layer));
+    assert_false(recompute_stops_early(&w.problem, &layer));
 }
 
 // ---- rows of odd widths ----
