@@ -260,6 +260,7 @@ static plait_status read_weights(const hf_config *hf, const char **out, plait_er
                    {"awq", PLAIT_WEIGHT_INT4},
                    {"gptq", PLAIT_WEIGHT_INT4}};
     const char *method = NULL;
+    int bits = 4;
     json_cursor at;
     plait_error inner;
 
@@ -269,8 +270,10 @@ static plait_status read_weights(const hf_config *hf, const char **out, plait_er
         return PLAIT_OK;
     PLAIT_TRY(faults_only(json_string_optional(&at, "quant_method", hf->arena, &method, &inner),
                           &inner, err));
+    PLAIT_TRY(faults_only(json_int_optional(&at, "bits", 1, 32, &bits, &inner), &inner, err));
     for (size_t m = 0; method != NULL && m < sizeof methods / sizeof *methods; m++)
-        if (strcmp(methods[m].method, method) == 0)
+        if (strcmp(methods[m].method, method) == 0 &&
+            (methods[m].format != PLAIT_WEIGHT_INT4 || bits == 4))
             *out = plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
                                              json_has(&at, "weight_block_size")
                                          ? PLAIT_WEIGHT_FP8_BLOCK

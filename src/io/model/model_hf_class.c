@@ -140,7 +140,7 @@ static const hf_class classes[] = {
      .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
     {.type = "glm4", .traits = HF_NO_OUT_BIAS | HF_FOUR_NORMS, .attention_bias = "attention_bias",
      .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
-    {.type = "internlm2", .attention_bias = "bias", .mlp_bias = "bias"},
+    {.type = "internlm2", .attention_bias = "bias"},
     {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
      .mlp_bias = "bias"},
     {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias",
@@ -152,7 +152,7 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 4096,
      .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
      .logit_scale = 0.0625},
-    {.type = "stablelm", .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS, .attention_bias = "use_qkv_bias",
+    {.type = "stablelm", .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS | HF_ONE_NORM, .attention_bias = "use_qkv_bias",
      .rope_fraction = 0.25},
     {.type = "starcoder2",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS,
@@ -265,7 +265,7 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 2048, .head_dim = 128,
      .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,
      .score = PLAIT_ROUTER_SIGMOID},
-    {.type = "glm4_moe_text", GLM4_MOE},
+    {.type = "glm4v_moe_text", GLM4_MOE},
     {.type = "glm_moe_dsa", DEEPSEEK_V3, .norm_eps = 1e-5},
     {.type = "gpt_oss", .traits = HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS,
      .pattern = HF_PATTERN_EVEN_WINDOW, .window = 128, .head_dim = 64, .kv_heads = 8,
@@ -276,7 +276,7 @@ static const hf_class classes[] = {
     {.type = "gemma4", GEMMA4},
     {.type = "gemma4_text", GEMMA4},
 
-    /* decoders of which a layer is more or less than attention and an MLP */
+    /* decoders whose layers lack attention or an MLP, or have other parts */
     {.type = "deepseek_v4", .traits = HF_ROUTER_BIAS | HF_SINKS | HF_COMPRESSED,
      .pattern = HF_PATTERN_RATIOS, .window = 128, .head_dim = 512, .kv_heads = 1, .shared = 1,
      .q_rank = "q_lora_rank",

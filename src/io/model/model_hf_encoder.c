@@ -516,29 +516,35 @@ static plait_status read_encoder(const hf_config *hf, plait_modality modality,
     return PLAIT_OK;
 }
 
+/* Reads one encoder, a member of `around`; what cannot be read is left out with a reason. */
+static plait_status read_modality(hf_config *hf, const json_cursor *around, plait_modality m,
+                                  const json_cursor *at, plait_error *err)
+{
+    plait_encoder encoder = {0};
+    plait_error inner;
+    const plait_status status = read_encoder(hf, m, at, &encoder, &inner);
+
+    PLAIT_TRY(faults_only(status, &inner, err));
+    if (status != PLAIT_OK) {
+        hf->left_out[m] = plait_arena_text(hf->arena, inner.message);
+        return plait_check_allocated(hf->left_out[m], err);
+    }
+    if (encoder.model != NULL)
+        json_mark_read(around, hf_encoder_key[m]);
+    hf->model->encoder[m] = encoder;
+    return PLAIT_OK;
+}
+
 plait_status hf_read_encoders(hf_config *hf, plait_error *err)
 {
     json_cursor at;
 
-    for (bool more = json_first(hf->root, &at); more; more = json_next(&at)) {
-        for (int m = 0; m < PLAIT_MODALITIES; m++) {
-            plait_encoder encoder = {0};
-            plait_error inner;
-
-            if (strcmp(at.key, hf_encoder_key[m]) != 0 || json_count(&at) == 0 ||
-                !json_is_object(&at))
-                continue;
-            const plait_status status = read_encoder(hf, (plait_modality)m, &at, &encoder, &inner);
-            PLAIT_TRY(faults_only(status, &inner, err));
-            if (status != PLAIT_OK) {
-                hf->left_out[m] = plait_arena_text(hf->arena, inner.message);
-                PLAIT_TRY(plait_check_allocated(hf->left_out[m], err));
-                continue;
-            }
-            if (encoder.model != NULL)
-                json_mark_read(hf->root, at.key);
-            hf->model->encoder[m] = encoder;
-        }
-    }
+    // Omni models have their encoders next to the decoder, inside thinker_config.
+    for (const json_cursor *around = hf->text; around != NULL; around = around->parent)
+        for (bool more = json_first(around, &at); more; more = json_next(&at))
+            for (int m = 0; m < PLAIT_MODALITIES; m++)
+                if (strcmp(at.key, hf_encoder_key[m]) == 0 && json_is_object(&at) &&
+                    json_count(&at) > 0)
+                    PLAIT_TRY(read_modality(hf, around, (plait_modality)m, &at, err));
     return PLAIT_OK;
 }

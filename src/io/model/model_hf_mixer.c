@@ -176,8 +176,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->qkv_bias = bias;
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));
 
-    // Full layers of Llama 4, Command R7B and EXAONE have no positions; those of Llama 4 have no norms
-    // on q and k either.
+    // Full layers of Llama 4, and of Command R7B and EXAONE if others have a window, have no positions;
+    // those of Llama 4 have no norms on q and k either.
     bool alibi = false;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
@@ -186,7 +186,10 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     PLAIT_TRY(json_bool_optional(hf->text, "alibi", &alibi, err));
     PLAIT_TRY(read_rotary(hf, &rotary, err));
     out->rotary = !alibi && rotary;
-    if (which == HF_FULL && hf_has_trait(hf, HF_NO_ROTARY_FULL)) {
+    int window = 0;
+    PLAIT_TRY(hf_window(hf, &window, err));
+    const bool mixed = window > 0 || hf->class.pattern == HF_PATTERN_ROPE_CHUNK;
+    if (which == HF_FULL && mixed && hf_has_trait(hf, HF_NO_ROTARY_FULL)) {
         out->rotary = false;
         out->qk_norm = out->qk_norm && !hf_has_numeric_trait(hf, HF_QK_L2_NORM);
     }

@@ -233,9 +233,9 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
 
 static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
 {
-    static const char *const scale[] = {"routed_scaling_factor", "router_scaling_factor",
-                                        "moe_router_scaling_factor",
-                                        "moe_router_topk_scaling_factor", NULL};
+    static const char *const scale[] = {
+        "routed_scaling_factor",          "router_scaling_factor", "moe_router_scaling_factor",
+        "moe_router_topk_scaling_factor", "route_scale",           NULL};
     static const char *const aux_loss[] = {"router_aux_loss_coef", "aux_loss_alpha", NULL};
     const char *method = NULL;
     bool experts = false;
@@ -266,6 +266,7 @@ static plait_status read_router(const hf_config *hf, plait_router *out, plait_er
     PLAIT_TRY(json_bool_optional(hf->text, "norm_topk_prob", &out->normalised, err));
     PLAIT_TRY(json_bool_optional(hf->text, "moe_renormalize", &out->normalised, err));
     PLAIT_TRY(json_bool_optional(hf->text, "norm_expert_weight", &out->normalised, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "route_norm", &out->normalised, err));
     PLAIT_TRY(json_string_optional(hf->text, "topk_method", hf->arena, &method, err));
     if (method != NULL) // DeepSeek's noaux_tc balances the experts with a bias instead of a loss
         out->correction_bias = strcmp(method, "noaux_tc") == 0;
@@ -347,7 +348,10 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
         qk_norm = qk_norm || hf->model->kind[k].attention.qk_norm;
     out->qk_l2_norm = qk_norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
     out->qk_norm_whole = qk_norm && hf_has_numeric_trait(hf, HF_QK_NORM_WHOLE);
-    if (hf_has_numeric_trait(hf, HF_EMBEDDING_ROOT))
+    // mup_enabled is a key of AFMoE
+    bool root = hf_has_numeric_trait(hf, HF_EMBEDDING_ROOT);
+    PLAIT_TRY(json_bool_optional(hf->text, "mup_enabled", &root, err));
+    if (root)
         out->embedding_scale = sqrt(hf->model->hidden);
     PLAIT_TRY(read_factor(hf, "embedding_multiplier", &out->embedding_scale, err));
     PLAIT_TRY(read_factor(hf, "residual_multiplier", &out->residual_scale, err));
