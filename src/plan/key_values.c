@@ -80,7 +80,7 @@ bool plait_key_same(const plait_degrees *a, const plait_degrees *b, plait_key_id
            (key != PLAIT_KEY_SPLIT || split_same(&a->split, &b->split));
 }
 
-/* The value in which tables omit a key; a switch with a default in the profile has that default. */
+/* The value of a key at which tables leave it out; a switch with a default in the profile has that default. */
 static int omitted_value(const plait_problem *problem, plait_key_id key)
 {
     const plait_key *const row = &plait_keys[key];

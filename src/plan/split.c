@@ -61,17 +61,63 @@ static bool deal_first_last(int layers, const plait_degrees *d, int *counts)
     return true;
 }
 
-/* Returns a block's rough cost, multiplications per token, from its attention and MLP weights. */
+/* Returns the outputs of a mixer's products per hidden element, roughly: heads without groups. */
+static double mixer_width(const plait_layer *layer, plait_mixer_kind mixer)
+{
+    const plait_mla *const mla = &layer->mla;
+    const plait_delta_net *const net = &layer->delta_net;
+
+    switch (mixer) {
+    case PLAIT_MIXER_ATTENTION:
+        return 4.0 * layer->attention.heads * layer->attention.head_dim;
+    case PLAIT_MIXER_MLA:
+        return (double)mla->heads * (mla->nope_dim + mla->rope_dim + mla->v_dim) + mla->kv_rank;
+    case PLAIT_MIXER_DELTA_NET:
+        return 2.0 * net->key_heads * net->key_dim + 3.0 * net->value_heads * net->value_dim;
+    case PLAIT_MIXER_MAMBA:
+        return 3.0 * layer->mamba.inner;
+    case PLAIT_MIXER_CONV:
+        return 4.0 * layer->conv.width;
+    default:
+        return 0.0;
+    }
+}
+
+/*
+ * Returns a block's rough cost, multiplications per token, from the weights of its mixers and its
+ * feed-forward part.
+ */
 static double layer_weight(const plait_model *model, const plait_layer *layer)
 {
-    const double attention = 4.0 * layer->attention.heads * layer->attention.head_dim;
+    const double mixers =
+        mixer_width(layer, layer->mixer) + mixer_width(layer, layer->second_mixer);
     const double latent = layer->moe.latent > 0 ? (double)layer->moe.latent / model->hidden : 1.0;
     const double ffn = layer->ffn == PLAIT_FFN_MOE
                            ? 3.0 * layer->moe.width * moe_mean_topk(&layer->moe) * latent +
                                  3.0 * layer->moe.shared_width
                            : (layer->mlp.gated ? 3.0 : 2.0) * layer->mlp.width;
 
-    return model->hidden * (attention + ffn);
+    return model->hidden * (mixers + ffn);
+}
+
+/* Returns the sum of layer_weight over all layers. */
+static double all_layers_weight(const plait_model *model)
+{
+    double sum = 0.0;
+
+    for (int i = 0; i < model->layers; i++)
+        sum += layer_weight(model, &model->kind[model->layer_kind[i]]);
+    return sum;
+}
+
+/* Returns the weight of what the last stage has besides its layers: heads and MTP modules. */
+static double ends_weight(const plait_model *model)
+{
+    const double head = (double)model->vocab * model->hidden;
+
+    if (model->mtp_layers == 0)
+        return head;
+    return head + model->mtp_layers * (head + layer_weight(model, &model->kind[model->mtp_kind]));
 }
 
 /*
@@ -81,12 +127,10 @@ static double layer_weight(const plait_model *model, const plait_layer *layer)
  */
 static bool deal_by_cost(const plait_model *model, int chunks, int *counts)
 {
-    double total = (double)model->vocab * model->hidden;
+    const double total = (double)model->vocab * model->hidden + all_layers_weight(model);
     double running = 0.0;
     int chunk = 0;
 
-    for (int i = 0; i < model->layers; i++)
-        total += layer_weight(model, &model->kind[model->layer_kind[i]]);
     for (int c = 0; c < chunks; c++)
         counts[c] = 0;
     for (int i = 0; i < model->layers; i++) {
@@ -188,8 +232,8 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *c
 bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out)
 {
     const int layers = model->layers;
-    const double mean = layer_weight(model, &model->kind[model->layer_kind[layers - 1]]);
-    const double head = mean > 0.0 ? (double)model->vocab * model->hidden / mean : 0.0;
+    const double mean = all_layers_weight(model) / layers;
+    const double head = mean > 0.0 ? ends_weight(model) / mean : 0.0;
 
     if (pp < 2)
         return false;

@@ -2,7 +2,7 @@
 # args.sh - arguments of pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of glm-4.5 on 256 x b200-180gb-sxm: tp 1, cp 1, pp 8, vpp 1, dp 32, ep 32, etp 1, ZeRO-1
-# predicted: 31.04 s per step (80 % band: 26.71 to 39.81), 132.5 of 164.2 GiB on the fullest GPU
+# predicted: 31.01 s per step (80 % band: 26.68 to 39.76), 135.1 of 164.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type; with real data remove --moe-router-force-load-balancing, which the price assumes
@@ -72,8 +72,8 @@ export PYTORCH_ALLOC_CONF=expandable_segments:True
 # parallelism
 --tensor-model-parallel-size 1
 --pipeline-model-parallel-size 8
---decoder-first-pipeline-num-layers 11
---decoder-last-pipeline-num-layers 9
+--decoder-first-pipeline-num-layers 12
+--decoder-last-pipeline-num-layers 8
 --context-parallel-size 1
 --expert-model-parallel-size 32
 --expert-tensor-parallel-size 1
