@@ -215,7 +215,7 @@ static const plait_mamba *mamba_of(const plait_model *model)
     return NULL;
 }
 
-/* The same file: in 8 bits, the output of the input projection has a multiple of 16 channels. */
+/* megatron/core/ssm/mamba_mixer.py: in 8 bits, the output of the input projection has a multiple of 16 channels. */
 static bool projections_fit_8_bits(const plait_problem *problem, const plait_degrees *d)
 {
     const plait_mamba *const m = mamba_of(problem->model);

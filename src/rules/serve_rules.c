@@ -29,17 +29,14 @@ static bool has_heads_left(const plait_model *model, const plait_load *load, pla
 }
 
 /* Engines repeat the groups of Mamba-2 for further tensor ranks only if there is one group. */
-static bool has_state_left(const plait_model *model, const plait_load *load, plait_worker w)
+static bool has_groups_left(const plait_model *model, const plait_load *load, plait_worker w)
 {
     (void)load;
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
         const plait_mamba *mamba = &layer->mamba;
         if ((layer->mixer == PLAIT_MIXER_MAMBA || layer->second_mixer == PLAIT_MIXER_MAMBA) &&
-            mamba->heads > 0 &&
-            (mamba->heads % w.tp != 0 || (mamba->groups > 1 && mamba->groups % w.tp != 0)))
-            return true;
-        if (layer->mixer == PLAIT_MIXER_DELTA_NET && layer->delta_net.value_heads % w.tp != 0)
+            mamba->heads > 0 && mamba->groups > 1 && mamba->groups % w.tp != 0)
             return true;
     }
     return false;
@@ -76,10 +73,9 @@ static bool has_more_stages_than_layers(const plait_model *model, const plait_lo
 static const rule rules[] = {
     {VLLM | SGLANG | TRTLLM, has_heads_left, "tp must divide the attention heads",
      "vLLM, verify_with_parallel_config; TensorRT-LLM and SGLang cut whole heads as well"},
-    {VLLM | SGLANG, has_state_left,
-     "tp must divide the heads of recurrent layers, and the groups of Mamba-2 layers if there are "
-     "several",
-     "MambaMixer2 and GatedDeltaNet of vLLM (layers/mamba/mamba_mixer2.py) and SGLang "
+    {VLLM | SGLANG, has_groups_left,
+     "tp must divide the groups of Mamba-2 layers if there are several",
+     "MambaMixer2 of vLLM (layers/mamba/mamba_mixer2.py) and SGLang "
      "(layers/attention/mamba/mamba.py, mamba_v2_sharded_weight_loader)"},
     {VLLM, has_some_expert_ranks, "ep must be 1 or tp x dp_attention (--enable-expert-parallel)",
      "vLLM's documentation, expert parallel deployment: EP size = TP x DP"},
