@@ -54,7 +54,10 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
 
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
 {
-    return (plait_pass){kind, key->mbs, problem->job.seq, problem->job.seq};
+    const bool masks = key->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
+    const double reach = masks ? problem->job.seq : plait_job_reach(&problem->job);
+
+    return (plait_pass){kind, key->mbs * (problem->job.seq / reach), reach, reach};
 }
 
 static plait_route group_route(const plait_problem *problem, unsigned char placement, int size,

@@ -28,6 +28,7 @@ typedef struct plait_job {
     int gpus;
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
+    int document; /* tokens of a document of a packed sequence, which limits attention; 0: seq */
 } plait_job;
 
 /**
@@ -67,6 +68,12 @@ void plait_problem_init(plait_problem *problem);
 static inline double plait_job_tokens(const plait_job *job)
 {
     return (double)job->gbs * (double)job->seq;
+}
+
+/** Tokens that attend to each other: those of a document, or of the whole sequence. (C.13) */
+static inline int plait_job_reach(const plait_job *job)
+{
+    return job->document > 0 && job->document < job->seq ? job->document : job->seq;
 }
 
 PLAIT_END_DECLS

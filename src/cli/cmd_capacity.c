@@ -15,7 +15,7 @@
 #include "report/report_capacity.h"
 
 typedef struct capacity_values {
-    int seq, max_gbs, threads;
+    int seq, document, max_gbs, threads;
     const char *gpus, *gbs, *precision, *runtime, *risk;
     capacity_flags run;
     const char *limit, *refine;
@@ -32,6 +32,7 @@ static const opt options[] = {
     OPT_OF_TEXT(capacity_values, run.tokens, "tokens", 0, "N",
                 "tokens of the whole run, such as 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
+    OPT_OF_TOKENS(capacity_values, document, "document", DOCUMENT_HELP),
     OPT_OF_WHAT(
         gbs, "gbs", "SEQUENCES",
         "sequences of one step, over all GPUs; A..B, B,B,... or A..B:STEP are candidates; a "
@@ -70,9 +71,11 @@ static const opt options[] = {
 
 /* The options of a training run, which are refused with --serve. */
 static const char *const training_options[] = {
-    "tokens",           "seq",    "gbs",   "max-gbs", "precision", "runtime",    "risk",
-    "deadline",         "budget", "co2",   "knee",    "straggler", "write-rate", "write-most",
-    "async-checkpoint", "runs",   "limit", "refine",  NULL};
+    "tokens",    "seq",        "document",   "gbs",
+    "max-gbs",   "precision",  "runtime",    "risk",
+    "deadline",  "budget",     "co2",        "knee",
+    "straggler", "write-rate", "write-most", "async-checkpoint",
+    "runs",      "limit",      "refine",     NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 
@@ -136,6 +139,7 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
     const capacity_values *const flags = sweep->flags;
     const problem_flags one = {
         .seq = flags->seq,
+        .document = flags->document,
         .gbs = gbs,
         .gpus = gpus,
         .precision = flags->precision,

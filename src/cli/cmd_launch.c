@@ -82,6 +82,9 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
         print_warning("the plan runs out of memory with a probability of %.0f %%; a search without "
                       "--risk allows %g %%",
                       100.0 * question->plan.cost.risk, 100.0 * PLAIT_USUAL_RISK);
+    if (question->problem.job.document > 0)
+        print_warning("the files do not limit attention to documents: configure the packing of "
+                      "the data set before the run");
     print_message("%s: plan %d of %s for %s, %.4g s a step\n\n", flags->output, question->plan.rank,
                   question->problem.model->name, plait_launch_target_name[target],
                   question->plan.cost.step_s);

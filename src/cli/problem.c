@@ -230,11 +230,16 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     }
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
+    job->document = flags->document > 0 || file == NULL ? flags->document : file->document;
     job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;
     if (job->seq == 0 || job->gbs == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, job->seq == 0 ? "--seq" : "--gbs",
                           "expected the %s, found nothing",
                           job->seq == 0 ? "tokens of one sequence" : "sequences of one step");
+    if (job->document > job->seq)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--document",
+                          "expected at most the %d tokens of a sequence, found %d", job->seq,
+                          job->document);
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
     if (flags->precision != NULL)
         PLAIT_TRY(
@@ -312,6 +317,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         text_append_char(&out, ' ');
     }
     text_append_printf(&out, "--seq %d --gbs %d", problem->job.seq, problem->job.gbs);
+    if (flags->document > 0)
+        text_append_printf(&out, " --document %d", flags->document);
     if (flags->gpus > 0)
         text_append_printf(&out, " --gpus %d", flags->gpus);
     if (flags->frontier)

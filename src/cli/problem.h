@@ -13,6 +13,7 @@
 /** Values of the options; 0 and NULL if not given. */
 typedef struct problem_flags {
     int seq;
+    int document;
     int gbs;
     int gpus;
     const char *precision;
@@ -24,6 +25,10 @@ typedef struct problem_flags {
     bool quiet; /* do not print warnings */
 } problem_flags;
 
+#define DOCUMENT_HELP                                                                              \
+    "tokens of one document, if a sequence packs several and attention is limited to each "        \
+    "(default: one document a sequence)"
+
 /** Row of an option table; `field` of `values` is a bool. */
 #define MODEL_OPTION(values, field)                                                                \
     OPT_OF_FLAG(values, field, "assume-llama",                                                     \
@@ -33,6 +38,7 @@ typedef struct problem_flags {
 /** Rows of an option table; `member` of `values` is the problem_flags. */
 #define PROBLEM_OPTIONS(values, member)                                                            \
     OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
+        OPT_OF_TOKENS(values, member.document, "document", DOCUMENT_HELP),                         \
         OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,                       \
                    "sequences of one step, over all GPUs"),                                        \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,                            \

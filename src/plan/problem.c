@@ -41,6 +41,8 @@ plait_status problem_check(const plait_problem *problem, plait_error *err)
     const plait_job *const job = &problem->job;
     const int taken = problem->cluster->gpus; // GPUs of the cluster; 0: unlimited
     PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
+    if (job->document != 0)
+        PLAIT_TRY(check_count("document", job->document, PLAIT_MAX_SEQ, err));
     PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
     PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
     if (taken > 0 && job->gpus > taken)

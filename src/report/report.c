@@ -148,8 +148,10 @@ void report_question(const plait_problem *problem, FILE *out)
     const plait_job *const job = &problem->job;
     const plait_cluster *const cluster = problem->cluster;
     const plait_params params = plait_model_params(problem->model);
-    char text[UNITS_SIZE];
+    char text[UNITS_SIZE], documents[64] = "";
 
+    if (job->document > 0)
+        snprintf(documents, sizeof documents, " in documents of %d", job->document);
     fprintf(out, "%s, %s parameters", problem->model->name, units_count(params.total, text));
     if (params.active < params.total * 0.999)
         fprintf(out, " (%s active)", units_count(params.active, text));
@@ -161,9 +163,9 @@ void report_question(const plait_problem *problem, FILE *out)
                 group->gpus_per_node);
     }
     fputc(')', out);
-    fprintf(out, "\n%s tokens a step: %d sequence%s of %d; %s, ",
+    fprintf(out, "\n%s tokens a step: %d sequence%s of %d%s; %s, ",
             units_count(plait_job_tokens(job), text), job->gbs, job->gbs == 1 ? "" : "s", job->seq,
-            plait_precision_name[job->precision]);
+            documents, plait_precision_name[job->precision]);
     const plait_runtime *const runtime = problem->runtime;
     const bool newest =
         runtime->until == 0 &&

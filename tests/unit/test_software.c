@@ -230,6 +230,41 @@ static void test_full_recomputation__may_stop_before_the_last_product(void **sta
     assert_false(recompute_stops_early(&w.problem, &layer));
 }
 
+// ---- documents ----
+
+/* A sequence that packs documents has the attention of so many short sequences, if the kernel is fused. */
+static void test_documents__limit_fused_attention(void **state)
+{
+    world w;
+    layer_row *row = plait_arena_alloc(arena, 3, sizeof *row);
+    layer_key key = {.tp = 1, .cp = 1, .ep = 1, .etp = 1, .mbs = 2};
+    double full_s;
+
+    (void)state;
+    assert_non_null(row);
+    world_make(&w, "llama-3.1-8b", "megatron", "h100-80gb-sxm:1x8",
+               (plait_job){.seq = 8192, .gbs = 64, .gpus = 8}, arena);
+    key.attention = PLAIT_ATTENTION_FUSED;
+    layer_row_fill(&w.problem, key, &row[0]);
+    full_s = row[0].price[0].part_s[PLAIT_PART_core_attn];
+    w.problem.job.document = 2048;
+    layer_row_fill(&w.problem, key, &row[1]);
+    w.problem.job.seq = 2048;
+    key.mbs = 8;
+    layer_row_fill(&w.problem, key, &row[2]);
+    assert_true(row[1].price[0].part_s[PLAIT_PART_core_attn] < 0.5 * full_s);
+    assert_true(row[1].price[0].forward_gpu_s == row[2].price[0].forward_gpu_s);
+    assert_true(row[1].price[0].kept_bytes == row[2].price[0].kept_bytes);
+
+    w.problem.job.seq = 8192;
+    key.mbs = 2;
+    key.attention = PLAIT_ATTENTION_UNFUSED;
+    layer_row_fill(&w.problem, key, &row[1]);
+    w.problem.job.document = 0;
+    layer_row_fill(&w.problem, key, &row[0]);
+    assert_true(row[1].price[0].forward_gpu_s == row[0].price[0].forward_gpu_s);
+}
+
 // ---- rows of odd widths ----
 
 static double misaligned(bool unpadded, int hidden, int vocab)
@@ -354,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_eager_passes__are_one_kernel_where_pytorch_has_one),
         cmocka_unit_test_setup_teardown(test_full_recomputation__may_stop_before_the_last_product,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(test_documents__limit_fused_attention, begin, end),
         cmocka_unit_test(test_products__are_slower_on_rows_that_are_not_aligned),
         cmocka_unit_test(test_gathers__are_as_narrow_as_products),
         cmocka_unit_test(test_gathers__of_rows_with_scales_are_wide),

@@ -206,8 +206,9 @@ bool plans_imbalance_is_sensible(double imbalance)
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
-    static const char *const keys[] = {"seq",       "gbs",  "gpus",      "precision", "runtime",
-                                       "attention", "risk", "imbalance", "frontier",  NULL};
+    static const char *const keys[] = {"seq",       "document", "gbs",       "gpus",
+                                       "precision", "runtime",  "attention", "risk",
+                                       "imbalance", "frontier", NULL};
     const char *runtime = NULL;
     json_cursor at, value;
     const char *word;
@@ -218,6 +219,8 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
         return PLAIT_OK;
     PLAIT_TRY(json_keys_among(&at, keys, err));
     PLAIT_TRY(json_int_optional(&at, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
+    PLAIT_TRY(json_int_optional(&at, "document", 1, out->seq > 0 ? out->seq : PLAIT_MAX_SEQ,
+                                &out->document, err));
     PLAIT_TRY(json_int_optional(&at, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));
     PLAIT_TRY(json_int_optional(&at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(json_word_optional(&at, "precision", plait_precision_name, &out->precision, err));

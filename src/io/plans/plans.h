@@ -45,6 +45,7 @@ typedef struct plans_entry {
     const plait_cluster *cluster; /* the whole cluster; `gpus` may be fewer */
     const char *runtime;          /* name of the runtime, or of a file beside this one */
     int seq;
+    int document;
     int gbs;
     int gpus;
     int precision;         /* a plait_precision; -1: not given */

@@ -20,6 +20,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .cluster = problem->cluster,
         .runtime = plait_runtime_handle(problem->runtime),
         .seq = problem->job.seq,
+        .document = problem->job.document,
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
@@ -127,6 +128,8 @@ static void write_question(json_writer *json, const plans_entry *entry)
     json_write_key(json, "job");
     json_begin_object(json);
     member_of_count(json, "seq", entry->seq);
+    if (entry->document > 0)
+        json_member_int64(json, "document", entry->document);
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
