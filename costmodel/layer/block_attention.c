@@ -8,6 +8,7 @@
 
 #include "costmodel/layer/block_build.h"
 #include "base/numbers.h"
+#include "plan/model_queries.h"
 
 /*
  * Query-key pairs of the first `queries` tokens of a causal sequence, if each token attends to at
@@ -416,19 +417,17 @@ static void add_compressed_keys(block_draft *draft, const plait_attention *a, bl
     draft->at = compressed;
 }
 
-/* Is this the attention of DeepSeek-V4, with or without compressed keys? */
-static bool is_shared_latent(const plait_attention *a)
-{
-    return a->q_rank > 0 && a->shared_kv;
-}
-
 /*
  * Additional bytes of a cached key of DeepSeek-V4 in an 8-bit format: its 64 rotary elements stay in
  * 16 bits, and 8 bytes are scales (C.365).
  */
 static double narrow_row_bytes(const block_draft *draft, const plait_attention *a)
 {
-    return is_shared_latent(a) && draft->shard->cache_bytes == 1.0 ? 64.0 + 8.0 : 0.0;
+    const double rotary_elements = 64.0, scale_bytes = 8.0;
+
+    return attention_is_shared_latent(a) && draft->shard->cache_bytes == 1.0
+               ? rotary_elements + scale_bytes
+               : 0.0;
 }
 
 /*
@@ -513,7 +512,7 @@ void block_attention(block_draft *draft)
                         .keys = mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask) +
                                 mean_compressed(&draft->pass, a, most),
                         .more = more,
-                        .sparse = a->compress > 0 || is_shared_latent(a),
+                        .sparse = a->compress > 0 || attention_is_shared_latent(a),
                         .causal = !a->full_mask && a->compress <= 0 &&
                                   !is_limited(a->window, context) && !is_limited(a->chunk, context),
                     });

@@ -143,9 +143,10 @@ static double quantised_of(const block_draft *draft, const block_linear *linear,
     const double passes = inside ? block_unfused_share(shard, &draft->layer->moe) : 1.0;
     // if sp gathers a quantised tensor, each rank quantises only its part before the gather
     const bool gathered =
-        shard->sp && linear->experts <= 0.0 && linear->part != PLAIT_PART_mla_up &&
+        shard->sp && linear->experts <= 0.0 &&
         (forward ? linear->makes == PLAIT_DIM_HEADS || linear->makes == PLAIT_DIM_FFN
-                 : linear->makes == PLAIT_DIM_HIDDEN);
+                 : linear->makes == PLAIT_DIM_HIDDEN) &&
+        (forward ? linear->k : linear->n) == draft->model->hidden;
 
     if (shard->precision < PLAIT_FP8 || !op->matrix_precision ||
         op->layout == PLAIT_BACKWARD_WEIGHT || passes <= 0.0)

@@ -191,8 +191,13 @@ void layer_terms_of(const plait_problem *problem, const layer_price *price,
 /** The share of an operator's part that a recompute choice repeats: 0, 1/2 or 1. */
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part);
+
 /** Is the core attention of a layer a recurrence, which only full recomputation repeats? (C.26) */
 bool layer_core_recurs(const plait_layer *layer);
+
+/** Returns the masks of a choice for a layer whose core has a recurrence or not. (C.26) */
+plait_recompute_masks layer_recompute_masks(plait_recompute recompute, bool core_recurs);
+
 /**
  * Does full recomputation leave out the layer's last product, because the backward does not read
  * its output? (C.26)

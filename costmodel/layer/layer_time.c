@@ -162,15 +162,22 @@ bool layer_core_recurs(const plait_layer *layer)
             layer->mixer == PLAIT_MIXER_CONV);
 }
 
+plait_recompute_masks layer_recompute_masks(plait_recompute recompute, bool core_recurs)
+{
+    plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+
+    if (core_recurs)
+        masks.parts &= ~(1u << PLAIT_PART_core_attn);
+    return masks;
+}
+
 double recomputed_share(const plait_problem *problem, const plait_layer *layer,
                         plait_recompute recompute, plait_part part)
 {
-    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    const plait_recompute_masks masks = layer_recompute_masks(recompute, layer_core_recurs(layer));
 
     if (recompute.kind != PLAIT_RECOMPUTE_FULL)
-        return part == PLAIT_PART_core_attn && layer_core_recurs(layer)
-                   ? 0.0
-                   : mask_share(masks.parts, masks.half_parts, part);
+        return mask_share(masks.parts, masks.half_parts, part);
     return part == PLAIT_PART_fc2 && recompute_stops_early(problem, layer) ? 0.0 : 1.0;
 }
 
@@ -185,7 +192,7 @@ typedef struct rerun {
 
 static rerun rerun_of(const layer_price *price, plait_recompute recompute)
 {
-    const plait_recompute_masks masks = plait_recompute_masks_of(recompute);
+    const plait_recompute_masks masks = layer_recompute_masks(recompute, price->core_recurs);
     double all = 0.0;
     rerun again = {0.0, 0.0};
 
@@ -194,8 +201,7 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
         return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
-        const bool skipped = p == PLAIT_PART_core_attn && price->core_recurs;
-        const double share = skipped ? 0.0 : mask_share(masks.parts, masks.half_parts, p);
+        const double share = mask_share(masks.parts, masks.half_parts, p);
         again.seconds += share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
             again.launches += share;

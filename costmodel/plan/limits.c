@@ -50,7 +50,8 @@ static double layer_width(const plait_problem *problem, const plait_degrees *d,
 
     if (trips == 0)
         return 0.0;
-    return plait_layer_flops_per_token(problem->model, layer, plait_job_reach(&problem->job), ~apart) /
+    return plait_layer_flops_per_token(problem->model, layer, plait_job_reach(&problem->job),
+                                       ~apart) /
            (4.0 * problem->model->hidden * trips);
 }
 
@@ -62,7 +63,8 @@ static void count_model(limits_of *of)
         const plait_layer *const layer = &model->kind[model->layer_kind[i]];
 
         of->layer_flops +=
-            plait_layer_flops_per_token(model, layer, plait_job_reach(&of->problem->job), ~0u) / model->layers;
+            plait_layer_flops_per_token(model, layer, plait_job_reach(&of->problem->job), ~0u) /
+            model->layers;
         of->tensor_width += layer_width(of->problem, of->degrees, layer) / model->layers;
         if (of->moe == NULL && layer->ffn == PLAIT_FFN_MOE)
             of->moe = &layer->moe;

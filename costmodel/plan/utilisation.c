@@ -8,7 +8,8 @@
 static double rerun_flops(const plait_problem *problem, const stage_part *part)
 {
     const plait_layer *layer = row_layer(problem->model, part->row);
-    const plait_recompute_masks masks = plait_recompute_masks_of(part->choice.recompute);
+    const plait_recompute_masks masks =
+        layer_recompute_masks(part->choice.recompute, layer_core_recurs(layer));
 
     if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE)
         return 0.0;
@@ -16,9 +17,8 @@ static double rerun_flops(const plait_problem *problem, const stage_part *part)
         return plait_layer_flops_per_token(
             problem->model, layer, plait_job_reach(&problem->job),
             recompute_stops_early(problem, layer) ? ~(1u << PLAIT_PART_fc2) : ~0u);
-    const unsigned scan = layer_core_recurs(layer) ? 1u << PLAIT_PART_core_attn : 0u;
     return plait_layer_flops_per_token(problem->model, layer, plait_job_reach(&problem->job),
-                                       masks.parts & ~scan) +
+                                       masks.parts) +
            0.5 * plait_layer_flops_per_token(problem->model, layer, plait_job_reach(&problem->job),
                                              masks.half_parts);
 }
@@ -33,14 +33,16 @@ static double rerun_skipped(const plait_problem *problem, const stage_part *part
     if (!layer || part->choice.recompute.kind == PLAIT_RECOMPUTE_NONE ||
         !(all || masks.parts >> PLAIT_PART_core_attn & 1u))
         return 0.0;
-    return plait_layer_skipped_flops_per_token(problem->model, layer, plait_job_reach(&problem->job));
+    return plait_layer_skipped_flops_per_token(problem->model, layer,
+                                               plait_job_reach(&problem->job));
 }
 
 token_flops token_flops_of(const plait_problem *problem)
 {
     return (token_flops){
         .model = plait_model_flops_per_token(problem->model, plait_job_reach(&problem->job), false),
-        .skipped = plait_model_skipped_flops_per_token(problem->model, plait_job_reach(&problem->job)),
+        .skipped =
+            plait_model_skipped_flops_per_token(problem->model, plait_job_reach(&problem->job)),
     };
 }
 

@@ -253,9 +253,9 @@ static plait_volume line_of(const char *what, plait_collective_op op, const repl
 /* Returns a line for `bytes` that are sent once per step, in buckets. */
 static plait_volume buckets_line(const plait_problem *problem, const char *what,
                                  plait_collective_op op, const replica_lines *lines,
-                                 const plait_route *route, double own_bytes, double bytes)
+                                 const plait_route *route, double plan_bucket_bytes, double bytes)
 {
-    const double buckets = buckets_of(&problem->runtime->overlap, route, own_bytes, bytes);
+    const double buckets = buckets_of(&problem->runtime->overlap, route, plan_bucket_bytes, bytes);
 
     return line_of(what, op, lines, route, network_of(problem), buckets, bytes / buckets);
 }

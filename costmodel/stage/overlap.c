@@ -250,22 +250,22 @@ void gather_row_fill(const plait_problem *problem, const plait_degrees *d,
  * Number of buckets of a buffer; each bucket costs one latency. Its size is that of the plan or,
  * without one, of the profile. (C.65)
  */
-double buckets_of(const plait_overlaps *overlap, const plait_route *route, double own_bytes,
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double plan_bucket_bytes,
                   double bytes)
 {
     const double bucket_bytes =
-        own_bytes > 0.0
-            ? own_bytes
+        plan_bucket_bytes > 0.0
+            ? plan_bucket_bytes
             : larger(overlap->bucket_bytes, overlap->bucket_bytes_per_rank * route->ranks);
 
     return bucket_bytes > 0.0 ? larger(1.0, ceil(bytes / bucket_bytes)) : 1.0;
 }
 
 static double bucketed_s(const plait_overlaps *overlap, const plait_route *route,
-                         plait_network network, plait_collective_op op, double own_bytes,
+                         plait_network network, plait_collective_op op, double plan_bucket_bytes,
                          double bytes)
 {
-    const double buckets = buckets_of(overlap, route, own_bytes, bytes);
+    const double buckets = buckets_of(overlap, route, plan_bucket_bytes, bytes);
 
     return buckets * plait_collective_s(route, network, op, bytes / buckets);
 }
@@ -282,12 +282,12 @@ plait_collective_op reduction_of(const plait_overlaps *overlap, const plait_degr
  * reduce-scatters its gradients. (C.172)
  */
 static double shard_reduce_s(const plait_overlaps *overlap, const plait_degrees *d,
-                             const plait_route *shard, plait_network network, double own_bytes,
-                             double bytes)
+                             const plait_route *shard, plait_network network,
+                             double plan_bucket_bytes, double bytes)
 {
     if (plait_scatters_each(d))
         return 0.0;
-    return bucketed_s(overlap, shard, network, reduction_of(overlap, d), own_bytes, bytes);
+    return bucketed_s(overlap, shard, network, reduction_of(overlap, d), plan_bucket_bytes, bytes);
 }
 
 static double reduce_in_shards_s(const plait_problem *problem, const plait_degrees *d,

@@ -191,7 +191,7 @@ stage_cost stage_pricer_sum(plait_stage_pricer *pricer, const plait_stage *stage
 plait_stage_price stage_pricer_price(const plait_stage_pricer *pricer, const stage_cost *cost);
 
 // overlap.c
-double buckets_of(const plait_overlaps *overlap, const plait_route *route, double own_bytes,
+double buckets_of(const plait_overlaps *overlap, const plait_route *route, double plan_bucket_bytes,
                   double bytes);
 void gather_row_fill(const plait_problem *problem, const plait_degrees *degrees,
                      const sync_routes *routes, const layer_row *row, gather_row *out);

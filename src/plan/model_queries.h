@@ -57,6 +57,12 @@ double model_kept_width(const plait_model *model);
 /** Returns the largest imbalance over all kinds of layers; at least 1. */
 double model_imbalance(const plait_model *model, double uneven, int ep);
 
+/** Returns whether attention is that of DeepSeek-V4: one latent is both key and value. (C.174) */
+static inline bool attention_is_shared_latent(const plait_attention *attention)
+{
+    return attention->q_rank > 0 && attention->shared_kv;
+}
+
 /** Returns whether tp divides the number of key-value heads of every attention layer. */
 bool model_divides_kv_heads(const plait_model *model, int tp);
 

@@ -52,8 +52,7 @@ static const plait_accelerator *gpu_of(const plait_problem *problem)
  */
 static int head_width(const plait_layer *layer)
 {
-    if (layer->mixer == PLAIT_MIXER_ATTENTION && layer->attention.shared_kv &&
-        layer->attention.q_rank > 0)
+    if (layer->mixer == PLAIT_MIXER_ATTENTION && attention_is_shared_latent(&layer->attention))
         return 0;
     if (layer->mixer == PLAIT_MIXER_MLA)
         return layer->mla.nope_dim + layer->mla.rope_dim;
