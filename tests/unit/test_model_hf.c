@@ -1246,6 +1246,27 @@ static void test_exaone_moe_and_afmoe__spell_layers_in_their_own_way(void **stat
     assert_true(model->kind[0].attention.gate && model->kind[0].norms == 4);
 }
 
+/* ---- defaults of absent keys ---- */
+
+#define DEFAULTS(type, keys)                                                                       \
+    "{\"model_type\": \"" type "\", \"hidden_size\": 512, \"num_hidden_layers\": 4, "              \
+    "\"num_attention_heads\": 32, \"vocab_size\": 100, \"intermediate_size\": 128" keys "}"
+#define EXPERTS ", \"num_experts\": 8, \"num_experts_per_tok\": 2, \"moe_intermediate_size\": 32"
+#define LATENT                                                                                     \
+    ", \"kv_lora_rank\": 8, \"qk_nope_head_dim\": 8, \"qk_rope_head_dim\": 8, \"v_head_dim\": 8"
+
+static void test_glm4_moe_lite__has_one_dense_layer(void **state)
+{
+    const plait_model *model = read_text(*state, DEFAULTS("glm4_moe_lite", EXPERTS LATENT));
+
+    assert_kinds(model, "dense moe moe moe");
+    assert_int_equal(model->kind[1].moe.shared_width, 32);
+    assert_near(model->numerics.router.scale, 1.8, 0.0);
+    model = read_text(*state, DEFAULTS("deepseek_v3", EXPERTS LATENT));
+    assert_kinds(model, "dense dense dense moe");
+    assert_near(model->numerics.router.scale, 2.5, 0.0);
+}
+
 static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
 {
     const plait_model *model =
@@ -1549,6 +1570,7 @@ int main(void)
         TEST(test_chatglm__groups_its_keys_only_when_told),
         TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
+        TEST(test_glm4_moe_lite__has_one_dense_layer),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

@@ -44,10 +44,11 @@
     .kv_heads = 8, .attention_bias = "attention_bias",                                             \
     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_fraction = 0.5,  \
     .score = PLAIT_ROUTER_SIGMOID
-#define DEEPSEEK_V3                                                                                \
-    .traits = HF_ROUTER_BIAS, .first_dense = 3, .shared = 1,                                       \
+#define DEEPSEEK_MOE                                                                              \
+    .traits = HF_ROUTER_BIAS, .shared = 1,                                                         \
     .numeric_traits = HF_INTERLEAVED | HF_NORMALISED | HF_CORRECTION_BIAS,                         \
-    .score = PLAIT_ROUTER_SIGMOID, .router_scale = 2.5
+    .score = PLAIT_ROUTER_SIGMOID
+#define DEEPSEEK_V3 DEEPSEEK_MOE, .first_dense = 3, .router_scale = 2.5
 #define QWEN3_NEXT                                                                                 \
     .traits = HF_QK_NORM | HF_GATED_ATTENTION | HF_SHARED_GATE, .pattern = HF_PATTERN_LAST_LINEAR, \
     .period = 4, .head_dim = 256, .kv_heads = 2, .attention_bias = "attention_bias",               \
@@ -243,7 +244,8 @@ static const hf_class classes[] = {
     {.type = "deepseek_v3", DEEPSEEK_V3},
     {.type = "deepseek_v32", DEEPSEEK_V3},
     {.type = "kimi_k2", DEEPSEEK_V3},
-    {.type = "glm4_moe_lite", DEEPSEEK_V3, .norm_eps = 1e-5},
+    {.type = "glm4_moe_lite", DEEPSEEK_MOE, .first_dense = 1, .norm_eps = 1e-5,
+     .router_scale = 1.8},
     {.type = "glm4_moe", GLM4_MOE},
     {.type = "dots1", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .pattern = HF_PATTERN_LATE_WINDOW,
      .window = 4096, .head_dim = 128, .attention_bias = "attention_bias",
