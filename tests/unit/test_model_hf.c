@@ -1267,6 +1267,32 @@ static void test_glm4_moe_lite__has_one_dense_layer(void **state)
     assert_near(model->numerics.router.scale, 2.5, 0.0);
 }
 
+static void test_glm_and_internlm2__have_attention_biases_by_default(void **state)
+{
+    static const struct {
+        const char *text;
+        int head_dim, kv_heads;
+        bool qkv_bias, out_bias;
+    } cases[] = {
+        {DEFAULTS("glm", ""), 128, 2, true, false},
+        {DEFAULTS("glm4", ""), 128, 2, true, false},
+        {DEFAULTS("glm4_moe", EXPERTS), 16, 8, false, false},
+        {DEFAULTS("glm4v_moe_text", EXPERTS), 16, 8, true, false},
+        {DEFAULTS("internlm2", ""), 16, 32, true, true},
+        {DEFAULTS("stablelm", ""), 16, 32, false, false},
+    };
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const plait_attention *attention = &read_text(*state, cases[c].text)->kind[0].attention;
+
+        print_message("%s\n", cases[c].text);
+        assert_int_equal(attention->head_dim, cases[c].head_dim);
+        assert_int_equal(attention->kv_heads, cases[c].kv_heads);
+        assert_int_equal(attention->qkv_bias, cases[c].qkv_bias);
+        assert_int_equal(attention->out_bias, cases[c].out_bias);
+    }
+}
+
 static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
 {
     const plait_model *model =
@@ -1571,6 +1597,7 @@ int main(void)
         TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_glm4_moe_lite__has_one_dense_layer),
+        TEST(test_glm_and_internlm2__have_attention_biases_by_default),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

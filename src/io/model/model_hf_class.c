@@ -39,9 +39,11 @@
     .period = 4, .head_dim = 128, .kv_heads = 8, .attention_bias = "attention_bias",               \
     .numeric_traits = HF_INTERLEAVED | HF_QK_L2_NORM, .norm_eps = 1e-5, .rope_base = 5e5,          \
     .score = PLAIT_ROUTER_SIGMOID
+#define GLM4                                                                                       \
+    .head_dim = 128, .kv_heads = 2, .attention_bias = "attention_bias",                            \
+    .numeric_traits = HF_INTERLEAVED, .norm_eps = 1.5625e-7, .rope_fraction = 0.5
 #define GLM4_MOE                                                                                   \
-    .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS, .first_dense = 1, .shared = 1, .head_dim = 128,     \
-    .kv_heads = 8, .attention_bias = "attention_bias",                                             \
+    .first_dense = 1, .shared = 1, .kv_heads = 8, .attention_bias = "attention_bias",              \
     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_fraction = 0.5,  \
     .score = PLAIT_ROUTER_SIGMOID
 #define DEEPSEEK_MOE                                                                              \
@@ -137,11 +139,9 @@ static const hf_class classes[] = {
      .rope_base = 2e6},
     {.type = "hunyuan", HUNYUAN},
     {.type = "hunyuan_v1_dense", HUNYUAN},
-    {.type = "glm", .traits = HF_NO_OUT_BIAS, .attention_bias = "attention_bias",
-     .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
-    {.type = "glm4", .traits = HF_NO_OUT_BIAS | HF_FOUR_NORMS, .attention_bias = "attention_bias",
-     .numeric_traits = HF_INTERLEAVED, .rope_fraction = 0.5},
-    {.type = "internlm2", .attention_bias = "bias"},
+    {.type = "glm", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, GLM4},
+    {.type = "glm4", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_FOUR_NORMS, GLM4},
+    {.type = "internlm2", .traits = HF_QKV_BIAS, .attention_bias = "bias"},
     {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
      .mlp_bias = "bias"},
     {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias",
@@ -246,7 +246,7 @@ static const hf_class classes[] = {
     {.type = "kimi_k2", DEEPSEEK_V3},
     {.type = "glm4_moe_lite", DEEPSEEK_MOE, .first_dense = 1, .norm_eps = 1e-5,
      .router_scale = 1.8},
-    {.type = "glm4_moe", GLM4_MOE},
+    {.type = "glm4_moe", .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS, GLM4_MOE},
     {.type = "dots1", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .pattern = HF_PATTERN_LATE_WINDOW,
      .window = 4096, .head_dim = 128, .attention_bias = "attention_bias",
      .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID},
@@ -267,7 +267,7 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 2048, .head_dim = 128,
      .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,
      .score = PLAIT_ROUTER_SIGMOID},
-    {.type = "glm4v_moe_text", GLM4_MOE},
+    {.type = "glm4v_moe_text", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_ROUTER_BIAS, GLM4_MOE},
     {.type = "glm_moe_dsa", DEEPSEEK_V3, .norm_eps = 1e-5},
     {.type = "gpt_oss", .traits = HF_QKV_BIAS | HF_SINKS | HF_ROUTER_BIAS | HF_EXPERT_BIAS,
      .pattern = HF_PATTERN_EVEN_WINDOW, .window = 128, .head_dim = 64, .kv_heads = 8,
