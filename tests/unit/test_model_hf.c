@@ -598,6 +598,7 @@ static void test_minimax__has_dense_layers_of_their_own_width(void **state)
     const plait_model *model =
         read_text(*state, CONFIG("minimax_m2",
                                  MLP ", \"num_local_experts\": 8, \"num_experts_per_tok\": 2, "
+                                     "\"num_key_value_heads\": 4, "
                                      "\"dense_intermediate_size\": 512, "
                                      "\"shared_intermediate_size\": 96, \"num_mtp_modules\": 3, "
                                      "\"moe_layer_freq\": [0, 1, 1, 1]"));
@@ -1267,7 +1268,7 @@ static void test_glm4_moe_lite__has_one_dense_layer(void **state)
     assert_near(model->numerics.router.scale, 2.5, 0.0);
 }
 
-static void test_glm_and_internlm2__have_attention_biases_by_default(void **state)
+static void test_attention__has_the_defaults_of_its_class(void **state)
 {
     static const struct {
         const char *text;
@@ -1280,6 +1281,17 @@ static void test_glm_and_internlm2__have_attention_biases_by_default(void **stat
         {DEFAULTS("glm4v_moe_text", EXPERTS), 16, 8, true, false},
         {DEFAULTS("internlm2", ""), 16, 32, true, true},
         {DEFAULTS("stablelm", ""), 16, 32, false, false},
+        {DEFAULTS("mistral3", ""), 16, 8, false, false},
+        {DEFAULTS("ministral", ""), 16, 8, false, false},
+        {DEFAULTS("ministral3", ""), 128, 8, false, false},
+        {DEFAULTS("starcoder2", ""), 16, 2, true, true},
+        {DEFAULTS("gemma", ""), 256, 16, false, false},
+        {DEFAULTS("gemma2", ""), 256, 4, false, false},
+        {DEFAULTS("ernie4_5", ""), 128, 2, false, false},
+        {DEFAULTS("ernie4_5_moe", EXPERTS), 16, 4, false, false},
+        {DEFAULTS("minimax_m2", EXPERTS), 128, 8, false, false},
+        {DEFAULTS("smollm3", ""), 16, 4, false, false},
+        {DEFAULTS("seed_oss", ""), 128, 8, true, false},
     };
 
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -1597,7 +1609,7 @@ int main(void)
         TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_glm4_moe_lite__has_one_dense_layer),
-        TEST(test_glm_and_internlm2__have_attention_biases_by_default),
+        TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

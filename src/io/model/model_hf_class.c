@@ -15,6 +15,7 @@
 #define GPT2_TRAITS                                                                                \
     (HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_NO_ROTARY |           \
      HF_LEARNED_POSITIONS)
+#define MISTRAL .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8
 #define QWEN2                                                                                      \
     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096
 #define QWEN3                                                                                      \
@@ -103,10 +104,11 @@
 static const hf_class classes[] = {
     /* decoders with one kind of layer, the newest first */
     {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
-    {.type = "mistral", .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8},
-    {.type = "mistral3", .pattern = HF_PATTERN_ALL_WINDOW},
-    {.type = "ministral", .pattern = HF_PATTERN_ALL_WINDOW},
-    {.type = "ministral3", .pattern = HF_PATTERN_ALL_WINDOW},
+    {.type = "mistral", MISTRAL},
+    {.type = "mistral3", MISTRAL},
+    {.type = "ministral", MISTRAL},
+    {.type = "ministral3", .pattern = HF_PATTERN_ALL_WINDOW, .head_dim = 128, .kv_heads = 8,
+     .norm_eps = 1e-5, .rope_base = 1e6},
     {.type = "granite", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
      .query_scalar = 1},
     {.type = "phi3", .pattern = HF_PATTERN_ALL_WINDOW, .norm_eps = 1e-5},
@@ -129,14 +131,14 @@ static const hf_class classes[] = {
     {.type = "qwen2_5_omni_text", QWEN2},
     {.type = "mimo", QWEN2, .attention_bias = "attention_bias"},
     {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
-    {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .head_dim = 128,
-     .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
-    {.type = "ernie4_5", .traits = HF_TIED, .attention_bias = "use_bias", .mlp_bias = "use_bias",
+    {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_DROPOUT, .head_dim = 128,
+     .kv_heads = 8, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
+    {.type = "ernie4_5", .traits = HF_TIED, .head_dim = 128, .kv_heads = 2, .attention_bias = "use_bias", .mlp_bias = "use_bias",
      .norm_eps = 1e-5, .rope_base = 5e5},
     {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
      .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
-    {.type = "smollm3", .traits = HF_TIED, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",
-     .rope_base = 2e6},
+    {.type = "smollm3", .traits = HF_TIED, .kv_heads = 4, .attention_bias = "attention_bias",
+     .mlp_bias = "mlp_bias", .rope_base = 2e6},
     {.type = "hunyuan", HUNYUAN},
     {.type = "hunyuan_v1_dense", HUNYUAN},
     {.type = "glm", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, GLM4},
@@ -144,7 +146,7 @@ static const hf_class classes[] = {
     {.type = "internlm2", .traits = HF_QKV_BIAS, .attention_bias = "bias"},
     {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
      .mlp_bias = "bias"},
-    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .attention_bias = "attention_bias",
+    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .kv_heads = 16, .attention_bias = "attention_bias",
      .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH},
     {.type = "cohere", .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM,
      .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
@@ -157,7 +159,7 @@ static const hf_class classes[] = {
      .rope_fraction = 0.25},
     {.type = "starcoder2",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS,
-     .pattern = HF_PATTERN_ALL_WINDOW, .attention_bias = "use_bias", .mlp_bias = "use_bias",
+     .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 2, .attention_bias = "use_bias", .mlp_bias = "use_bias",
      .activation = PLAIT_GELU_TANH},
     {.type = "nemotron", .traits = HF_LAYER_NORM | HF_PLAIN_MLP, .attention_bias = "attention_bias",
      .mlp_bias = "mlp_bias", .activation = PLAIT_RELU2, .rope_fraction = 0.5},
@@ -199,7 +201,7 @@ static const hf_class classes[] = {
 
     /* decoders with windowed and full layers */
     {.type = "gemma2", .traits = HF_TIED | HF_FOUR_NORMS, .pattern = HF_PATTERN_EVEN_WINDOW,
-     .window = 4096, .head_dim = 256, .attention_bias = "attention_bias",
+     .window = 4096, .head_dim = 256, .kv_heads = 4, .attention_bias = "attention_bias",
      .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH, .query_scalar = 256,
      .attention_softcap = 50, .logit_softcap = 30},
     {.type = "gemma3", GEMMA3},
@@ -220,10 +222,10 @@ static const hf_class classes[] = {
     {.type = "granitemoeshared", .attention_bias = "attention_bias",
      .numeric_traits = HF_NORMALISED, .query_scalar = 1},
     {.type = "ernie4_5_moe", .traits = HF_TIED | HF_ROUTER_BIAS, .first_dense = 1, .shared = 2,
-     .attention_bias = "use_bias", .mlp_bias = "use_bias",
+     .kv_heads = 4, .attention_bias = "use_bias", .mlp_bias = "use_bias",
      .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_base = 5e5},
-    {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS,
-     .numeric_traits = HF_QK_NORM_WHOLE | HF_NORMALISED | HF_CORRECTION_BIAS,
+    {.type = "minimax_m2", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .head_dim = 128, .kv_heads = 8,
+     .numeric_traits = HF_QK_NORM_WHOLE | HF_NORMALISED | HF_CORRECTION_BIAS, .rope_base = 5e6,
      .score = PLAIT_ROUTER_SIGMOID},
     {.type = "minimax_m3", MINIMAX_M3},
     {.type = "minimax_m3_vl", MINIMAX_M3},
