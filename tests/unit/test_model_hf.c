@@ -1292,6 +1292,7 @@ static void test_attention__has_the_defaults_of_its_class(void **state)
         {DEFAULTS("minimax_m2", EXPERTS), 128, 8, false, false},
         {DEFAULTS("smollm3", ""), 16, 4, false, false},
         {DEFAULTS("seed_oss", ""), 128, 8, true, false},
+        {DEFAULTS("seed_oss", ", \"attention_out_bias\": true"), 128, 8, true, true},
     };
 
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {

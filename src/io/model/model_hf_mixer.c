@@ -175,6 +175,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     PLAIT_TRY(hf_read_bias(hf, hf->class.attention_bias, HF_QKV_BIAS, &bias, err));
     out->qkv_bias = bias;
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));
+    PLAIT_TRY(json_bool_optional(at, "attention_out_bias", &out->out_bias, err)); // Seed-OSS
 
     // Full layers of Llama 4, and of Command R7B and EXAONE if others have a window, have no positions;
     // those of Llama 4 have no norms on q and k either.
