@@ -1268,6 +1268,30 @@ static void test_glm4_moe_lite__has_one_dense_layer(void **state)
     assert_near(model->numerics.router.scale, 2.5, 0.0);
 }
 
+static void test_experts__have_the_defaults_of_their_class(void **state)
+{
+    static const struct {
+        const char *text, *kinds;
+        int shared_width, window;
+        double scale;
+    } cases[] = {
+        {DEFAULTS("exaone_moe", EXPERTS), "sliding-dense sliding-moe sliding-moe full-moe", 32,
+         4096, 2.5},
+        {DEFAULTS("afmoe", EXPERTS), "sliding-dense sliding-moe sliding-moe full-moe", 64, 1024,
+         1.0},
+        {DEFAULTS("dots1", EXPERTS), "moe moe moe moe", 0, 0, 1.0},
+    };
+
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        const plait_model *model = read_text(*state, cases[c].text);
+
+        assert_kinds(model, cases[c].kinds);
+        assert_int_equal(model->kind[model->layer_kind[2]].moe.shared_width, cases[c].shared_width);
+        assert_int_equal(model->kind[0].attention.window, cases[c].window);
+        assert_near(model->numerics.router.scale, cases[c].scale, 0.0);
+    }
+}
+
 static void test_attention__has_the_defaults_of_its_class(void **state)
 {
     static const struct {
@@ -1610,6 +1634,7 @@ int main(void)
         TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_glm4_moe_lite__has_one_dense_layer),
+        TEST(test_experts__have_the_defaults_of_their_class),
         TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
