@@ -1268,6 +1268,27 @@ static void test_glm4_moe_lite__has_one_dense_layer(void **state)
     assert_near(model->numerics.router.scale, 2.5, 0.0);
 }
 
+/* Files of transformers 5 name the attention of each layer, even if all layers have the same. */
+static void test_sparse_attention__is_named_per_layer(void **state)
+{
+    const plait_model *model = read_text(
+        *state, DEFAULTS("glm_moe_dsa", EXPERTS LATENT
+                         ", \"index_n_heads\": 4, \"index_head_dim\": 16, \"index_topk\": 64, "
+                         "\"num_mtp_layers\": 1, \"layer_types\": "
+                         "[\"deepseek_sparse_attention\", \"deepseek_sparse_attention\", "
+                         "\"deepseek_sparse_attention\", \"deepseek_sparse_attention\"]"));
+
+    assert_kinds(model, "dense dense dense moe");
+    assert_int_equal(model->kind[0].mla.index_topk, 64);
+    assert_int_equal(model->mtp_layers, 1);
+    model = read_text(*state, DEFAULTS("minimax_m3", EXPERTS ", \"layer_types\": ["
+                                                             "\"full_attention\", "
+                                                             "\"minimax_m3_sparse\", "
+                                                             "\"minimax_m3_sparse\", "
+                                                             "\"minimax_m3_sparse\"]"));
+    assert_int_equal(model->kinds, 1);
+}
+
 static void test_experts__have_the_defaults_of_their_class(void **state)
 {
     static const struct {
@@ -1634,6 +1655,7 @@ int main(void)
         TEST(test_ming__has_the_depth_of_its_connector_outside),
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_glm4_moe_lite__has_one_dense_layer),
+        TEST(test_sparse_attention__is_named_per_layer),
         TEST(test_experts__have_the_defaults_of_their_class),
         TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),

@@ -177,7 +177,7 @@ static void skip_unused(const hf_config *hf, const layer_list *list)
 }
 
 const char *const hf_mtp_names[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
-                                    "_num_mtp_layers", NULL};
+                                    "num_mtp_layers", "_num_mtp_layers", NULL};
 
 plait_status hf_read_layers(const hf_config *hf, plait_error *err)
 {

@@ -45,6 +45,8 @@ static plait_status read_positions(const json_cursor *at, const char *key, int b
 
 static const char *const words[] = {"full_attention",
                                     "attention",
+                                    "deepseek_sparse_attention",
+                                    "minimax_m3_sparse",
                                     "sliding_attention",
                                     "chunked_attention",
                                     "linear_attention",
@@ -59,21 +61,13 @@ static const char *const words[] = {"full_attention",
                                     "mlp",
                                     "moe",
                                     NULL};
-static const hf_layer meaning[] = {{.mixer = HF_FULL},
-                                   {.mixer = HF_FULL},
-                                   {.mixer = HF_SLIDING},
-                                   {.mixer = HF_CHUNKED},
-                                   {.mixer = HF_LINEAR},
-                                   {.mixer = HF_LINEAR},
-                                   {.mixer = HF_STATE_SPACE},
-                                   {.mixer = HF_STATE_SPACE},
-                                   {.mixer = HF_CONV},
-                                   {.mixer = HF_RECURRENT},
-                                   {.mixer = HF_HYBRID},
-                                   {.mixer = HF_SPARSE},
-                                   {.mixer = HF_HEAVY_COMPRESSED},
-                                   {.ffn = HF_DENSE},
-                                   {.ffn = HF_EXPERTS}};
+static const hf_layer meaning[] = {
+    {.mixer = HF_FULL},        {.mixer = HF_FULL},    {.mixer = HF_FULL},
+    {.mixer = HF_FULL},        {.mixer = HF_SLIDING}, {.mixer = HF_CHUNKED},
+    {.mixer = HF_LINEAR},      {.mixer = HF_LINEAR},  {.mixer = HF_STATE_SPACE},
+    {.mixer = HF_STATE_SPACE}, {.mixer = HF_CONV},    {.mixer = HF_RECURRENT},
+    {.mixer = HF_HYBRID},      {.mixer = HF_SPARSE},  {.mixer = HF_HEAVY_COMPRESSED},
+    {.ffn = HF_DENSE},         {.ffn = HF_EXPERTS}};
 
 /* Reads the keyword of a layer. "hybrid" means different layers in different classes. */
 static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_layer *out,
