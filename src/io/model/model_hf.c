@@ -70,9 +70,16 @@ void hf_pick(const hf_config *hf, int number)
         picks->value[picks->count++] = number;
 }
 
+void hf_entry(const hf_config *hf, const json_cursor *list, json_cursor *out)
+{
+    json_first(list, out);
+    while (out->index < (size_t)hf->layer && json_next(out))
+        ;
+}
+
 /*
- * Reads the layer's entry of a list with one number per layer, or the last one. DeepSeek-V4's ratios
- * continue with the modules for multi-token prediction.
+ * Reads the layer's number from a list with one per layer. DeepSeek-V4's ratios continue with the
+ * modules for multi-token prediction.
  */
 static plait_status read_entry(const hf_config *hf, const json_cursor *list, int min, int max,
                                int *out, plait_error *err)
@@ -84,9 +91,7 @@ static plait_status read_entry(const hf_config *hf, const json_cursor *list, int
         return json_fail(list, PLAIT_ERROR_SCHEMA, err,
                          "expected one number for each of the %zu layers, found %zu", layers,
                          count);
-    json_first(list, &entry);
-    while (entry.index < (size_t)hf->layer && json_next(&entry))
-        ;
+    hf_entry(hf, list, &entry);
     PLAIT_TRY(json_as_int(&entry, min, max, out, err));
     hf_pick(hf, *out);
     return PLAIT_OK;

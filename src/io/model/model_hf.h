@@ -210,6 +210,9 @@ plait_status hf_int(const hf_config *hf, const char *const *names, int min, int 
 plait_status hf_int_optional(const hf_config *hf, const char *const *names, int min, int max,
                              int *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Moves *out to the entry of the current layer in a list that is not empty, or to the last one. */
+void hf_entry(const hf_config *hf, const json_cursor *list, json_cursor *out);
+
 /** Records a number that may differ between layers with the same parts. */
 void hf_pick(const hf_config *hf, int number);
 

@@ -299,9 +299,7 @@ plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents
                       json_cursor *out, plait_error *err)
 {
     PLAIT_TRY(json_array(hf->text, "block_configs", &parents[0], err));
-    json_first(&parents[0], &parents[1]);
-    while (parents[1].index < (size_t)hf->layer && json_next(&parents[1]))
-        ;
+    hf_entry(hf, &parents[0], &parents[1]);
     return json_object(&parents[1], part, out, err);
 }
 
