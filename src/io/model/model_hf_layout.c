@@ -41,6 +41,30 @@ static plait_status read_positions(const json_cursor *at, const char *key, int b
     return PLAIT_OK;
 }
 
+/*
+ * Reads a list with one bit per layer: 0 or 1, false or true, or a word, where only the first of
+ * `names` means 0.
+ */
+static plait_status read_bits(const hf_config *hf, const json_cursor *list,
+                              const char *const *names, unsigned char *out, plait_error *err)
+{
+    json_cursor at;
+    int number;
+    bool flag;
+
+    PLAIT_TRY(check_length(list, hf->model->layers, err));
+    for (bool more = json_first(list, &at); more; more = json_next(&at)) {
+        if (names != NULL)
+            PLAIT_TRY(json_as_word(&at, names, &number, err));
+        else if (json_as_bool(&at, &flag, NULL) == PLAIT_OK)
+            number = flag;
+        else
+            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
+        out[at.index] = number > 0;
+    }
+    return PLAIT_OK;
+}
+
 /* ---- words and letters ---- */
 
 static const char *const words[] = {"full_attention",
@@ -171,19 +195,16 @@ static void fill(const hf_config *hf, hf_mixer mixer, hf_layer *out)
  */
 static plait_status mixers_by_rope(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    json_cursor list, at;
-    int rotary;
+    unsigned char rotary[PLAIT_MAX_LAYERS];
+    json_cursor list;
 
     for (int i = 0; i < hf->model->layers; i++)
-        out[i].mixer = (i + 1) % hf->class.period == 0 ? HF_FULL : HF_CHUNKED;
+        rotary[i] = (i + 1) % hf->class.period != 0;
     PLAIT_TRY(json_array_optional(hf->text, "no_rope_layers", &list, err));
-    if (json_count(&list) == 0)
-        return PLAIT_OK;
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_int(&at, 0, 1, &rotary, err));
-        out[at.index].mixer = rotary ? HF_CHUNKED : HF_FULL;
-    }
+    if (json_count(&list) > 0)
+        PLAIT_TRY(read_bits(hf, &list, NULL, rotary, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        out[i].mixer = rotary[i] ? HF_CHUNKED : HF_FULL;
     return PLAIT_OK;
 }
 
@@ -241,15 +262,13 @@ static plait_status mixers_by_position(const hf_config *hf, hf_layer *out, plait
 
 static plait_status mixers_by_switch(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    json_cursor list, at;
-    int full;
+    unsigned char full[PLAIT_MAX_LAYERS];
+    json_cursor list;
 
     PLAIT_TRY(json_array(hf->text, "attn_type_list", &list, err));
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_int(&at, 0, 1, &full, err));
-        out[at.index].mixer = full ? HF_FULL : hf->class.other;
-    }
+    PLAIT_TRY(read_bits(hf, &list, NULL, full, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        out[i].mixer = full[i] ? HF_FULL : hf->class.other;
     return PLAIT_OK;
 }
 
@@ -478,22 +497,6 @@ static plait_status keep_every(const hf_config *hf, const char *key, unsigned ch
     return PLAIT_OK;
 }
 
-/* Reads a list with one word per layer; the first word means a dense MLP, the others experts. */
-static plait_status read_kinds(const hf_config *hf, const char *key, const char *const *names,
-                               unsigned char *moe, plait_error *err)
-{
-    json_cursor list, at;
-    int word;
-
-    PLAIT_TRY(json_array(hf->text, key, &list, err));
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_word(&at, names, &word, err));
-        moe[at.index] = word > 0;
-    }
-    return PLAIT_OK;
-}
-
 /* Reads a list of layer numbers, and sets these layers to `value`: 1 with experts, 0 without. */
 static plait_status read_listed(const hf_config *hf, const char *key, unsigned char value,
                                 unsigned char *moe, plait_error *err)
@@ -506,22 +509,6 @@ static plait_status read_listed(const hf_config *hf, const char *key, unsigned c
         PLAIT_TRY(json_as_int(&at, 0, PLAIT_MAX_LAYERS, &layer, err));
         if (layer < hf->model->layers)
             moe[layer] = value;
-    }
-    return PLAIT_OK;
-}
-
-/* Reads a list that is true for each layer with experts. */
-static plait_status read_switches(const hf_config *hf, const char *key, unsigned char *moe,
-                                  plait_error *err)
-{
-    json_cursor list, at;
-    bool experts;
-
-    PLAIT_TRY(json_array(hf->text, key, &list, err));
-    PLAIT_TRY(check_length(&list, hf->model->layers, err));
-    for (bool more = json_first(&list, &at); more; more = json_next(&at)) {
-        PLAIT_TRY(json_as_bool(&at, &experts, err));
-        moe[at.index] = experts;
     }
     return PLAIT_OK;
 }
@@ -562,69 +549,91 @@ static plait_status keep_modulo(const hf_config *hf, unsigned char *moe, plait_e
 }
 
 /*
- * Applies the rules that classes have for layers with experts. No class has two of these rules, so
- * their order matters only for the lists.
+ * Reads moe_layer_freq: DeepSeek has a period, counted from the first layer; other classes have a
+ * list with 0 or 1 per layer.
  */
-static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
+static plait_status keep_frequency(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    int period = 1;
+    json_cursor value;
+
+    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
+    if (json_is_array(&value))
+        return read_bits(hf, &value, NULL, moe, err);
+    PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &period, err));
+    for (int i = 0; i < hf->model->layers; i++)
+        if (i % period != 0)
+            moe[i] = 0;
+    return PLAIT_OK;
+}
+
+/*
+ * Keeps the experts only from the first to the last layer that should have them, both of which ERNIE
+ * names; -1 is the last layer of the model.
+ */
+static plait_status keep_range(const hf_config *hf, unsigned char *moe, plait_error *err)
 {
     static const char *const first[] = {"first_k_dense_replace", "moe_layer_start_index",
                                         "num_dense_layers", "moe_layer_num_skipped", NULL};
-    static const char *const mlp_words[] = {"dense", "sparse", "moe", "hash_moe", NULL};
-    static const char *const rules[] = {
-        "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
-        "first_k_dense_replace", "mlp_only_layers",     "moe_layer_num_skipped",
-        "expert_layer_period",   "expert_layer_offset", NULL};
-    int experts;
-    json_cursor value, at;
-
-    PLAIT_TRY(hf_experts(hf, &experts, err));
-    memset(moe, experts > 0, (size_t)hf->model->layers);
-    const bool listed = json_has(hf->text, "mlp_layer_types") || json_has(hf->text, "moe_layers") ||
-                        json_has(hf->text, "is_moe_layer");
-    if (experts == 0 || listed)
-        hf_skip(hf, rules);
-    if (experts == 0)
-        return PLAIT_OK;
-    if (json_has(hf->text, "mlp_layer_types"))
-        return read_kinds(hf, "mlp_layer_types", mlp_words, moe, err);
-    if (json_has(hf->text, "is_moe_layer"))
-        return read_switches(hf, "is_moe_layer", moe, err);
-    if (json_has(hf->text, "moe_layers") || json_has(hf->text, "moe_layers_enum")) {
-        memset(moe, 0, (size_t)hf->model->layers);
-        return json_has(hf->text, "moe_layers") ? read_listed(hf, "moe_layers", 1, moe, err)
-                                                : read_enumerated(hf, "moe_layers_enum", moe, err);
-    }
-
-    // Read moe_layer_freq: DeepSeek has a period, counted from the first layer; other classes have
-    // a list with 0 or 1 per layer.
-    int number = 1;
-    PLAIT_TRY(json_value_optional(hf->text, "moe_layer_freq", &value, err));
-    if (json_is_array(&value)) {
-        PLAIT_TRY(check_length(&value, hf->model->layers, err));
-        for (bool more = json_first(&value, &at); more; more = json_next(&at)) {
-            PLAIT_TRY(json_as_int(&at, 0, 1, &number, err));
-            moe[at.index] = (unsigned char)number;
-        }
-    } else {
-        PLAIT_TRY(json_int_optional(hf->text, "moe_layer_freq", 1, PLAIT_MAX_LAYERS, &number, err));
-        for (int i = 0; i < hf->model->layers; i++)
-            if (i % number != 0)
-                moe[i] = 0;
-    }
-    PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
-    PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
-    PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
-    PLAIT_TRY(keep_modulo(hf, moe, err));
-
-    // Read the first and the last layer with experts, as ERNIE has them; -1 is the last layer of
-    // the model.
     int dense = hf->class.first_dense, last = -1;
+
     PLAIT_TRY(hf_int_optional(hf, first, 0, PLAIT_MAX_LAYERS, &dense, err));
     PLAIT_TRY(json_int_optional(hf->text, "moe_layer_end_index", -1, PLAIT_MAX_LAYERS, &last, err));
     for (int i = 0; i < hf->model->layers; i++)
         if (i < dense || (last >= 0 && i > last))
             moe[i] = 0;
+    return PLAIT_OK;
+}
+
+/* Applies the rules of classes. Each rule only removes experts, so their order does not matter. */
+static plait_status experts_by_rule(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    memset(moe, 1, (size_t)hf->model->layers);
+    PLAIT_TRY(keep_frequency(hf, moe, err));
+    PLAIT_TRY(keep_every(hf, "decoder_sparse_step", moe, err));
+    PLAIT_TRY(keep_every(hf, "interleave_moe_layer_step", moe, err));
+    PLAIT_TRY(keep_every(hf, "moe_layer_interval", moe, err));
+    PLAIT_TRY(keep_modulo(hf, moe, err));
+    PLAIT_TRY(keep_range(hf, moe, err));
     return read_listed(hf, "mlp_only_layers", 0, moe, err);
+}
+
+/* Reads which layers have experts from a list of layers. */
+static plait_status experts_by_list(const hf_config *hf, const char *key, unsigned char *moe,
+                                    plait_error *err)
+{
+    static const char *const mlp_words[] = {"dense", "sparse", "moe", "hash_moe", NULL};
+    const bool words_per_layer = strcmp(key, "mlp_layer_types") == 0;
+    json_cursor list;
+
+    memset(moe, 0, (size_t)hf->model->layers);
+    if (strcmp(key, "moe_layers_enum") == 0)
+        return read_enumerated(hf, key, moe, err);
+    if (strcmp(key, "moe_layers") == 0)
+        return read_listed(hf, key, 1, moe, err);
+    PLAIT_TRY(json_array(hf->text, key, &list, err));
+    return read_bits(hf, &list, words_per_layer ? mlp_words : NULL, moe, err);
+}
+
+static plait_status experts_of_layers(const hf_config *hf, unsigned char *moe, plait_error *err)
+{
+    static const char *const lists[] = {"mlp_layer_types", "is_moe_layer", "moe_layers",
+                                        "moe_layers_enum", NULL};
+    static const char *const rules[] = {
+        "moe_layer_freq",        "decoder_sparse_step", "interleave_moe_layer_step",
+        "first_k_dense_replace", "mlp_only_layers",     "moe_layer_num_skipped",
+        "expert_layer_period",   "expert_layer_offset", NULL};
+    const char *const list = hf_name(hf, lists);
+    const bool listed = json_has(hf->text, list);
+    int experts;
+
+    PLAIT_TRY(hf_experts(hf, &experts, err));
+    if (experts == 0 || listed)
+        hf_skip(hf, rules);
+    if (experts > 0)
+        return listed ? experts_by_list(hf, list, moe, err) : experts_by_rule(hf, moe, err);
+    memset(moe, 0, (size_t)hf->model->layers);
+    return PLAIT_OK;
 }
 
 /* ---- multi-token prediction ---- */
