@@ -93,6 +93,13 @@ static const hf_layer meaning[] = {
     {.mixer = HF_HYBRID},      {.mixer = HF_SPARSE},  {.mixer = HF_HEAVY_COMPRESSED},
     {.ffn = HF_DENSE},         {.ffn = HF_EXPERTS}};
 
+/* Sets the parts of a layer and keeps its entry. */
+static void set_parts(hf_layer *out, hf_layer parts)
+{
+    out->mixer = parts.mixer;
+    out->ffn = parts.ffn;
+}
+
 /* Reads the keyword of a layer. "hybrid" means different layers in different classes. */
 static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_layer *out,
                               plait_error *err)
@@ -100,7 +107,7 @@ static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_lay
     int word;
 
     PLAIT_TRY(json_as_word(at, words, &word, err));
-    *out = meaning[word];
+    set_parts(out, meaning[word]);
     if (out->mixer == HF_NO_MIXER && !hf_has_trait(hf, HF_ONE_PART))
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
                          "expected a token mixer, since each layer of %.40s has one, found \"%s\"",
@@ -132,7 +139,7 @@ static plait_status read_words(const hf_config *hf, const char *key, bool repeat
     for (bool more = json_first(&list, &at); more; more = json_next(&at))
         PLAIT_TRY(read_word(hf, &at, &out[at.index <= layers ? at.index : layers], err));
     for (size_t i = json_count(&list); i < layers; i++)
-        out[i] = out[i - json_count(&list)];
+        set_parts(&out[i], out[i - json_count(&list)]);
     return PLAIT_OK;
 }
 
@@ -157,7 +164,7 @@ static plait_status read_letters(const hf_config *hf, const char *key, int count
             return json_fail_key(hf->text, key, PLAIT_ERROR_SCHEMA, err,
                                  "expected the letters M, E, * and -, found '%c'",
                                  text[i] >= ' ' && text[i] <= '~' ? text[i] : '?');
-        out[i] = parts[letter - letters];
+        set_parts(&out[i], parts[letter - letters]);
     }
     return PLAIT_OK;
 }
@@ -246,9 +253,8 @@ static plait_status mixers_by_position(const hf_config *hf, hf_layer *out, plait
 {
     static const char *const names[] = {"full_attn_idxs", "attn_layer_indices", NULL};
     const int layers = hf->model->layers;
-    unsigned char *const full = plait_arena_alloc(hf->arena, (size_t)layers, 1);
+    unsigned char full[PLAIT_MAX_LAYERS] = {0};
 
-    PLAIT_TRY(plait_check_allocated(full, err));
     if (!json_has(hf->text, hf_name(hf, names)))
         return json_fail(hf->text, PLAIT_ERROR_SCHEMA, err,
                          "expected layer_types or %s, since a %.40s model mixes kinds of layers, "
@@ -403,7 +409,7 @@ static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_er
         break;
     case HF_PATTERN_TWICE:
         for (int i = 0; i < layers; i++)
-            out[i] = (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE, i};
+            set_parts(&out[i], (hf_layer){HF_FULL, i % 2 == 0 ? HF_EXPERTS : HF_DENSE, i});
         break;
     case HF_PATTERN_ALL_WINDOW:
         fill(hf, HF_SLIDING, out);
@@ -428,9 +434,8 @@ static plait_status mixers_by_list(const hf_config *hf, const json_cursor *at, h
                                    plait_error *err)
 {
     const int layers = hf->model->layers;
-    unsigned char *const listed = plait_arena_alloc(hf->arena, (size_t)layers, 1);
+    unsigned char listed[PLAIT_MAX_LAYERS] = {0};
 
-    PLAIT_TRY(plait_check_allocated(listed, err));
     PLAIT_TRY(read_positions(at, "full_attn_layers", 1, layers, HF_FULL, listed, err));
     PLAIT_TRY(read_positions(at, "kda_layers", 1, layers, HF_LINEAR, listed, err));
     for (int i = 0; i < layers; i++)
@@ -671,14 +676,12 @@ static plait_status read_mtp(const hf_config *hf, hf_layer *out, plait_error *er
 plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err)
 {
     const bool one_part = hf_has_trait(hf, HF_ONE_PART);
-    unsigned char *const moe = plait_arena_alloc(hf->arena, (size_t)hf->model->layers, 1);
+    unsigned char moe[PLAIT_MAX_LAYERS];
 
-    PLAIT_TRY(plait_check_allocated(moe, err));
-    const int entries = hf->model->layers;
-    PLAIT_TRY(read_mixers(hf, out, err));
-    const int layers = hf->model->layers;
-    for (int i = 0; i <= layers && layers == entries; i++) // no layer was left out
+    for (int i = 0; i <= hf->model->layers; i++)
         out[i].entry = i;
+    PLAIT_TRY(read_mixers(hf, out, err));
+    const int layers = hf->model->layers; // without layers that have no parts
     if (!one_part && hf->class.pattern != HF_PATTERN_BLOCKS &&
         hf->class.pattern != HF_PATTERN_TWICE) {
         PLAIT_TRY(experts_of_layers(hf, moe, err));
