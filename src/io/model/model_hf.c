@@ -142,6 +142,15 @@ plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *ou
     return json_bool_optional(hf->text, key, out, err);
 }
 
+plait_status hf_alibi(const hf_config *hf, bool *out, plait_error *err)
+{
+    json_cursor config;
+
+    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), out, err));
+    PLAIT_TRY(json_object_optional(hf->text, "attn_config", &config, err));
+    return json_is_null(&config) ? PLAIT_OK : json_bool_optional(&config, "alibi", out, err);
+}
+
 plait_status hf_number(const json_cursor *at, const char *const *names, json_range range,
                        double none, double *out, plait_error *err)
 {
@@ -230,13 +239,10 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
 {
     const bool is_opt = strcmp(hf->class.type, "opt") == 0;
     bool table = hf_has_trait(hf, HF_LEARNED_POSITIONS);
-    bool alibi = false;
-    json_cursor attention;
+    bool alibi;
 
     if (strcmp(hf->class.type, "mpt") == 0) {
-        PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
-        if (!json_is_null(&attention))
-            PLAIT_TRY(json_bool_optional(&attention, "alibi", &alibi, err));
+        PLAIT_TRY(hf_alibi(hf, &alibi, err));
         PLAIT_TRY(hf_flag(hf, "learned_pos_emb", true, &table, err));
         table = table && !alibi;
     }

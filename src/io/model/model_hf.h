@@ -247,6 +247,9 @@ bool hf_has_numeric_trait(const hf_config *hf, enum hf_numeric_trait trait);
 plait_status hf_flag(const hf_config *hf, const char *key, bool absent, bool *out,
                      plait_error *err) PLAIT_MUST_CHECK;
 
+/** Reads whether attention has ALiBi; MPT has the key inside attn_config. */
+plait_status hf_alibi(const hf_config *hf, bool *out, plait_error *err) PLAIT_MUST_CHECK;
+
 // ---- model_hf_mixer.c, model_hf_ffn.c ----------------------------------------------------------
 
 /*

@@ -179,12 +179,12 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
 
     // Full layers of Llama 4, and of Command R7B and EXAONE if others have a window, have no positions;
     // those of Llama 4 have no norms on q and k either.
-    bool alibi = false;
+    bool alibi;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "use_qk_norm", &out->qk_norm, err));
     PLAIT_TRY(json_bool_optional(hf->text, "qk_layernorm", &out->qk_norm, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "alibi", &alibi, err));
+    PLAIT_TRY(hf_alibi(hf, &alibi, err));
     PLAIT_TRY(read_rotary(hf, &rotary, err));
     out->rotary = !alibi && rotary;
     int window = 0;

@@ -317,7 +317,6 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
                                       NULL};
     bool qk_norm = false;
     const char *word;
-    json_cursor attention;
 
     *out = (plait_numerics){0};
 
@@ -336,14 +335,7 @@ plait_status hf_read_numerics(const hf_config *hf, plait_numerics *out, plait_er
     PLAIT_TRY(
         hf_number(hf->text, attention_cap, JSON_NON_NEGATIVE, 0.0, &out->attention_softcap, err));
     PLAIT_TRY(hf_number(hf->text, logit_cap, JSON_NON_NEGATIVE, 0.0, &out->logit_softcap, err));
-
-    // MPT has the key alibi inside attn_config.
-    PLAIT_TRY(hf_flag(hf, "alibi", hf_has_numeric_trait(hf, HF_ALIBI), &out->alibi, err));
-    if (strcmp(hf->class.type, "mpt") == 0) {
-        PLAIT_TRY(json_object_optional(hf->text, "attn_config", &attention, err));
-        if (!json_is_null(&attention))
-            PLAIT_TRY(json_bool_optional(&attention, "alibi", &out->alibi, err));
-    }
+    PLAIT_TRY(hf_alibi(hf, &out->alibi, err));
     for (int k = 0; k < hf->model->kinds; k++)
         qk_norm = qk_norm || hf->model->kind[k].attention.qk_norm;
     out->qk_l2_norm = qk_norm && hf_has_numeric_trait(hf, HF_QK_L2_NORM);
