@@ -124,10 +124,9 @@ static const encoder_class *class_of(const char *type, const char *root)
 typedef struct encoder_file {
     hf_config hf;
     const encoder_class *class;
-    plait_model *model;
-    plait_layer *kind; /* [2]; with windows the second kind has full attention */
+    plait_model *model; /* the encoder; hf.model is the decoder */
+    plait_layer *kind;  /* [2]; with windows the second kind has full attention */
     int merge;
-    double decoder; /* width of the decoder */
 } encoder_file;
 
 static bool has_trait(const encoder_file *file, enum encoder_trait trait)
@@ -319,7 +318,7 @@ static double two_linear(double in, double mid, double out, bool bias)
 static plait_status read_projector(const encoder_file *file, double *out, plait_error *err)
 {
     const json_cursor *const root = file->hf.root;
-    const double h = file->model->hidden, d = file->decoder;
+    const double h = file->model->hidden, d = file->hf.model->hidden;
     const double merged = file->merge * file->merge * h;
     const double merger = two_linear(merged, merged, d, true);
     int p = file->hf.model->hidden, in = 0, mid = 0;
@@ -383,7 +382,7 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
 static plait_status read_whisper(encoder_file *file, plait_encoder *out, plait_error *err)
 {
     plait_model *const model = file->model;
-    const double h = model->hidden, d = file->decoder;
+    const double h = model->hidden, d = file->hf.model->hidden;
     int mel, channels, windows;
 
     PLAIT_TRY(read_int(file, "num_mel_bins", 128, &mel, err));
@@ -448,7 +447,7 @@ static plait_status read_conformer(encoder_file *file, plait_encoder *out, plait
     file->model->max_seq = 750;
     out->patches_per_token = 1;
     out->projector_params = 10.0 * channels[0] + 9.0 * channels[0] * channels[1] + channels[1] +
-                            h * width + width + width * file->decoder;
+                            h * width + width + (double)width * file->hf.model->hidden;
     return PLAIT_OK;
 }
 
@@ -489,7 +488,7 @@ static plait_status read_encoder(const hf_config *hf, plait_modality modality,
     const char *type = "", *root = "";
     plait_model *const model = plait_arena_alloc(hf->arena, 1, sizeof *model);
     plait_layer *const kind = plait_arena_alloc(hf->arena, 2, sizeof *kind);
-    encoder_file file = {.hf = *hf, .model = model, .kind = kind, .decoder = hf->model->hidden};
+    encoder_file file = {.hf = *hf, .model = model, .kind = kind};
 
     PLAIT_TRY(plait_check_allocated(model && kind, err));
     PLAIT_TRY(json_string_optional(at, "model_type", hf->arena, &type, err));

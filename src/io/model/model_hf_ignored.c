@@ -262,8 +262,7 @@ const char *hf_unread_size(const json_cursor *object)
 
 typedef struct unread_keys {
     text_names named;
-    json_cursor first;  /* first unread key that gives a size; its value is NULL if there is none */
-    const char *reason; /* reason why the first key is refused; NULL: unknown */
+    json_cursor first;  /* first key to refuse, preferably with a reason; its value may be NULL */
     text_builder notes; /* on approximated keys, each after "; " */
     text_builder sizes; /* further keys that give a size */
 } unread_keys;
@@ -318,10 +317,9 @@ static void sort_key(const hf_config *hf, const json_cursor *at, unread_keys *ou
     const bool size = window || reason != NULL || gives_a_size(at);
     if (text_index(at->key, left_out) >= 0 || !size || hf->assume_llama)
         text_names_add(&out->named, at->key);
-    else if (out->first.value == NULL || (reason != NULL && out->reason == NULL)) {
+    else if (out->first.value == NULL || (reason != NULL && reason_of(out->first.key) == NULL))
         out->first = *at;
-        out->reason = reason;
-    } else if (out->sizes.length < 60) {
+    else if (out->sizes.length < 60) {
         text_append(&out->sizes, out->sizes.length > 0 ? ", " : "");
         text_append(&out->sizes, at->key);
         if (out->sizes.length >= 60)
@@ -393,11 +391,12 @@ static plait_status refuse(const hf_config *hf, unread_keys *keys, plait_error *
 {
     const char *const more = text_builder_finish(&keys->sizes, NULL);
 
+    const char *const reason = reason_of(keys->first.key);
     PLAIT_TRY(plait_check_allocated(more, err));
-    if (keys->reason != NULL)
+    if (reason != NULL)
         return json_fail(&keys->first, PLAIT_ERROR_SCHEMA, err,
                          "expected only parts that plait can price, found \"%.60s\" (%s)%s%s",
-                         keys->first.key, keys->reason, more[0] != '\0' ? ", " : "", more);
+                         keys->first.key, reason, more[0] != '\0' ? ", " : "", more);
     return json_fail(&keys->first, PLAIT_ERROR_SCHEMA, err,
                      "expected only sizes that plait can price, found also \"%.60s\"%s%s, "
                      "unsupported for %.40s",

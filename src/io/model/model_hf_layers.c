@@ -66,8 +66,7 @@ typedef struct layer_list {
     hf_layer parts[PLAIT_MAX_LAYER_KINDS];
     hf_picks picks[PLAIT_MAX_LAYER_KINDS];
     int kinds;
-    int first[HF_MIXERS][HF_FFNS]; /* first kind with these parts + 1; 0: none */
-    bool per_layer;                /* the file has lists of numbers */
+    bool per_layer; /* the file has lists of numbers */
 } layer_list;
 
 static bool same_parts(hf_layer a, hf_layer b)
@@ -86,14 +85,13 @@ static plait_status find_kind(const hf_config *hf, layer_list *list, int layer, 
                               plait_error *err)
 {
     const hf_layer parts = list->layer[layer];
-    int *const first = &list->first[parts.mixer][parts.ffn];
     plait_layer found = {0};
     hf_picks picks = {0};
     hf_config here = *hf;
 
-    *out = *first - 1;
-    if (*first > 0 && !list->per_layer)
-        return PLAIT_OK;
+    for (*out = 0; *out < list->kinds && !list->per_layer; (*out)++)
+        if (same_parts(list->parts[*out], parts))
+            return PLAIT_OK;
     here.layer = parts.entry;
     here.picks = &picks;
     PLAIT_TRY(read_layer(&here, parts, &found, err));
@@ -108,8 +106,6 @@ static plait_status find_kind(const hf_config *hf, layer_list *list, int layer, 
     list->parts[list->kinds] = parts;
     list->picks[list->kinds] = picks;
     list->kinds++;
-    if (*first == 0)
-        *first = list->kinds;
     list->per_layer = list->per_layer || picks.count > 0;
     return PLAIT_OK;
 }
