@@ -6,6 +6,7 @@
  */
 #include "io/model/model_hf.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/status.h"
@@ -325,11 +326,51 @@ static plait_status read_streams(const hf_config *hf, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status read_sizes(const hf_config *hf, plait_error *err)
+/* Reads whether there is dropout; if the file has none of its keys, the class determines it. */
+static plait_status read_dropout(const hf_config *hf, bool *out, plait_error *err)
 {
-    static const char *const dropout_keys[] = {
+    static const char *const keys[] = {
         "resid_pdrop",       "embd_pdrop",     "attn_pdrop",       "dropout",
         "attention_dropout", "hidden_dropout", "residual_dropout", NULL};
+    double rate, most = 0.0;
+    bool given = false;
+
+    for (const char *const *key = keys; *key != NULL; key++) {
+        rate = 0.0;
+        PLAIT_TRY(json_number_optional(hf->text, *key, JSON_FRACTION, &rate, err));
+        most = fmax(most, rate);
+        given = given || json_has(hf->text, *key);
+    }
+    *out = given ? most > 0.0 : hf_has_trait(hf, HF_DROPOUT);
+    return PLAIT_OK;
+}
+
+/* Reads whether the input and output embeddings share weights, or there is no output embedding. */
+static plait_status read_tied(const hf_config *hf, bool *out, plait_error *err)
+{
+    *out = hf_has_trait(hf, HF_TIED);
+    PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", out, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", out, err));
+    if (!json_has(hf->text, "tie_word_embeddings"))
+        PLAIT_TRY(json_bool_optional(hf->text, "tie_embedding", out, err));
+    *out = *out || hf->headless != NULL;
+    return PLAIT_OK;
+}
+
+/* Refuses projections between two widths, as in OPT-350M, because a plait_model has none. */
+static plait_status refuse_projection(const hf_config *hf, plait_error *err)
+{
+    int width = hf->model->hidden;
+
+    PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
+    if (width != hf->model->hidden)
+        return json_fail_key(hf->text, "word_embed_proj_dim", PLAIT_ERROR_SCHEMA, err,
+                             "expected the hidden width %d, found %d", hf->model->hidden, width);
+    return PLAIT_OK;
+}
+
+static plait_status read_sizes(const hf_config *hf, plait_error *err)
+{
     static const char *const hidden[] = {"hidden_size", "n_embd",    "d_model",
                                          "n_embed",     "block_dim", NULL};
     static const char *const layers[] = {"num_hidden_layers", "n_layer", "n_layers", "num_layers",
@@ -339,7 +380,6 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
         "max_position_embeddings", "n_positions", "max_seq_len", "seq_length",
         "max_sequence_length",     NULL};
     plait_model *const model = hf->model;
-    double rate;
 
     PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
     model->layers = hf_listed_layers(hf);
@@ -349,29 +389,10 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class.vocab, &model->vocab, err));
     hf_skip(hf, vocab);
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
+    PLAIT_TRY(refuse_projection(hf, err));
     PLAIT_TRY(read_weights(hf, &model->weights, err));
-    model->tied = hf_has_trait(hf, HF_TIED);
-    PLAIT_TRY(json_bool_optional(hf->root, "tie_word_embeddings", &model->tied, err));
-    PLAIT_TRY(json_bool_optional(hf->text, "tie_word_embeddings", &model->tied, err));
-    if (!json_has(hf->text, "tie_word_embeddings"))
-        PLAIT_TRY(json_bool_optional(hf->text, "tie_embedding", &model->tied, err));
-    model->tied = model->tied || hf->headless != NULL;
-    model->dropout = hf_has_trait(hf, HF_DROPOUT);
-    for (const char *const *key = dropout_keys; *key != NULL; key++)
-        if (json_has(hf->text, *key))
-            model->dropout = false;
-    for (const char *const *key = dropout_keys; *key != NULL; key++) {
-        rate = 0.0;
-        PLAIT_TRY(json_number_optional(hf->text, *key, JSON_FRACTION, &rate, err));
-        model->dropout = model->dropout || rate > 0.0;
-    }
-
-    // Refuse projections between two widths, as in OPT-350M, because a plait_model has none.
-    int width = hf->model->hidden;
-    PLAIT_TRY(json_int_optional(hf->text, "word_embed_proj_dim", 1, MODEL_MAX_HIDDEN, &width, err));
-    if (width != hf->model->hidden)
-        return json_fail_key(hf->text, "word_embed_proj_dim", PLAIT_ERROR_SCHEMA, err,
-                             "expected the hidden width %d, found %d", hf->model->hidden, width);
+    PLAIT_TRY(read_tied(hf, &model->tied, err));
+    PLAIT_TRY(read_dropout(hf, &model->dropout, err));
     model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);
     model->head_bias = hf_has_trait(hf, HF_HEAD_BIAS);
     PLAIT_TRY(json_bool_optional(hf->text, "lm_head_bias", &model->head_bias, err));
