@@ -34,17 +34,22 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* A file of class `type` whose decoder is `hidden` wide, with further keys. */
+/*
+ * A file of class `type` whose decoder is `hidden` wide, with further keys. An omni model has the
+ * keys of such a file in its thinker_config.
+ */
 static const plait_encoder *read(fixture *test, plait_modality modality, const char *type,
                                  int hidden, const char *keys)
 {
     static char text[2048];
+    const bool omni = strstr(type, "omni") != NULL;
 
     snprintf(text, sizeof text,
-             "{\"model_type\": \"%s\", \"text_config\": {\"model_type\": \"llama\", "
+             "%s{\"model_type\": \"%s\", \"text_config\": {\"model_type\": \"llama\", "
              "\"hidden_size\": %d, \"num_hidden_layers\": 2, \"num_attention_heads\": 4, "
-             "\"vocab_size\": 100, \"intermediate_size\": 128}, %s}",
-             type, hidden, keys);
+             "\"vocab_size\": 100, \"intermediate_size\": 128}, %s}%s",
+             omni ? "{\"model_type\": \"qwen3_omni_moe\", \"thinker_config\": " : "", type, hidden,
+             keys, omni ? "}" : "");
     if (plait_model_parse(text, strlen(text), "x/config.json", test->arena, &test->model,
                           &test->warning, &test->err) != PLAIT_OK)
         fail_msg("%s: %s", test->err.where, test->err.message);
@@ -211,6 +216,20 @@ static void test_qwen2_5_vl__has_windows(void **state)
     assert_int_equal(model->kind[model->layer_kind[3]].attention.chunk, 0);
 }
 
+/* A chunk of 100 frames has 13 positions after three convolutions of stride 2; 30 s have 30. */
+static void test_qwen3_omni__attends_within_chunks_of_audio(void **state)
+{
+    fixture *test = *state;
+    const plait_encoder *encoder = read(
+        test, PLAIT_AUDIO, "qwen3_omni_moe_thinker", 32,
+        "\"audio_config\": {\"model_type\": \"qwen3_omni_moe_audio_encoder\", \"d_model\": 64, "
+        "\"encoder_layers\": 2, \"encoder_attention_heads\": 4, \"encoder_ffn_dim\": 128, "
+        "\"n_window\": 50, \"n_window_infer\": 800}");
+
+    assert_int_equal(encoder->model->max_seq, 390);
+    assert_int_equal(encoder->model->kind[0].attention.chunk, 104);
+}
+
 static void assert_left_out(fixture *test, const char *type, const char *keys, const char *reason)
 {
     read(test, PLAIT_VISION, type, 4096, keys);
@@ -323,6 +342,7 @@ int main(void)
         TEST(gemma3__scales_images_to_256_tokens),
         TEST(classes__by_hand),
         TEST(qwen2_5_vl__has_windows),
+        TEST(qwen3_omni__attends_within_chunks_of_audio),
         TEST(unknown_encoders__are_left_out_with_a_reason),
         TEST(encoders__survive_writing),
         TEST(servers__hold_encoders_in_each_stage),

@@ -51,16 +51,19 @@ typedef enum projector {
     WHISPER_2D    /* three 2-D convolutions; h to h to d */
 } projector;
 
-/* A class of encoders. The numbers apply if the key is absent; 0: the file must have the key. */
+/*
+ * A class of encoders. The numbers of patches apply if their key is absent; an encoder of audio has
+ * no patches.
+ */
 typedef struct encoder_class {
     const char *type; /* start of the encoder's model_type, or of the file's if it has none */
     const char *root; /* start of the file's model_type; NULL: any */
     unsigned traits;
     projector projector;
-    int patch;
+    int patch;    /* pixels of a side; 0: audio */
     int temporal; /* frames of a patch */
     int merge;    /* side of the square of patches that one token represents */
-    int grid;     /* side of the table of positions */
+    int grid;     /* side of the table of positions; 0: none */
 } encoder_class;
 
 // clang-format off
@@ -261,15 +264,13 @@ static plait_status read_merge(encoder_file *file, const json_cursor *nested, pl
     return PLAIT_OK;
 }
 
-/* Reads the patches: their inputs, their learned positions, and how many an image has. */
-static plait_status read_patches(encoder_file *file, plait_encoder *out, plait_error *err)
+/* Reads the vector of a patch, and how many patches a token represents. */
+static plait_status read_patch(encoder_file *file, plait_encoder *out, plait_error *err)
 {
     static const char *const channel_names[] = {"num_channels", "in_channels", "in_chans", NULL};
     const json_cursor *const at = file->hf.text;
-    plait_model *const model = file->model;
-    int channels = 3, temporal = file->class->temporal, height = file->class->grid, image = 0;
-    int width = height, rows = file->class->projector == POOLED ? 10240 : 0, tokens = 0;
-    json_cursor nested;
+    int channels = 3, temporal = file->class->temporal;
+    json_cursor nested; // MiniMax-M3 has the numbers of merged patches inside an object
 
     out->patch = file->class->patch;
     PLAIT_TRY(json_object_optional(at, "img_token_compression_config", &nested, err));
@@ -278,24 +279,44 @@ static plait_status read_patches(encoder_file *file, plait_encoder *out, plait_e
     PLAIT_TRY(json_int_optional(json_is_null(&nested) ? at : &nested, "temporal_patch_size", 1, 16,
                                 &temporal, err));
     PLAIT_TRY(read_merge(file, &nested, err));
-    model->patch_dim = out->patch * out->patch * temporal * channels;
+    file->model->patch_dim = out->patch * out->patch * temporal * channels;
     out->patches_per_token = file->merge * file->merge;
+    return PLAIT_OK;
+}
 
+/* Reads the rows of the table of learned positions; Gemma 4 has one table for each axis. */
+static plait_status read_positions(encoder_file *file, plait_error *err)
+{
+    const json_cursor *const at = file->hf.text;
+    int *const out = &file->model->learned_positions;
+    int height = file->class->grid, width = height, rows = 10240;
+
+    if (file->class->projector == POOLED) {
+        PLAIT_TRY(json_int_optional(at, "position_embedding_size", 1, 1 << 20, &rows, err));
+        *out = 2 * rows;
+        return PLAIT_OK;
+    }
     PLAIT_TRY(json_int_optional(at, "init_pos_emb_height", 0, 1 << 13, &height, err));
     PLAIT_TRY(json_int_optional(at, "init_pos_emb_width", 0, 1 << 13, &width, err));
-    model->learned_positions = height * width;
-    PLAIT_TRY(json_int_optional(at, "num_position_embeddings", 0, MODEL_MAX_POSITIONS,
-                                &model->learned_positions, err));
-    PLAIT_TRY(json_int_optional(at, "position_embedding_size", 0, 1 << 20, &rows, err));
-    if (rows > 0) // Gemma 4: a table for each axis
-        model->learned_positions = 2 * rows;
+    *out = height * width;
+    return json_int_optional(at, "num_position_embeddings", 0, MODEL_MAX_POSITIONS, out, err);
+}
+
+/*
+ * Reads the number of patches of an image, if the class limits it: images are scaled to one size, or
+ * to at most 280 tokens (Gemma4ImageProcessor's max_soft_tokens).
+ */
+static plait_status read_image(encoder_file *file, plait_encoder *out, plait_error *err)
+{
+    plait_model *const model = file->model;
+    int image = 0, tokens = 280;
+
     if (has_trait(file, ONE_SIZE)) {
-        PLAIT_TRY(json_int(at, "image_size", out->patch, 1 << 13, &image, err));
+        PLAIT_TRY(json_int(file->hf.text, "image_size", out->patch, 1 << 13, &image, err));
         model->max_seq = image / out->patch * (image / out->patch);
         model->learned_positions = model->max_seq;
     }
-    if (file->class->projector == POOLED) { // the largest number of patches
-        tokens = 280;
+    if (file->class->projector == POOLED) {
         PLAIT_TRY(json_int_optional(file->hf.root, "vision_soft_tokens_per_image", 1, 1 << 12,
                                     &tokens, err));
         model->max_seq = tokens * out->patches_per_token;
@@ -375,79 +396,116 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
 
 /* ---- audio ---- */
 
+/* All classes have a frame of the spectrogram each 10 ms, and inputs of at most 30 s. */
+enum { MAX_FRAMES = 3000 };
+
+/* Length after a convolution over 3 frames with stride 2 and a padding of 1. */
+static int halved(int length)
+{
+    return (length + 1) / 2;
+}
+
+/* Parameters of a convolution over 3 x 3. */
+static double convolution(double in, double out, bool bias)
+{
+    return 9.0 * in * out + (bias ? out : 0.0);
+}
+
 /*
- * Whisper's encoder has 1500 positions for 30 s, of 20 ms each. The convolutions of Qwen3-Omni make
- * 13 positions of a second; they are counted with the projector.
+ * Qwen3-Omni convolves chunks of 2 n_window frames three times with stride 2, and attends within
+ * n_window_infer frames (Qwen3OmniMoeAudioEncoder in transformers).
+ */
+static plait_status read_chunked(encoder_file *file, int mel, plait_encoder *out, plait_error *err)
+{
+    const json_cursor *const at = file->hf.text;
+    const double h = file->model->hidden, d = file->hf.model->hidden;
+    int channels = 480, half = 100, window = 400;
+
+    PLAIT_TRY(json_int_optional(at, "downsample_hidden_size", 1, 1 << 12, &channels, err));
+    PLAIT_TRY(json_int_optional(at, "n_window", 1, MAX_FRAMES / 2, &half, err));
+    PLAIT_TRY(json_int_optional(at, "n_window_infer", 2 * half, MODEL_MAX_WIDTH, &window, err));
+    const int positions = halved(halved(halved(2 * half)));
+    file->kind->attention.chunk = window / (2 * half) * positions;
+    file->model->patch_dim = channels * halved(halved(halved(mel)));
+    file->model->max_seq = MAX_FRAMES / (2 * half) * positions;
+    out->patches_per_token = 1;
+    out->projector_params = convolution(1.0, channels, true) +
+                            2.0 * convolution(channels, channels, true) + two_linear(h, h, d, true);
+    return PLAIT_OK;
+}
+
+/*
+ * Whisper's encoder has two convolutions over 3 frames, the second with stride 2. Qwen2.5-Omni
+ * attends within 2 n_window frames.
  */
 static plait_status read_whisper(encoder_file *file, plait_encoder *out, plait_error *err)
 {
     plait_model *const model = file->model;
     const double h = model->hidden, d = file->hf.model->hidden;
-    int mel, channels, windows;
+    int mel = 128, window = 100;
 
-    PLAIT_TRY(read_int(file, "num_mel_bins", 128, &mel, err));
-    PLAIT_TRY(read_int(file, "downsample_hidden_size", 480, &channels, err));
-    if (mel > 1 << 10 || channels > 1 << 12)
-        return json_fail(file->hf.text, PLAIT_ERROR_RANGE, err,
-                         "expected at most 1024 mel bins and 4096 channels, found more");
+    PLAIT_TRY(json_int_optional(file->hf.text, "num_mel_bins", 1, 1 << 10, &mel, err));
+    if (file->class->projector == WHISPER_2D)
+        return read_chunked(file, mel, out, err);
     model->patch_dim = 3 * (model->hidden + mel);
-    model->max_seq = 1500;
+    model->max_seq = halved(MAX_FRAMES);
     model->learned_positions = has_trait(file, TABLE) ? model->max_seq : 0;
-    if (file->class->projector == WHISPER) {
-        if (!has_trait(file, TABLE)) {
-            PLAIT_TRY(read_int(file, "n_window", 100, &windows, err));
-            file->kind->attention.chunk = windows;
-        }
-        out->patches_per_token = 2;
-        out->projector_params = h * d + d;
-    } else if (file->class->projector == WHISPER_FOUR) {
-        out->patches_per_token = 4;
-        out->projector_params = two_linear(4.0 * h, d, d, false);
-    } else {
-        PLAIT_TRY(read_int(file, "n_window_infer", 800, &windows, err));
-        file->kind->attention.chunk = windows / 100 * 13;
-        model->patch_dim = channels * ((mel + 7) / 8);
-        model->max_seq = 390;
-        out->patches_per_token = 1;
-        out->projector_params =
-            two_linear(h, h, d, true) + 18.0 * channels * channels + 12.0 * channels;
+    if (!has_trait(file, TABLE)) {
+        PLAIT_TRY(json_int_optional(file->hf.text, "n_window", 1, MAX_FRAMES / 2, &window, err));
+        file->kind->attention.chunk = halved(2 * window);
     }
+    out->patches_per_token = file->class->projector == WHISPER ? 2 : 4;
+    out->projector_params =
+        file->class->projector == WHISPER ? h * d + d : two_linear(4.0 * h, d, d, false);
     return PLAIT_OK;
 }
 
 /*
- * A layer of Gemma 4's audio encoder has two MLPs of width 4 h, attention over the keys of the last
- * chunks (with a projection of relative positions), and a gated convolution; plait describes it by
- * its costs. A token represents 40 ms.
+ * Matrices of h x h in a layer of Gemma 4's audio encoder (Gemma4AudioLayer in transformers), and
+ * its norms: two MLPs of width 4 h; q, k, v and output; a projection of the relative positions,
+ * which are the same for all tokens; and h to 2 h and h to h around a convolution.
  */
+enum {
+    CONFORMER_MLPS = 2 * (4 + 4),
+    CONFORMER_ATTENTION = 4,
+    CONFORMER_POSITIONS = 1,
+    CONFORMER_CONV = 2 + 1,
+    CONFORMER_NORMS = 9,
+    CONFORMER_TOKEN_FRAMES = 4
+};
+
+/* Reads Gemma 4's audio encoder, whose layers plait describes by their costs. */
 static plait_status read_conformer(encoder_file *file, plait_encoder *out, plait_error *err)
 {
-    const double h = file->model->hidden;
+    const json_cursor *const at = file->hf.text;
+    const double h = file->model->hidden, d = file->hf.model->hidden;
+    const double per_token = CONFORMER_MLPS + CONFORMER_ATTENTION + CONFORMER_CONV;
     int conv, chunk, left, right, width, channels[2] = {128, 32};
-    json_cursor list, at;
+    json_cursor list, element;
 
     PLAIT_TRY(read_int(file, "conv_kernel_size", 5, &conv, err));
     PLAIT_TRY(read_int(file, "attention_chunk_size", 12, &chunk, err));
     PLAIT_TRY(read_int(file, "attention_context_left", 13, &left, err));
     PLAIT_TRY(read_int(file, "attention_context_right", 0, &right, err));
     PLAIT_TRY(read_int(file, "output_proj_dims", 1536, &width, err));
-    PLAIT_TRY(json_array_optional(file->hf.text, "subsampling_conv_channels", &list, err));
-    for (bool more = json_first(&list, &at); more && at.index < 2; more = json_next(&at))
-        PLAIT_TRY(json_as_int(&at, 1, 1 << 12, &channels[at.index], err));
+    PLAIT_TRY(json_array_optional(at, "subsampling_conv_channels", &list, err));
+    for (bool more = json_first(&list, &element); more && element.index < 2;
+         more = json_next(&element))
+        PLAIT_TRY(json_as_int(&element, element.index == 0 ? 4 : 1, 1 << 12,
+                              &channels[element.index], err));
     *file->kind = (plait_layer){
         .name = "conformer",
         .opaque = true,
-        .given = {.params = 24.0 * h * h + (9.0 + conv) * h + file->kind->attention.head_dim,
-                  .forward_flops = 46.0 * h * h + 2.0 * conv * h +
+        .given = {.params = (per_token + CONFORMER_POSITIONS) * h * h +
+                            (CONFORMER_NORMS + conv) * h + file->kind->attention.head_dim,
+                  .forward_flops = 2.0 * per_token * h * h + 2.0 * conv * h +
                                    4.0 * h * fmax((double)chunk + left - 1.0 + right, 1.0)}};
     file->model->patch_dim = channels[0] / 4 * channels[1];
-    if (file->model->patch_dim == 0)
-        return json_fail(file->hf.text, PLAIT_ERROR_RANGE, err,
-                         "expected at least 4 channels, found %d", channels[0]);
-    file->model->max_seq = 750;
+    file->model->max_seq = MAX_FRAMES / CONFORMER_TOKEN_FRAMES;
     out->patches_per_token = 1;
-    out->projector_params = 10.0 * channels[0] + 9.0 * channels[0] * channels[1] + channels[1] +
-                            h * width + width + (double)width * file->hf.model->hidden;
+    out->projector_params = convolution(1.0, channels[0], false) + channels[0] +
+                            convolution(channels[0], channels[1], false) + channels[1] + h * width +
+                            width + width * d;
     return PLAIT_OK;
 }
 
@@ -467,7 +525,9 @@ static plait_status read_parts(encoder_file *file, plait_encoder *out, plait_err
     else if (file->class->patch == 0)
         PLAIT_TRY(read_whisper(file, out, err));
     else {
-        PLAIT_TRY(read_patches(file, out, err));
+        PLAIT_TRY(read_patch(file, out, err));
+        PLAIT_TRY(read_positions(file, err));
+        PLAIT_TRY(read_image(file, out, err));
         PLAIT_TRY(read_projector(file, &out->projector_params, err));
         PLAIT_TRY(read_windows(file, out->patch, layer_kind, err));
     }
