@@ -15,76 +15,81 @@
 
 /*
  * Keys that do not affect the cost of the decoder, although their names contain a size word or
- * their values are set.
+ * their values are set: the origin of the file, how transformers runs the model and generates text,
+ * context lengths other than the one that was read, initialisation, factors and clamps.
  */
 // clang-format off
 static const char *const harmless_keys[] = {
-    /* origin of the file, and how transformers runs the model */
-    "add_cross_attention", "architectures", "attn_implementation", "auto_map", "cache_implementation",
-    "compression_config", "dtype", "ep_size", "expert_dtype", "ignore_index", "is_decoder", "language_model_only",
-    "mamba_ssm_dtype", "model_type", "num_logits_to_keep", "output_attentions", "output_hidden_states",
-    "output_past", "output_router_logits", "prefix", "pretraining_tp", "problem_type", "quantization_config",
-    "return_dict", "return_dict_in_generate", "tokenizer_class", "torchscript", "transformers_version",
-    "use_bfloat16", "use_bidirectional_attention", "use_cache", "use_flash_attn",
-    "onnx_safe", "scale_attn_weights", "use_dynamic_ntk", "use_logn_attn",
-    "use_mamba_kernels", "use_mtp", "vocab_size_per_layer_input",
-    "apply_query_key_layer_scaling", "attention_softmax_in_fp32", "bias_dropout_fusion", "original_rope",
-    "post_layer_norm", "rmsnorm", "rope_ratio", "enable_lm_head_fp32", "enable_moe_fp32_combine", "mtp_share_layers",
-    "order_of_interleaved_layers", "tokenizer_type", "use_embedding_sharing", "use_gated_activation", "use_parallel_block", "num_image_tokens", "pad2square", "ps_version", "template",
-    /* generation of text */
-    "chunk_size_feed_forward", "diversity_penalty", "do_sample", "early_stopping",
-    "encoder_no_repeat_ngram_size", "length_penalty", "max_length", "min_length", "no_repeat_ngram_size",
-    "num_beam_groups", "num_beams", "num_return_sequences", "repetition_penalty", "temperature", "top_k",
-    "top_p", "typical_p",
-    /* context lengths other than the one that was read */
-    "initial_context_length", "max_position_embeddings", "max_seq_len", "max_seq_length",
-    "max_sequence_length", "model_max_length", "n_ctx", "n_positions",
-    "original_max_position_embeddings", "seq_length",
-    /* initialisation, positions, scores and losses */
-    "apply_residual_connection_post_layernorm", "dim_model_base", "rope_local_base_freq", "scale_depth",
-    "scale_emb", "attn_scale", "attn_temperature_tuning", "compression_ratio", "floor_scale",
-    "indexer_rope_interleave", "layer_switch", "mrope_section", "moe_capacity", "mscale", "no_rope_layer_interval", "no_rope_layers", "output_gate_type",
-    "partial_rotary_factor", "qk_norm_type", "rescale_prenorm_residual", "residual_in_fp32", "rotary_dim",
-    "rotary_pct", "seq_aux", "swiglu_alpha", "swiglu_limit", "time_step_limit", "topk_method", "use_gemma_norm", "use_moe_router_bias", "use_mrope",
-    "use_routing_bias",
-    /* factors, clamps and kernels in hybrids and models of 2025 and 2026 */
-    "activation_situ_beta", "activation_situ_linear_beta", "attn_rotary_emb", "block_init_scale",
+    "activation_situ_beta", "activation_situ_linear_beta", "activation_sparsity_pattern",
+    "add_cross_attention", "altup_coef_clip", "apply_query_key_layer_scaling",
+    "apply_residual_connection_post_layernorm", "architectures", "att_impl_type",
+    "attention_in_multiplier", "attention_method", "attention_out_multiplier",
+    "attention_softmax_in_fp32", "attn_implementation", "attn_rotary_emb", "attn_scale",
+    "attn_temperature_tuning", "auto_map", "bias_dropout_fusion", "block_init_scale",
     "block_mlp_init_scale", "block_out_init_scale", "block_use_swiglu", "block_use_xavier_init",
-    "compress_rope_theta", "dt_limit", "embd_init_scale", "embedding_multiplier", "full_attn_alpha_factor",
-    "full_attn_beta_factor", "gate_lower_bound", "group_norm_size", "hc_eps", "hc_sinkhorn_iters", "key_multiplier",
-    "layernorm_full_attention_alpha", "layernorm_full_attention_beta", "layernorm_linear_attention_alpha",
-    "layernorm_linear_attention_beta", "layernorm_mlp_alpha", "layernorm_mlp_beta", "linear_attn_alpha_factor",
-    "linear_attn_beta_factor", "linear_mode", "linear_rope", "linear_scale", "linear_silu", "lm_head_multiplier",
-    "mamba_dt_init_floor", "mamba_dt_limit", "mamba_dt_max", "mamba_dt_min", "mamba_hidden_act",
-    "mamba_conv_bias", "mamba_inner_layernorms", "mamba_norm_before_gate", "mamba_rms_norm", "mamba_ssm_cache_dtype",
-    "max_token_len", "max_window_layers", "mla_scale_kv_lora", "mla_scale_q_lora", "mlp_alpha_factor", "mlp_beta_factor",
-    "mlp_multipliers", "moe_gate_activation_func", "moe_router_use_sigmoid", "moe_router_logit_softcapping",
-    "moe_shared_expert_overlap", "num_hash_layers", "postnorm", "rms_norm",
-    "seq_length_scale", "ssm_multipliers", "ssm_in_multiplier", "ssm_out_multiplier",
-    "attention_in_multiplier", "attention_method", "attention_out_multiplier", "cla_share_factor", "conv_use_xavier_init",
-    "dense_list", "embeddings_scale_by_sqrt_dim", "final_w_init_variance_scale", "input_jitter_noise", "mamba_use_mlp", "norm_before_gate", "org_vocab_size", "w_init_variance_scale", "mlp_expansion_factor", "normalization_function", "num_media_embeds", "shared_moe_mode", "use_rmsnorm",
-    "activation_sparsity_pattern", "att_impl_type", "need_fp32_gate", "partial_rotary_factors",
-    "swiglu_limits", "swiglu_limits_shared", "use_moe", "yarn_only_types", "zero_centered",
-    "altup_coef_clip", "time_step_floor", "time_step_max", "time_step_min", "time_step_init_scheme", "time_step_scale",
-    "use_conv_bias", "use_grouped_topk", "use_linear_silu", "use_mixed_mlp_moe", "use_pos_enc", "zero_expert_type",
-    NULL};
+    "cache_implementation", "chunk_size_feed_forward", "cla_share_factor", "compress_rope_theta",
+    "compression_config", "compression_ratio", "conv_use_xavier_init", "dense_list",
+    "dim_model_base", "diversity_penalty", "do_sample", "dt_limit", "dtype", "early_stopping",
+    "embd_init_scale", "embedding_multiplier", "embeddings_scale_by_sqrt_dim",
+    "enable_lm_head_fp32", "enable_moe_fp32_combine", "encoder_no_repeat_ngram_size", "ep_size",
+    "expert_dtype", "final_w_init_variance_scale", "floor_scale", "full_attn_alpha_factor",
+    "full_attn_beta_factor", "gate_lower_bound", "group_norm_size", "hc_eps", "hc_sinkhorn_iters",
+    "ignore_index", "indexer_rope_interleave", "initial_context_length", "input_jitter_noise",
+    "is_decoder", "key_multiplier", "language_model_only", "layer_switch",
+    "layernorm_full_attention_alpha", "layernorm_full_attention_beta",
+    "layernorm_linear_attention_alpha", "layernorm_linear_attention_beta", "layernorm_mlp_alpha",
+    "layernorm_mlp_beta", "length_penalty", "linear_attn_alpha_factor", "linear_attn_beta_factor",
+    "linear_mode", "linear_rope", "linear_scale", "linear_silu", "lm_head_multiplier",
+    "mamba_conv_bias", "mamba_dt_init_floor", "mamba_dt_limit", "mamba_dt_max", "mamba_dt_min",
+    "mamba_hidden_act", "mamba_inner_layernorms", "mamba_norm_before_gate", "mamba_rms_norm",
+    "mamba_ssm_cache_dtype", "mamba_ssm_dtype", "mamba_use_mlp", "max_length",
+    "max_position_embeddings", "max_seq_len", "max_seq_length", "max_sequence_length",
+    "max_token_len", "max_window_layers", "min_length", "mla_scale_kv_lora", "mla_scale_q_lora",
+    "mlp_alpha_factor", "mlp_beta_factor", "mlp_expansion_factor", "mlp_multipliers",
+    "model_max_length", "model_type", "moe_capacity", "moe_gate_activation_func",
+    "moe_router_logit_softcapping", "moe_router_use_sigmoid", "moe_shared_expert_overlap",
+    "mrope_section", "mscale", "mtp_share_layers", "n_ctx", "n_positions", "need_fp32_gate",
+    "no_repeat_ngram_size", "no_rope_layer_interval", "no_rope_layers", "norm_before_gate",
+    "normalization_function", "num_beam_groups", "num_beams", "num_hash_layers", "num_image_tokens",
+    "num_logits_to_keep", "num_media_embeds", "num_return_sequences", "onnx_safe",
+    "order_of_interleaved_layers", "org_vocab_size", "original_max_position_embeddings",
+    "original_rope", "output_attentions", "output_gate_type", "output_hidden_states", "output_past",
+    "output_router_logits", "pad2square", "partial_rotary_factor", "partial_rotary_factors",
+    "post_layer_norm", "postnorm", "prefix", "pretraining_tp", "problem_type", "ps_version",
+    "qk_norm_type", "quantization_config", "repetition_penalty", "rescale_prenorm_residual",
+    "residual_in_fp32", "return_dict", "return_dict_in_generate", "rms_norm", "rmsnorm",
+    "rope_local_base_freq", "rope_ratio", "rotary_dim", "rotary_pct", "scale_attn_weights",
+    "scale_depth", "scale_emb", "seq_aux", "seq_length", "seq_length_scale", "shared_moe_mode",
+    "ssm_in_multiplier", "ssm_multipliers", "ssm_out_multiplier", "swiglu_alpha", "swiglu_limit",
+    "swiglu_limits", "swiglu_limits_shared", "temperature", "template", "time_step_floor",
+    "time_step_init_scheme", "time_step_limit", "time_step_max", "time_step_min", "time_step_scale",
+    "tokenizer_class", "tokenizer_type", "top_k", "top_p", "topk_method", "torchscript",
+    "transformers_version", "typical_p", "use_bfloat16", "use_bidirectional_attention", "use_cache",
+    "use_conv_bias", "use_dynamic_ntk", "use_embedding_sharing", "use_flash_attn",
+    "use_gated_activation", "use_gemma_norm", "use_grouped_topk", "use_linear_silu",
+    "use_logn_attn", "use_mamba_kernels", "use_mixed_mlp_moe", "use_moe", "use_moe_router_bias",
+    "use_mrope", "use_mtp", "use_parallel_block", "use_pos_enc", "use_rmsnorm", "use_routing_bias",
+    "vocab_size_per_layer_input", "w_init_variance_scale", "yarn_only_types", "zero_centered",
+    "zero_expert_type", NULL};
 static const char *const harmless_ends[] = {
-    "_token", "_id", "_token_ids", "_token_index", "_dropout", "_dropout_prob", "_pdrop",
-    "_dtype", "_eps", "_epsilon", "_coef", "_coeff", "_loss_alpha", "_rope_theta", "_init_std", NULL};
+    "_coef", "_coeff", "_dropout", "_dropout_prob", "_dtype", "_eps", "_epsilon", "_id",
+    "_init_std", "_loss_alpha", "_pdrop", "_rope_theta", "_token", "_token_ids", "_token_index",
+    NULL};
 /*
  * Keys with these prefixes or suffixes are harmless unless they give a size, as rope_head_dim does.
  */
 static const char *const mostly_harmless_starts[] = {
-    "_", "rope_", "rotary_emb_", "task_", "id2", "label2", "initializer_", "init_", "router_", "summary_", NULL};
-static const char *const mostly_harmless_ends[] = {"_tokens", "_scaling_factor", NULL};
+    "_", "id2", "init_", "initializer_", "label2", "rope_", "rotary_emb_", "router_", "summary_",
+    "task_", NULL};
+static const char *const mostly_harmless_ends[] = {"_scaling_factor", "_tokens", NULL};
 /*
  * Next to a nested decoder, keys that contain one of these words describe other towers and their
  * connectors.
  */
 static const char *const tower_words[] = {
-    "audio", "connector", "downsample", "image", "media", "mm", "multimodal", "patch", "perceiver", "pixel",
-    "projection", "projector", "resampler", "select", "spatial", "speech", "thumbnail", "video", "vision", "visual",
-    "vit", NULL};
+    "audio", "connector", "downsample", "image", "media", "mm", "multimodal", "patch", "perceiver",
+    "pixel", "projection", "projector", "resampler", "select", "spatial", "speech", "thumbnail",
+    "video", "vision", "visual", "vit", NULL};
 
 /*
  * Keys of parts that plait omits on purpose. The published weights of MiniMax-M2 have no modules
@@ -92,7 +97,8 @@ static const char *const tower_words[] = {
  * all layers have experts of another width.
  */
 static const char *const left_out[] = {
-    "intermediate_size", "vision_config", "audio_config", "num_mtp_modules", "mtp_transformer_layers", NULL};
+    "audio_config", "intermediate_size", "mtp_transformer_layers", "num_mtp_modules",
+    "vision_config", NULL};
 
 /*
  * Keys of parts that a plait model cannot describe, with the reason.
@@ -123,17 +129,20 @@ static const struct {
 };
 
 static const char *const size_words[] = {
-    "adapter", "attention", "attn", "block", "blocks", "bottleneck", "channels", "chunk", "compress", "conv", "d", "depth", "dim", "dims",
-    "expand", "expert", "experts", "ffn", "freq", "group", "groups", "head", "heads", "hidden", "hybrid", "index",
-    "indexer", "inner", "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
-    "mamba", "memory", "mlp", "moe", "mult", "multiple", "n", "num", "pattern", "period", "rank", "ratio", "ratios", "size",
-    "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa", "topk", "types", "width", "window", NULL};
+    "adapter", "attention", "attn", "block", "blocks", "bottleneck", "channels", "chunk",
+    "compress", "conv", "d", "depth", "dim", "dims", "expand", "expert", "experts", "ffn", "freq",
+    "group", "groups", "head", "heads", "hidden", "hybrid", "index", "indexer", "inner",
+    "intermediate", "interval", "kernel", "kv", "latent", "layer", "layers", "linear", "lora",
+    "mamba", "memory", "mlp", "moe", "mult", "multiple", "n", "num", "pattern", "period", "rank",
+    "ratio", "ratios", "size", "sizes", "sliding", "sparse", "ssm", "state", "stride", "swa",
+    "topk", "types", "width", "window", NULL};
 /*
  * A key whose value is a fraction gives a size if the key contains a ratio word, or "multiplier"
  * and a width word. A key whose value is a text gives a size if the key contains a spelling word.
  */
 static const char *const ratio_words[] = {"expand", "expansion", "mult", "ratio", NULL};
-static const char *const width_words[] = {"dim", "ffn", "hidden", "intermediate", "mlp", "width", NULL};
+static const char *const width_words[] = {
+    "dim", "ffn", "hidden", "intermediate", "mlp", "width", NULL};
 static const char *const spelling_words[] = {"pattern", "types", NULL};
 // clang-format on
 
