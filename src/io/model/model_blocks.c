@@ -1,7 +1,8 @@
 /*
  * model_blocks.c - the blocks "numerics" and "training" of a plait model file
  *
- *     "numerics": {"activation": "silu", "norm_eps": 1e-05, "rope": {"base": 500000}, "router": {...}}
+ *     "numerics": {"activation": "silu", "norm_eps": 1e-05, "rope": {"base": 500000},
+ *                  "router": {...}}
  *     "training": {"source": "...", "lr": 0.0003, "decay": "cosine", "warmup_steps": 2000}
  *
  * The members are read and written in the order of tables. A block is written with every key, or

@@ -35,8 +35,8 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
                               plait_error *err) PLAIT_MUST_CHECK;
 
 /**
- * Reads a Hugging Face config.json. *out and *warning live in `arena`. With `assume_llama`, keys that
- * plait cannot price are named in the warning instead of refused.
+ * Reads a Hugging Face config.json. *out and *warning live in `arena`. With `assume_llama`, keys
+ * that plait cannot price are named in the warning instead of refused.
  */
 plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena *arena,
                            plait_model *out, const char **warning,

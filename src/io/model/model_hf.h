@@ -277,12 +277,13 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err) PLAIT_MU
 /** Returns the object of layer hf->layer in block_configs (Nemotron-NAS). */
 plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents[2],
                       json_cursor *out, plait_error *err) PLAIT_MUST_CHECK;
+
 // ---- model_hf_layout.c, model_hf_layers.c, model_hf_numerics.c, model_hf_encoder.c,
 // ---- model_hf_ignored.c ------------------------------------------------------------------------
 
 /**
- * Determines the parts of each layer, and leaves out layers without parts. `out` has one entry more than the model has layers: the
- * modules for multi-token prediction.
+ * Determines the parts of each layer, and leaves out layers without parts. `out` has one entry more
+ * than the model has layers: the modules for multi-token prediction.
  */
 plait_status hf_layout(const hf_config *hf, hf_layer *out, plait_error *err) PLAIT_MUST_CHECK;
 

@@ -71,8 +71,8 @@
     .attention_bias = "use_qkv_bias", .mlp_bias = "use_bias",                                      \
     .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID
 #define LFM2                                                                                       \
-    .traits = HF_TIED | HF_QK_NORM, .pattern = HF_PATTERN_LISTED, .other = HF_CONV, .norm_eps = 1e-5, \
-    .rope_base = 1e6
+    .traits = HF_TIED | HF_QK_NORM, .pattern = HF_PATTERN_LISTED, .other = HF_CONV,                \
+    .norm_eps = 1e-5, .rope_base = 1e6
 #define NEMOTRON_NAS                                                                               \
     .pattern = HF_PATTERN_BLOCKS, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",      \
     .norm_eps = 1e-5, .rope_base = 5e5
@@ -89,8 +89,8 @@
 #define STEP3P5                                                                                    \
     .traits = HF_QK_NORM | HF_ROUTER_BIAS, .window = 512, .head_dim = 128, .kv_heads = 8,          \
     .first_dense = 3, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias",                  \
-    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5, .rope_local_base = 1e4, \
-    .rope_fraction = 0.5, .score = PLAIT_ROUTER_SIGMOID
+    .numeric_traits = HF_NORMALISED | HF_CORRECTION_BIAS, .norm_eps = 1e-5,                        \
+    .rope_local_base = 1e4, .rope_fraction = 0.5, .score = PLAIT_ROUTER_SIGMOID
 #define PERSIMMON                                                                                  \
     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_QK_NORM,               \
     .activation = PLAIT_RELU2, .rope_base = 25000, .rope_fraction = 0.5
@@ -102,7 +102,7 @@
     .head_dim = 256, .q_rank = "share_q_dim", .norm_eps = 1e-5, .rope_base = 5e5
 
 static const hf_class classes[] = {
-    /* decoders with one kind of layer, the newest first */
+    /* decoders whose layers have the same parts */
     {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
     {.type = "mistral", MISTRAL},
     {.type = "mistral3", MISTRAL},
@@ -133,8 +133,8 @@ static const hf_class classes[] = {
     {.type = "qwen3_vl_text", QWEN3, .head_dim = 128},
     {.type = "seed_oss", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_DROPOUT, .head_dim = 128,
      .kv_heads = 8, .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
-    {.type = "ernie4_5", .traits = HF_TIED, .head_dim = 128, .kv_heads = 2, .attention_bias = "use_bias", .mlp_bias = "use_bias",
-     .norm_eps = 1e-5, .rope_base = 5e5},
+    {.type = "ernie4_5", .traits = HF_TIED, .head_dim = 128, .kv_heads = 2,
+     .attention_bias = "use_bias", .mlp_bias = "use_bias", .norm_eps = 1e-5, .rope_base = 5e5},
     {.type = "olmo2", .traits = HF_QK_NORM, .attention_bias = "attention_bias",
      .numeric_traits = HF_QK_NORM_WHOLE, .norm_eps = 1e-5},
     {.type = "smollm3", .traits = HF_TIED, .kv_heads = 4, .attention_bias = "attention_bias",
@@ -146,8 +146,9 @@ static const hf_class classes[] = {
     {.type = "internlm2", .traits = HF_QKV_BIAS, .attention_bias = "bias"},
     {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
      .mlp_bias = "bias"},
-    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .kv_heads = 16, .attention_bias = "attention_bias",
-     .numeric_traits = HF_EMBEDDING_ROOT, .activation = PLAIT_GELU_TANH},
+    {.type = "gemma", .traits = HF_TIED, .head_dim = 256, .kv_heads = 16,
+     .attention_bias = "attention_bias", .numeric_traits = HF_EMBEDDING_ROOT,
+     .activation = PLAIT_GELU_TANH},
     {.type = "cohere", .traits = HF_TIED | HF_PARALLEL | HF_ONE_NORM,
      .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
      .logit_scale = 0.0625},
@@ -155,12 +156,12 @@ static const hf_class classes[] = {
      .pattern = HF_PATTERN_LAST_FULL, .period = 4, .window = 4096,
      .attention_bias = "attention_bias", .numeric_traits = HF_INTERLEAVED, .norm_eps = 1e-5,
      .logit_scale = 0.0625},
-    {.type = "stablelm", .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS | HF_ONE_NORM, .attention_bias = "use_qkv_bias",
-     .rope_fraction = 0.25},
+    {.type = "stablelm", .traits = HF_LAYER_NORM | HF_NO_OUT_BIAS | HF_ONE_NORM,
+     .attention_bias = "use_qkv_bias", .rope_fraction = 0.25},
     {.type = "starcoder2",
      .traits = HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS,
-     .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 2, .attention_bias = "use_bias", .mlp_bias = "use_bias",
-     .activation = PLAIT_GELU_TANH},
+     .pattern = HF_PATTERN_ALL_WINDOW, .kv_heads = 2, .attention_bias = "use_bias",
+     .mlp_bias = "use_bias", .activation = PLAIT_GELU_TANH},
     {.type = "nemotron", .traits = HF_LAYER_NORM | HF_PLAIN_MLP, .attention_bias = "attention_bias",
      .mlp_bias = "mlp_bias", .activation = PLAIT_RELU2, .rope_fraction = 0.5},
     {.type = "phi", PHI},
@@ -187,7 +188,8 @@ static const hf_class classes[] = {
     {.type = "opt", .traits = GPT2_TRAITS | HF_DROPOUT, .attention_bias = "enable_bias",
      .mlp_bias = "enable_bias", .activation = PLAIT_RELU},
     {.type = "gptj",
-     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_MLP_BIAS | HF_PARALLEL | HF_ONE_NORM | HF_HEAD_BIAS,
+     .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_MLP_BIAS | HF_PARALLEL | HF_ONE_NORM |
+               HF_HEAD_BIAS,
      .numeric_traits = HF_INTERLEAVED, .activation = PLAIT_GELU_TANH, .rotary_dim = 64},
     {.type = "gpt_neox",
      .traits = HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_PARALLEL,

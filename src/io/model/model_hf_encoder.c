@@ -97,12 +97,14 @@ static const encoder_class classes[] = {
 
 /* Keys that change neither parameters nor the FLOPs of an image. */
 static const char *const harmless[] = {
-    "_attn_implementation", "default_output_length", "global_head_dim", "image_seq_length", "image_size",
-    "init_pos_emb_time", "mm_hidden_size", "projection_dim", "projector_input_dim", "projector_output_dim",
-    "spatial_patch_size", "text_hidden_size", "tokens_per_second", "video_seq_length", "vision_output_dim",
-    "vision_segment_max_frames", "vocab_size", "attention_invalid_logits_value", "attention_logit_cap",
-    "conv_chunksize", "n_window", "n_window_infer", "num_hidden_layers", "hidden_size", "num_attention_heads",
-    "max_source_positions", "window_size", "fullatt_block_indexes", "out_hidden_size", "output_dim", NULL};
+    "_attn_implementation", "attention_invalid_logits_value", "attention_logit_cap",
+    "conv_chunksize", "default_output_length", "fullatt_block_indexes", "global_head_dim",
+    "hidden_size", "image_seq_length", "image_size", "init_pos_emb_time", "max_source_positions",
+    "mm_hidden_size", "n_window", "n_window_infer", "num_attention_heads", "num_hidden_layers",
+    "out_hidden_size", "output_dim", "projection_dim", "projector_input_dim",
+    "projector_output_dim", "spatial_patch_size", "text_hidden_size", "tokens_per_second",
+    "video_seq_length", "vision_output_dim", "vision_segment_max_frames", "vocab_size",
+    "window_size", NULL};
 // clang-format on
 
 const char *const hf_encoder_key[PLAIT_MODALITIES] = {"vision_config", "audio_config"};
@@ -303,8 +305,8 @@ static plait_status read_positions(encoder_file *file, plait_error *err)
 }
 
 /*
- * Reads the number of patches of an image, if the class limits it: images are scaled to one size, or
- * to at most 280 tokens (Gemma4ImageProcessor's max_soft_tokens).
+ * Reads the number of patches of an image, if the class limits it: images are scaled to one size,
+ * or to at most 280 tokens (Gemma4ImageProcessor's max_soft_tokens).
  */
 static plait_status read_image(encoder_file *file, plait_encoder *out, plait_error *err)
 {

@@ -49,8 +49,8 @@ plait_status hf_read_bias(const hf_config *hf, const char *key, enum hf_trait ab
 /* ---- the MLP ---- */
 
 /*
- * Reads the width of an MLP of Nemotron-NAS, as a number or as a multiple of the hidden width, which
- * counts two of three matrices and is rounded up to a multiple of 256.
+ * Reads the width of an MLP of Nemotron-NAS, as a number or as a multiple of the hidden width,
+ * which counts two of three matrices and is rounded up to a multiple of 256.
  */
 static plait_status read_block_width(const hf_config *hf, int *out, plait_error *err)
 {

@@ -121,8 +121,8 @@ static plait_status read_word(const hf_config *hf, const json_cursor *at, hf_lay
 }
 
 /*
- * Reads a list of words: one per layer, or with `repeat` a sequence that the layers repeat. Step 3.5
- * and EXAONE 4.5 continue the list with the modules for multi-token prediction.
+ * Reads a list of words: one per layer, or with `repeat` a sequence that the layers repeat. Step
+ * 3.5 and EXAONE 4.5 continue the list with the modules for multi-token prediction.
  */
 static plait_status read_words(const hf_config *hf, const char *key, bool repeat, hf_layer *out,
                                plait_error *err)
@@ -573,8 +573,8 @@ static plait_status keep_frequency(const hf_config *hf, unsigned char *moe, plai
 }
 
 /*
- * Keeps the experts only from the first to the last layer that should have them, both of which ERNIE
- * names; -1 is the last layer of the model.
+ * Keeps the experts only from the first to the last layer that should have them; ERNIE names both,
+ * and -1 is the last layer of the model.
  */
 static plait_status keep_range(const hf_config *hf, unsigned char *moe, plait_error *err)
 {

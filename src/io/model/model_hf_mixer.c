@@ -81,8 +81,8 @@ plait_status hf_window(const hf_config *hf, int *out, plait_error *err)
 
 /*
  * Reads the attention of DeepSeek-V4: one head whose keys are also the values, outputs projected
- * by groups, and compressed keys in addition to the window. The ratios are per layer, or per kind in
- * compress_rates.
+ * by groups, and compressed keys in addition to the window. The ratios are per layer, or per kind
+ * in compress_rates.
  */
 static plait_status read_compressed(const hf_config *hf, hf_mixer which, plait_attention *out,
                                     plait_error *err)
@@ -177,8 +177,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));
     PLAIT_TRY(json_bool_optional(at, "attention_out_bias", &out->out_bias, err)); // Seed-OSS
 
-    // Full layers of Llama 4, and of Command R7B and EXAONE if others have a window, have no positions;
-    // those of Llama 4 have no norms on q and k either.
+    // Full layers of Llama 4, and of Command R7B and EXAONE if others have a window, have no
+    // positions; those of Llama 4 have no norms on q and k either.
     bool alibi;
     out->qk_norm = hf_has_trait(hf, HF_QK_NORM);
     PLAIT_TRY(json_bool_optional(hf->text, "qk_norm", &out->qk_norm, err));

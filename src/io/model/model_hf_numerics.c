@@ -94,8 +94,8 @@ static plait_status read_factor(const hf_config *hf, const char *key, double *ou
 
 /* ---- rotary positions ----
  *
- *     "rope_theta": 1e4, "rope_scaling": {"type": "yarn", "factor": 40, ...}       until transformers 4
- *     "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn", ...}             since transformers 5
+ *     "rope_theta": 1e4, "rope_scaling": {"type": "yarn", "factor": 40, ...}     transformers 4
+ *     "rope_parameters": {"rope_theta": 1e4, "rope_type": "yarn", ...}           transformers 5
  *     "rope_parameters": {"full_attention": {...}, "sliding_attention": {...}}
  */
 
