@@ -1289,6 +1289,17 @@ static void test_sparse_attention__is_named_per_layer(void **state)
     assert_int_equal(model->kinds, 1);
 }
 
+static void test_qwen3__has_windows_from_layer_28(void **state)
+{
+    const plait_model *model = read_text(
+        *state, "{\"model_type\": \"qwen3\", \"hidden_size\": 512, \"num_hidden_layers\": 32, "
+                "\"num_attention_heads\": 32, \"vocab_size\": 100, \"intermediate_size\": 128, "
+                "\"use_sliding_window\": true}");
+
+    assert_int_equal(layers_of_kind(model, "full"), 28);
+    assert_int_equal(layers_of_kind(model, "sliding"), 4);
+}
+
 static void test_experts__have_the_defaults_of_their_class(void **state)
 {
     static const struct {
@@ -1656,6 +1667,7 @@ int main(void)
         TEST(test_exaone_moe_and_afmoe__spell_layers_in_their_own_way),
         TEST(test_glm4_moe_lite__has_one_dense_layer),
         TEST(test_sparse_attention__is_named_per_layer),
+        TEST(test_qwen3__has_windows_from_layer_28),
         TEST(test_experts__have_the_defaults_of_their_class),
         TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),

@@ -120,7 +120,7 @@ typedef struct hf_class {
     unsigned traits;  /* bits of hf_trait */
     hf_pattern pattern;
     hf_mixer other;
-    int period; /* period of the pattern */
+    int period; /* period of the pattern, or the default of max_window_layers */
     int window;
     int head_dim; /* size of a head; 0: hidden / heads */
     int vocab;

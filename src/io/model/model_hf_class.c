@@ -17,9 +17,10 @@
      HF_LEARNED_POSITIONS)
 #define MISTRAL .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8
 #define QWEN2                                                                                      \
-    .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096
+    .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .period = 28,       \
+    .window = 4096
 #define QWEN3                                                                                      \
-    .traits = HF_QK_NORM, .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096,                       \
+    .traits = HF_QK_NORM, .pattern = HF_PATTERN_LATE_WINDOW, .period = 28, .window = 4096,         \
     .attention_bias = "attention_bias"
 #define GEMMA3                                                                                     \
     .traits = HF_TIED | HF_FOUR_NORMS | HF_QK_NORM, .pattern = HF_PATTERN_LAST_FULL, .period = 6,  \
@@ -239,7 +240,7 @@ static const hf_class classes[] = {
     {.type = "step3p5", STEP3P5},
     {.type = "step3p7", STEP3P5},
     {.type = "qwen2_moe", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_SHARED_GATE,
-     .pattern = HF_PATTERN_LATE_WINDOW, .window = 4096, .attention_bias = "qkv_bias"},
+     .pattern = HF_PATTERN_LATE_WINDOW, .period = 28, .window = 4096, .attention_bias = "qkv_bias"},
     {.type = "qwen3_moe", QWEN3},
     {.type = "qwen3_vl_moe_text", QWEN3},
     {.type = "qwen3_omni_moe_text", QWEN3},
@@ -252,8 +253,8 @@ static const hf_class classes[] = {
      .router_scale = 1.8},
     {.type = "glm4_moe", .traits = HF_NO_OUT_BIAS | HF_ROUTER_BIAS, GLM4_MOE},
     {.type = "dots1", .traits = HF_QK_NORM | HF_ROUTER_BIAS, .pattern = HF_PATTERN_LATE_WINDOW,
-     .window = 4096, .attention_bias = "attention_bias", .numeric_traits = HF_CORRECTION_BIAS,
-     .score = PLAIT_ROUTER_SIGMOID},
+     .period = 62, .window = 4096, .attention_bias = "attention_bias",
+     .numeric_traits = HF_CORRECTION_BIAS, .score = PLAIT_ROUTER_SIGMOID},
     {.type = "hunyuan_v1_moe", HUNYUAN},
     {.type = "bailing_moe", BAILING, .numeric_traits = HF_NORMALISED},
     {.type = "bailing_moe_v2", BAILING, .numeric_traits = HF_NORMALISED,

@@ -241,7 +241,7 @@ static plait_status mixers_by_group(const hf_config *hf, hf_layer *out, plait_er
 
 static plait_status mixers_by_depth(const hf_config *hf, hf_layer *out, plait_error *err)
 {
-    int full = hf->model->layers;
+    int full = hf->class.period;
 
     PLAIT_TRY(json_int_optional(hf->text, "max_window_layers", 0, MODEL_MAX_SEQ, &full, err));
     for (int i = 0; i < hf->model->layers; i++)
