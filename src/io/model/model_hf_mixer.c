@@ -352,7 +352,7 @@ static plait_status read_mamba_2(const hf_config *hf, plait_mamba *out, plait_er
     int expand = 2, dim = 0;
     json_cursor value;
 
-    *out = (plait_mamba){.state = 128, .conv = 4, .groups = 1};
+    *out = (plait_mamba){.state = 128, .conv = 4, .groups = pure ? 8 : 1};
     PLAIT_TRY(hf_int(hf, pure ? pure_heads : heads, 1, MODEL_MAX_HEADS, &out->heads, err));
     PLAIT_TRY(
         hf_int_optional(hf, expand_names, 1, MODEL_MAX_WIDTH / MODEL_MAX_HIDDEN, &expand, err));
