@@ -1411,6 +1411,8 @@ static void test_refusals__say_where_and_why(void **state)
         {"{\"model_type\": \"any_vision\", \"vision_config\": {}}", PLAIT_ERROR_SCHEMA, "",
          "found only a vision tower"},
         {"{\"architectures\": [\"X\"]}", PLAIT_ERROR_SCHEMA, "", "\"hidden_size\""},
+        {"{\"text_config\": {\"text_config\": {\"vocab_size\": 9}}}", PLAIT_ERROR_SCHEMA,
+         "/text_config/text_config", "expected the key \"hidden_size\", found none"},
         {CONFIG("llama", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
         {CONFIG("brand_new", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
         {CONFIG("llama", MLP ", \"num_key_value_heads\": 3"), PLAIT_ERROR_RANGE,

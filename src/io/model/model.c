@@ -15,6 +15,18 @@ typedef struct model_result {
     bool assume_llama;    /* ignore keys of a config.json that plait cannot price */
 } model_result;
 
+/* Returns whether an object is a config.json of Hugging Face; plait's files have none of the keys. */
+static bool is_hf(const json_cursor *root)
+{
+    static const char *const keys[] = {"model_type",  "architectures",  "hidden_size", "llm_config",
+                                       "text_config", "thinker_config", NULL};
+
+    for (const char *const *key = keys; *key != NULL; key++)
+        if (json_has(root, *key))
+            return true;
+    return false;
+}
+
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
@@ -23,7 +35,7 @@ static plait_status read_root(const json_cursor *root, plait_arena *arena, void 
 
     *result->model = (plait_model){0};
     PLAIT_TRY(json_as_object(root, err));
-    if (json_has(root, "model_type") || json_has(root, "architectures"))
+    if (is_hf(root))
         PLAIT_TRY(model_read_hf(root, result->assume_llama, arena, result->model, &ignored, err));
     else
         PLAIT_TRY(model_read_plait(root, arena, result->model, err));
