@@ -345,7 +345,7 @@ static void test_attention__refuses_heads_that_do_not_divide(void **state)
                    {KIND("\"attention\": {\"heads\": 4, \"kv_heads\": 8}"), PLAIT_ERROR_RANGE,
                     "x.json:/kinds/only/attention/kv_heads", "found 8"},
                    {KIND("\"attention\": {\"heads\": 5}"), PLAIT_ERROR_RANGE,
-                    "x.json:/kinds/only/attention/head_dim", "a width of 64 over 5 heads"},
+                    "x.json:/kinds/only/attention/head_dim", "divides the width of 64"},
                    {KIND("\"attention\": {\"heads\": 32769}"), PLAIT_ERROR_RANGE,
                     "x.json:/kinds/only/attention/heads", "found 32769"});
 }

@@ -1415,6 +1415,15 @@ static void test_refusals__say_where_and_why(void **state)
          "/text_config/text_config", "expected the key \"hidden_size\", found none"},
         {CONFIG("llama", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
         {CONFIG("brand_new", ""), PLAIT_ERROR_SCHEMA, "", "\"intermediate_size\""},
+        {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 2}",
+         PLAIT_ERROR_SCHEMA, "", "expected the key \"vocab_size\", found none"},
+        {"{\"model_type\": \"llama\", \"hidden_size\": 64, \"num_hidden_layers\": 2, "
+         "\"vocab_size\": 9, "
+         "\"num_attention_heads\": 3}",
+         PLAIT_ERROR_RANGE, "/head_dim",
+         "expected a number of heads that divides the width of 64 into heads of at most 16384, or "
+         "the "
+         "key \"head_dim\", found 3 heads"},
         {CONFIG("llama", MLP ", \"num_key_value_heads\": 3"), PLAIT_ERROR_RANGE,
          "/num_key_value_heads", "expected a divisor of the 4 heads, found 3"},
         {CONFIG("llama", ", \"intermediate_size\": -8"), PLAIT_ERROR_RANGE, "/intermediate_size",

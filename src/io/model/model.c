@@ -145,9 +145,9 @@ plait_status model_check_head_dim(const json_cursor *at, const char *key, int hi
     if (hidden % heads != 0 || hidden / heads > MODEL_MAX_HEAD_DIM)
         return json_fail_key(
             at, key, PLAIT_ERROR_RANGE, err,
-            "expected a head size, since a width of %d over %d heads gives no valid "
-            "one, found nothing",
-            hidden, heads);
+            "expected a number of heads that divides the width of %d into heads of at most %d, or "
+            "the key \"head_dim\", found %d heads",
+            hidden, MODEL_MAX_HEAD_DIM, heads);
     *head_dim = hidden / heads;
     return PLAIT_OK;
 }

@@ -386,7 +386,8 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     PLAIT_TRY(hf_int_or(hf, layers, 1, PLAIT_MAX_LAYERS, model->layers, &model->layers, err));
     if (hf->class.pattern == HF_PATTERN_TWICE)
         PLAIT_TRY(read_halves(hf, &model->layers, err));
-    PLAIT_TRY(hf_int_or(hf, vocab, 1, MODEL_MAX_VOCAB, hf->class.vocab, &model->vocab, err));
+    PLAIT_TRY(hf_int_or(hf, json_has(hf->text, vocab[0]) ? vocab : vocab + 1, 1, MODEL_MAX_VOCAB,
+                        hf->class.vocab, &model->vocab, err));
     hf_skip(hf, vocab);
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(refuse_projection(hf, err));
