@@ -467,19 +467,22 @@ void block_attention(block_draft *draft)
     const plait_attention *a = &draft->layer->attention;
     const double heads = block_share(a->heads, draft->shard->tp);
     const double kv_heads = block_share(a->kv_heads, draft->shard->tp);
+    const double v_dim = attention_v_dim(a);
     const double q_width = heads * a->head_dim;
-    const double kv_width = kv_heads * a->head_dim;
-    const double key_width = a->shared_kv ? 0.0 : kv_width;
-    const double projected = q_width * (a->gate ? 2.0 : 1.0) + kv_width + key_width;
+    const double out_width = heads * v_dim;
+    const double key_width = kv_heads * a->head_dim;
+    const double kv_width = key_width + (a->shared_kv ? 0.0 : kv_heads * v_dim);
+    const double kept_keys = a->shared_kv ? 0.0 : key_width;
+    const double projected = q_width + (a->gate ? out_width : 0.0);
     const double tokens = draft->tokens;
     const double context = draft->pass.context_tokens;
-    const double cached = kv_width + key_width + narrow_row_bytes(draft, a);
+    const double cached = kv_width + narrow_row_bytes(draft, a);
     const double most = a->index_topk > 0 ? a->index_topk : HUGE_VAL;
     const double more = a->compress > 0 ? 1.0 / a->compress : 0.0;
     const block_stream input = draft->at;
     block_stream latent = input, compressed = {.places = 0};
 
-    add_projections(draft, a, projected - kv_width - key_width, kv_width + key_width, &latent);
+    add_projections(draft, a, projected, kv_width, &latent);
     if (a->compress > 0) {
         const block_stream heads_projected = draft->at;
 
@@ -487,12 +490,12 @@ void block_attention(block_draft *draft)
         compressed = draft->at;
         draft->at = heads_projected;
     }
-    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected - key_width));
-    block_keep(draft, PLAIT_TENSOR_keys, tokens * key_width);
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected + kv_width - kept_keys));
+    block_keep(draft, PLAIT_TENSOR_keys, tokens * kept_keys);
     if (a->rotary || a->qk_norm) {
-        block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + kv_width),
+        block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + key_width),
                          rotary_traffic(draft));
-        block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + kv_width));
+        block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + key_width));
     }
     draft->out->cache.width = cached;
     draft->out->cache.reach = a->window > 0 ? a->window : a->chunk;
@@ -506,8 +509,9 @@ void block_attention(block_draft *draft)
                         .heads = heads,
                         .kv_heads = kv_heads,
                         .qk_dim = a->head_dim,
-                        .v_dim = a->head_dim,
-                        .kv_width = a->compress > 0 ? kv_width * (1.0 + more) : 2.0 * kv_width,
+                        .v_dim = v_dim,
+                        .kv_width = a->compress > 0 ? key_width * (1.0 + more)
+                                                    : kv_heads * (a->head_dim + v_dim),
                         .cached = cached,
                         .keys = mean_keys(&draft->pass, a->window, a->chunk, !a->full_mask) +
                                 mean_compressed(&draft->pass, a, most),
@@ -517,9 +521,9 @@ void block_attention(block_draft *draft)
                                   !is_limited(a->window, context) && !is_limited(a->chunk, context),
                     });
     if (a->gate)
-        block_memory_add(draft, PLAIT_PART_core_attn, tokens * q_width,
+        block_memory_add(draft, PLAIT_PART_core_attn, tokens * out_width,
                          block_traffic_of(BLOCK_PASS_OUTPUT_GATE, true));
-    add_output(draft, a, q_width);
+    add_output(draft, a, out_width);
 }
 
 // ---- multi-head latent attention (C.18) ----------------------------------------------------

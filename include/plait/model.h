@@ -47,6 +47,7 @@ typedef struct plait_attention {
     int heads;
     int kv_heads; /* equal to heads without grouping */
     int head_dim;
+    int v_dim;  /* width of a value head; 0: head_dim */
     int window; /* maximum number of tokens a query attends to; 0: all before it */
     int chunk;  /* tokens of a chunk; a query attends only within its chunk; 0: no chunks */
     bool qkv_bias;

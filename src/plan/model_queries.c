@@ -14,6 +14,11 @@ bool model_has_experts(const plait_model *model)
     return false;
 }
 
+int attention_v_dim(const plait_attention *attention)
+{
+    return attention->v_dim > 0 ? attention->v_dim : attention->head_dim;
+}
+
 double moe_mean_topk(const plait_moe *moe)
 {
     return moe->zero_experts > 0

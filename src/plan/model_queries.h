@@ -24,6 +24,9 @@ int model_layer_parts(const plait_model *model);
  */
 double moe_imbalance(const plait_moe *moe, double uneven, int ep);
 
+/** Returns the width of a value head. */
+int attention_v_dim(const plait_attention *attention);
+
 /**
  * Returns the mean number of experts with computation that a token reaches: topk of the experts and
  * zero experts, which a balanced router chooses equally often. (C.177)

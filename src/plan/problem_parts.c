@@ -22,7 +22,7 @@ static bool mixer_is_valid(const plait_layer *layer, plait_mixer_kind mixer)
     switch (mixer) {
     case PLAIT_MIXER_ATTENTION:
         return layer->attention.heads >= 1 && layer->attention.kv_heads >= 1 &&
-               layer->attention.head_dim >= 1;
+               layer->attention.head_dim >= 1 && layer->attention.v_dim >= 0;
     case PLAIT_MIXER_MLA:
         return layer->mla.heads >= 1;
     case PLAIT_MIXER_DELTA_NET:

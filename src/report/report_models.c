@@ -2,6 +2,7 @@
 #include "report/report.h"
 
 #include "plait/lowlevel/block.h"
+#include "plan/model_queries.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
 #include "report/units.h"
@@ -61,6 +62,8 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
     }
     snprintf(text, size, "attention, %d heads of %d, %d KV", attention->heads, attention->head_dim,
              attention->kv_heads);
+    if (attention_v_dim(attention) != attention->head_dim)
+        report_append(text, size, ", values of %d", attention_v_dim(attention));
     if (attention->window > 0)
         report_append(text, size, ", window %d", attention->window);
     if (attention->chunk > 0)

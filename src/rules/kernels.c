@@ -69,18 +69,19 @@ static int widest_head(const plait_model *model)
     return widest;
 }
 
-/*
- * Returns whether cuDNN supports the head widths. Only wide heads of latent attention need the
- * check, since other heads have values as wide as queries.
- */
+static int value_width(const plait_layer *layer)
+{
+    return layer->mixer == PLAIT_MIXER_MLA ? layer->mla.v_dim : attention_v_dim(&layer->attention);
+}
+
+/* Returns whether cuDNN supports the head widths. */
 static bool widths_fit_cudnn(const plait_model *model)
 {
     for (int k = 0; k < model->kinds; k++) {
-        const plait_mla *const mla = &model->kind[k].mla;
-        const int queries = head_width(&model->kind[k]);
+        const int queries = head_width(&model->kind[k]), values = value_width(&model->kind[k]);
 
-        if (model->kind[k].mixer == PLAIT_MIXER_MLA && queries > USUAL_HEAD &&
-            queries != mla->v_dim && !(queries == LATENT_HEAD && mla->v_dim == LATENT_VALUES))
+        if (queries > USUAL_HEAD && queries != values &&
+            !(queries == LATENT_HEAD && values == LATENT_VALUES))
             return false;
     }
     return true;

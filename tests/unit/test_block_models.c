@@ -1,6 +1,6 @@
 /*
- * test_block_models.c - layers of DeepSeek-V4, Kimi K3, Nemotron 3, LongCat-Flash, Gemma 3n and 4,
- * against counts by hand
+ * test_block_models.c - layers of DeepSeek-V4, Kimi K3, MiMo-V2, Nemotron 3,
+ * LongCat-Flash, Gemma 3n and 4, against counts by hand
  */
 #include <math.h>
 #include <string.h>
@@ -383,6 +383,34 @@ static void test_latent_attention__may_have_an_output_gate(void **state)
     assert_near(bytes_of(&gated, PLAIT_OP_MEMORY, PLAIT_PART_core_attn), 6.0 * 512 * 24 * 128, 0.0);
 }
 
+// ---- grouped-query attention ---------------------------------------------------------------
+
+/* MiMo-V2-Flash, a full layer: 64 heads of 192 over 4 keys of 192 and 4 values of 128. */
+static void test_values__may_be_narrower_than_keys(void **state)
+{
+    const plait_layer layer = {
+        .norms = 1,
+        .mixer = PLAIT_MIXER_ATTENTION,
+        .attention = {.heads = 64, .kv_heads = 4, .head_dim = 192, .v_dim = 128, .rotary = true}};
+    const plait_model model = {.hidden = 4096, .vocab = 1000, .layers = 1, .kinds = 1};
+    const plait_block block = forward_of(&model, &layer, shard_of(1, false), 512.0);
+
+    (void)state;
+    assert_near(block.weights.dense,
+                4096.0 * (64 * 192 + 4 * 192 + 4 * 128) + 64.0 * 128 * 4096 + 4096, 0.0);
+    const plait_op *core = op_of(&block, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0);
+    assert_near(core->flops, 2.0 * 512 * 64 * (192 + 128) * 513 / 2, 0.0);
+    assert_near(core->bytes, 2.0 * 512 * (64 + 4) * (192 + 128), 0.0);
+    assert_near(block.saved[PLAIT_TENSOR_qkv], 512.0 * (64 * 192 + 4 * 128), 0.0);
+    assert_near(block.saved[PLAIT_TENSOR_keys], 512.0 * 4 * 192, 0.0);
+    assert_near(block.saved[PLAIT_TENSOR_rotary], 512.0 * 68 * 192, 0.0);
+    assert_near(block.saved[PLAIT_TENSOR_core_out], 512.0 * 64 * 128, 0.0);
+    assert_near(block.cache.width, 4.0 * (192 + 128), 0.0);
+    const plait_block part = forward_of(&model, &layer, shard_of(4, true), 512.0);
+    assert_near(part.cache.width, 192.0 + 128.0, 0.0);
+    assert_near(part.weights.dense - 4096.0, (block.weights.dense - 4096.0) / 4.0, 0.0);
+}
+
 // ---- experts -------------------------------------------------------------------------------
 
 /* Nemotron 3 Super: tokens of 4096 become latents of 1024, which 22 of 512 experts read. */
@@ -567,6 +595,7 @@ int main(void)
         cmocka_unit_test(test_streams__cost_more_backward),
         cmocka_unit_test(test_attention_residuals__read_the_earlier_blocks),
         cmocka_unit_test(test_latent_attention__may_have_an_output_gate),
+        cmocka_unit_test(test_values__may_be_narrower_than_keys),
         cmocka_unit_test(test_latent_experts__are_as_wide_as_the_latent),
         cmocka_unit_test(test_latent_experts__are_summed_before_a_norm),
         cmocka_unit_test(test_zero_experts__take_a_third_of_the_choices),

@@ -16,6 +16,7 @@ static const field attention_fields[] = {
     {REQUIRED(heads, 1, MODEL_MAX_HEADS, plait_attention)},
     {INT(kv_heads, 1, MODEL_MAX_HEADS, plait_attention)},
     {INT(head_dim, 1, MODEL_MAX_HEAD_DIM, plait_attention)},
+    {RARE_INT(v_dim, MODEL_MAX_HEAD_DIM, plait_attention)},
     {INT(window, 0, MODEL_MAX_SEQ, plait_attention)},
     {INT(chunk, 0, MODEL_MAX_SEQ, plait_attention)},
     {BOOL(qkv_bias, plait_attention)},
@@ -101,6 +102,10 @@ static plait_status read_attention(const json_cursor *at, int hidden, plait_atte
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
                          "expected index_heads, index_dim and index_topk together, found only some "
                          "of them");
+    if (out->v_dim > 0 && (out->shared_kv || out->compress > 0))
+        return json_fail_key(at, "v_dim", PLAIT_ERROR_SCHEMA, err,
+                             "expected values as wide as keys with shared_kv or compress, found %d",
+                             out->v_dim);
     return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
 }
 
