@@ -1372,6 +1372,34 @@ static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
     assert_int_equal(model->per_layer_vocab, 90);
 }
 
+static void test_mimo_v2__has_windowed_layers_of_other_sizes(void **state)
+{
+    const plait_model *model = read_text(
+        *state,
+        CONFIG("mimo_v2_flash",
+               MLP ", \"head_dim\": 24, \"v_head_dim\": 16, \"swa_num_attention_heads\": 8, "
+                   "\"swa_num_key_value_heads\": 2, \"swa_head_dim\": 32, \"swa_v_head_dim\": 32, "
+                   "\"num_key_value_heads\": 1, \"sliding_window\": 16, \"attention_chunk_size\": "
+                   "16, \"sliding_window_size\": 16, \"hybrid_layer_pattern\": [0, 1, 1, 0], "
+                   "\"swa_rope_theta\": 10000, \"add_swa_attention_sink_bias\": true, "
+                   "\"add_full_attention_sink_bias\": false, \"attention_value_scale\": 0.707"));
+    const plait_attention *const full = &model->kind[0].attention;
+    const plait_attention *const sliding = &model->kind[1].attention;
+
+    assert_kinds(model, "full sliding sliding full");
+    assert_int_equal(full->heads, 4);
+    assert_int_equal(full->kv_heads, 1);
+    assert_int_equal(full->head_dim, 24);
+    assert_int_equal(full->v_dim, 16);
+    assert_false(full->sinks);
+    assert_int_equal(sliding->heads, 8);
+    assert_int_equal(sliding->kv_heads, 2);
+    assert_int_equal(sliding->head_dim, 32);
+    assert_int_equal(sliding->v_dim, 0); // as wide as the keys
+    assert_int_equal(sliding->window, 16);
+    assert_true(sliding->sinks);
+}
+
 static void test_omni__has_its_decoder_two_levels_deep(void **state)
 {
     model_fixture *test = *state;
@@ -1682,6 +1710,7 @@ int main(void)
         TEST(test_experts__have_the_defaults_of_their_class),
         TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
+        TEST(test_mimo_v2__has_windowed_layers_of_other_sizes),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),
         TEST(test_parse__survives_every_failing_allocation),

@@ -47,7 +47,8 @@ enum hf_trait {
     HF_ONE_PART = 1 << 26,       /* a layer is a mixer or a feed-forward part, with one norm */
     HF_PLAIN_LINEAR = 1 << 27,   /* linear layers are lightning attention */
     HF_OUT_BIAS = 1 << 28,       /* the output projection of attention has a bias in any case */
-    HF_COMPRESSED = 1 << 29      /* DeepSeek-V4's attention, and several residual streams */
+    HF_COMPRESSED = 1 << 29,     /* DeepSeek-V4's attention, and several residual streams */
+    HF_WINDOW_SIZES = 1 << 30    /* values (v_head_dim) and windowed layers (swa_...) differ */
 };
 
 /* Traits that do not affect prices. A name in parentheses is the key that overrides the trait. */
@@ -104,6 +105,7 @@ typedef enum hf_pattern {
     HF_PATTERN_CYCLE,   /* block_types, repeated */
     HF_PATTERN_LISTED,  /* full_attn_idxs or attn_layer_indices lists the layers with attention */
     HF_PATTERN_SWITCH,  /* attn_type_list has 1 for attention and 0 for others */
+    HF_PATTERN_MARKED,  /* hybrid_layer_pattern has 1 for windowed layers and 0 for full ones */
     HF_PATTERN_MODULO,  /* attention if index modulo attn_layer_period is attn_layer_offset */
     HF_PATTERN_GROUPS,  /* the last of every layer_group_size layers is full, and a last rest */
     HF_PATTERN_RATIOS,  /* compress_ratios */

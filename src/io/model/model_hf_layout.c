@@ -266,15 +266,17 @@ static plait_status mixers_by_position(const hf_config *hf, hf_layer *out, plait
     return PLAIT_OK;
 }
 
-static plait_status mixers_by_switch(const hf_config *hf, hf_layer *out, plait_error *err)
+/* Sets the mixers by a list with 0 or 1 for each layer. */
+static plait_status mixers_by_switch(const hf_config *hf, const char *key, const hf_mixer mixers[2],
+                                     hf_layer *out, plait_error *err)
 {
-    unsigned char full[PLAIT_MAX_LAYERS];
+    unsigned char set[PLAIT_MAX_LAYERS];
     json_cursor list;
 
-    PLAIT_TRY(json_array(hf->text, "attn_type_list", &list, err));
-    PLAIT_TRY(read_bits(hf, &list, NULL, full, err));
+    PLAIT_TRY(json_array(hf->text, key, &list, err));
+    PLAIT_TRY(read_bits(hf, &list, NULL, set, err));
     for (int i = 0; i < hf->model->layers; i++)
-        out[i].mixer = full[i] ? HF_FULL : hf->class.other;
+        out[i].mixer = mixers[set[i] ? 1 : 0];
     return PLAIT_OK;
 }
 
@@ -394,7 +396,11 @@ static plait_status layout_by_class(const hf_config *hf, hf_layer *out, plait_er
     case HF_PATTERN_LISTED:
         return mixers_by_position(hf, out, err);
     case HF_PATTERN_SWITCH:
-        return mixers_by_switch(hf, out, err);
+        return mixers_by_switch(hf, "attn_type_list", (const hf_mixer[]){hf->class.other, HF_FULL},
+                                out, err);
+    case HF_PATTERN_MARKED:
+        return mixers_by_switch(hf, "hybrid_layer_pattern", (const hf_mixer[]){HF_FULL, HF_SLIDING},
+                                out, err);
     case HF_PATTERN_MODULO:
         return mixers_by_modulo(hf, out, err);
     case HF_PATTERN_GROUPS:
@@ -450,9 +456,13 @@ static plait_status mixers_by_list(const hf_config *hf, const json_cursor *at, h
 static plait_status read_mixers(const hf_config *hf, hf_layer *out, plait_error *err)
 {
     static const char *const lists[] = {"layer_types", "layers_block_type", NULL};
-    static const char *const patterns[] = {"full_attention_interval",    "max_window_layers",
-                                           "sliding_window_pattern",     "_sliding_window_pattern",
-                                           "global_attn_every_n_layers", NULL};
+    static const char *const patterns[] = {"full_attention_interval",
+                                           "max_window_layers",
+                                           "sliding_window_pattern",
+                                           "_sliding_window_pattern",
+                                           "global_attn_every_n_layers",
+                                           "hybrid_layer_pattern",
+                                           NULL};
     static const char *const rules[] = {"full_attn_idxs",    "attn_layer_indices",
                                         "attn_type_list",    "attn_layer_period",
                                         "attn_layer_offset", "layer_group_size",

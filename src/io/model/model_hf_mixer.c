@@ -144,6 +144,29 @@ static plait_status read_other_setting(const hf_config *hf, plait_attention *out
     return json_int_optional(&at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err);
 }
 
+/* Reads the sizes of MiMo-V2, whose windowed layers have other heads, and sinks. */
+static plait_status read_window_sizes(const hf_config *hf, hf_mixer which, plait_attention *out,
+                                      plait_error *err)
+{
+    const json_cursor *const at = hf->text;
+    const bool windowed = which == HF_SLIDING;
+
+    if (!hf_has_trait(hf, HF_WINDOW_SIZES))
+        return PLAIT_OK;
+    hf_skip(hf, (const char *const[]){"sliding_window_size", "attention_chunk_size", NULL});
+    PLAIT_TRY(json_int_optional(at, "v_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->v_dim, err));
+    PLAIT_TRY(hf_flag(hf, windowed ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias",
+                      windowed, &out->sinks, err));
+    if (!windowed)
+        return PLAIT_OK;
+    PLAIT_TRY(
+        json_int_optional(at, "swa_num_attention_heads", 1, MODEL_MAX_HEADS, &out->heads, err));
+    PLAIT_TRY(
+        json_int_optional(at, "swa_num_key_value_heads", 1, MODEL_MAX_HEADS, &out->kv_heads, err));
+    PLAIT_TRY(json_int_optional(at, "swa_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
+    return json_int_optional(at, "swa_v_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->v_dim, err);
+}
+
 static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_attention *out,
                                    plait_error *err)
 {
@@ -168,10 +191,13 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     }
     if (which == HF_SLIDING)
         PLAIT_TRY(read_other_setting(hf, out, err));
+    PLAIT_TRY(read_window_sizes(hf, which, out, err));
     PLAIT_TRY(
         model_check_kv_heads(at, hf_name(hf, kv_heads_names), out->heads, out->kv_heads, err));
     PLAIT_TRY(
         model_check_head_dim(at, "head_dim", hf->model->hidden, out->heads, &out->head_dim, err));
+    if (out->v_dim == out->head_dim)
+        out->v_dim = 0;
     PLAIT_TRY(hf_read_bias(hf, hf->class.attention_bias, HF_QKV_BIAS, &bias, err));
     out->qkv_bias = bias;
     out->out_bias = hf_has_trait(hf, HF_OUT_BIAS) || (bias && !hf_has_trait(hf, HF_NO_OUT_BIAS));

@@ -166,7 +166,7 @@ static plait_status read_rope_object(const hf_config *hf, const json_cursor *at,
 
 static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error *err)
 {
-    static const char *const local_base[] = {"rope_local_base_freq", NULL};
+    static const char *const local_base[] = {"rope_local_base_freq", "swa_rope_theta", NULL};
     bool rotary = false, windows = false, nope = false;
     json_cursor object;
 
