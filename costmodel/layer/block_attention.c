@@ -331,6 +331,8 @@ static void add_projections(block_draft *draft, const plait_attention *a, double
     *latent = add_query_latent(draft, a->q_rank);
     block_product_add(draft, PLAIT_PART_mla_up, tokens, a->q_rank, queries, PLAIT_DIM_HEADS,
                       a->qkv_bias);
+    if (a->reused_kv)
+        return;
     const block_stream heads = draft->at;
     draft->at = input;
     block_product_add(draft, PLAIT_PART_qkv, tokens, hidden, keys_values,
@@ -461,6 +463,9 @@ static void add_output(block_draft *draft, const plait_attention *a, double widt
  * If tp exceeds the number of key-value heads, each rank has a copy of one head. If keys and values
  * are the same tensor (shared_kv), it is projected and kept once. With a latent of the queries, the
  * norm of a query head has no weights.
+ *
+ * C.196: a layer that reuses the keys and values of an earlier one (reused_kv) only makes queries.
+ * Its core attention reads the cache of the earlier layer, which keeps them for backward, too.
  */
 void block_attention(block_draft *draft)
 {
@@ -472,7 +477,9 @@ void block_attention(block_draft *draft)
     const double out_width = heads * v_dim;
     const double key_width = kv_heads * a->head_dim;
     const double kv_width = key_width + (a->shared_kv ? 0.0 : kv_heads * v_dim);
-    const double kept_keys = a->shared_kv ? 0.0 : key_width;
+    const double made_keys = a->reused_kv ? 0.0 : key_width;
+    const double made = a->reused_kv ? 0.0 : kv_width;
+    const double kept_keys = a->shared_kv ? 0.0 : made_keys;
     const double projected = q_width + (a->gate ? out_width : 0.0);
     const double tokens = draft->tokens;
     const double context = draft->pass.context_tokens;
@@ -482,7 +489,7 @@ void block_attention(block_draft *draft)
     const block_stream input = draft->at;
     block_stream latent = input, compressed = {.places = 0};
 
-    add_projections(draft, a, projected, kv_width, &latent);
+    add_projections(draft, a, projected, made, &latent);
     if (a->compress > 0) {
         const block_stream heads_projected = draft->at;
 
@@ -490,18 +497,18 @@ void block_attention(block_draft *draft)
         compressed = draft->at;
         draft->at = heads_projected;
     }
-    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected + kv_width - kept_keys));
+    block_keep(draft, PLAIT_TENSOR_qkv, tokens * (projected + made - kept_keys));
     block_keep(draft, PLAIT_TENSOR_keys, tokens * kept_keys);
     if (a->rotary || a->qk_norm) {
-        block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + key_width),
+        block_memory_add(draft, PLAIT_PART_rotary, tokens * (q_width + made_keys),
                          rotary_traffic(draft));
-        block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + key_width));
+        block_keep(draft, PLAIT_TENSOR_rotary, tokens * (q_width + made_keys));
     }
-    draft->out->cache.width = cached;
+    draft->out->cache.width = a->reused_kv ? 0.0 : cached;
     draft->out->cache.reach = a->window > 0 ? a->window : a->chunk;
     draft->out->cache.compressed = more * cached;
     if (a->qk_norm)
-        draft->out->weights.dense += (a->q_rank > 0 ? 1.0 : 2.0) * a->head_dim;
+        draft->out->weights.dense += (a->q_rank > 0 || a->reused_kv ? 1.0 : 2.0) * a->head_dim;
     if (a->sinks)
         draft->out->weights.dense += heads;
     block_join(draft, compressed);

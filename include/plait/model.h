@@ -56,6 +56,7 @@ typedef struct plait_attention {
     bool rotary;    /* rotary position embedding on q and k */
     bool gate;      /* a sigmoid gate as wide as the output, which doubles q's projection */
     bool shared_kv; /* the keys are also the values: no value projection */
+    bool reused_kv; /* keys and values of an earlier layer: no projections and no cache of them */
     bool sinks;     /* one additional learned logit per head */
     bool full_mask; /* not causal (encoders) */
     int q_rank;     /* width of the latent that queries are projected from; 0: the hidden width */

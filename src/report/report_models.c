@@ -64,6 +64,8 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
              attention->kv_heads);
     if (attention_v_dim(attention) != attention->head_dim)
         report_append(text, size, ", values of %d", attention_v_dim(attention));
+    if (attention->reused_kv)
+        report_append(text, size, " of an earlier layer");
     if (attention->window > 0)
         report_append(text, size, ", window %d", attention->window);
     if (attention->chunk > 0)

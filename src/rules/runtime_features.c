@@ -52,6 +52,8 @@ static bool attention_has(const plait_attention *attention, plait_model_part par
     case PLAIT_PART_COMPRESSED:
         return attention->compress > 0 || attention->q_rank > 0 || attention->out_groups > 0 ||
                attention->index_heads > 0;
+    case PLAIT_PART_REUSED_KV:
+        return attention->reused_kv;
     case PLAIT_PART_VALUE_WIDTH:
         return attention_v_dim(attention) != attention->head_dim;
     default:
@@ -218,6 +220,7 @@ const char *model_part_phrase(int part)
         [PLAIT_PART_RESIDUALS] = "attention residuals",
         [PLAIT_PART_LAUREL] = "low-rank residual branches",
         [PLAIT_PART_PER_LAYER] = "per-layer embeddings",
+        [PLAIT_PART_REUSED_KV] = "layers that reuse keys and values",
         [PLAIT_PART_VALUE_WIDTH] = "values of another width than keys",
     };
 

@@ -385,6 +385,42 @@ static void test_latent_attention__may_have_an_output_gate(void **state)
 
 // ---- grouped-query attention ---------------------------------------------------------------
 
+/* Gemma 4 E2B, a full layer: h -> 8 x 512, and unless reused h -> 2 x 512; 8 x 512 -> h; norms of q
+ * and of k, and the norm of the layer. */
+static void test_reused_keys__have_no_weights_and_no_cache(void **state)
+{
+    static const double queries = 2.0 * 1536 * 8 * 512 + 512 + 1536;
+    plait_layer layer = {
+        .norms = 1,
+        .mixer = PLAIT_MIXER_ATTENTION,
+        .attention = {.heads = 8, .kv_heads = 1, .head_dim = 512, .qk_norm = true, .rotary = true}};
+    const plait_model model = {.hidden = 1536, .vocab = 1000, .layers = 1, .kinds = 1};
+    const plait_pass decode = {PLAIT_DECODE, 1.0, 1.0, 1000.0};
+    const plait_block own = forward_of(&model, &layer, shard_of(1, false), 256.0);
+    const plait_block own_decode = describe(&model, &layer, shard_of(1, false), decode);
+
+    (void)state;
+    layer.attention.reused_kv = true;
+    const plait_block reused = forward_of(&model, &layer, shard_of(1, false), 256.0);
+    const plait_block reused_decode = describe(&model, &layer, shard_of(1, false), decode);
+    assert_near(own.weights.dense, queries + 2.0 * 1536 * 512 + 512, 0.0);
+    assert_near(reused.weights.dense, queries, 0.0);
+    assert_near(op_of(&reused, PLAIT_OP_GEMM, PLAIT_PART_qkv, 0)->flops, 2.0 * 256 * 1536 * 4096,
+                0.0);
+    assert_near(reused.saved[PLAIT_TENSOR_qkv], 256.0 * 4096, 0.0);
+    assert_near(reused.saved[PLAIT_TENSOR_keys], 0.0, 0.0);
+    assert_near(reused.saved[PLAIT_TENSOR_rotary], 256.0 * 4096, 0.0);
+    assert_near(own_decode.cache.width, 1024.0, 0.0);
+    assert_near(reused_decode.cache.width, 0.0, 0.0);
+    // both attend to the same keys, which they read from a cache
+    const plait_op *core = op_of(&reused_decode, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0);
+    assert_near(core->bytes, 2.0 * 1024 * 8 + 2.0 * 1000 * 1024, 0.0);
+    assert_near(op_of(&own_decode, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0)->bytes, core->bytes,
+                0.0);
+    assert_near(op_of(&own, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0)->flops,
+                op_of(&reused, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0)->flops, 0.0);
+}
+
 /* MiMo-V2-Flash, a full layer: 64 heads of 192 over 4 keys of 192 and 4 values of 128. */
 static void test_values__may_be_narrower_than_keys(void **state)
 {
@@ -595,6 +631,7 @@ int main(void)
         cmocka_unit_test(test_streams__cost_more_backward),
         cmocka_unit_test(test_attention_residuals__read_the_earlier_blocks),
         cmocka_unit_test(test_latent_attention__may_have_an_output_gate),
+        cmocka_unit_test(test_reused_keys__have_no_weights_and_no_cache),
         cmocka_unit_test(test_values__may_be_narrower_than_keys),
         cmocka_unit_test(test_latent_experts__are_as_wide_as_the_latent),
         cmocka_unit_test(test_latent_experts__are_summed_before_a_norm),

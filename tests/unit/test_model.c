@@ -97,12 +97,13 @@ static void test_mla__without_q_rank_projects_q_directly(void **state)
     assert_int_equal(test->model.kind[0].mla.index_topk, 32);
 }
 
-static void test_attention__may_have_narrow_values(void **state)
+static void test_attention__may_reuse_keys_and_have_narrow_values(void **state)
 {
     model_fixture *test = *state;
 
-    assert_read(test, KIND("\"attention\": {\"heads\": 4, \"v_dim\": 8}"));
+    assert_read(test, KIND("\"attention\": {\"heads\": 4, \"v_dim\": 8, \"reused_kv\": true}"));
     assert_int_equal(test->model.kind[0].attention.v_dim, 8);
+    assert_true(test->model.kind[0].attention.reused_kv);
 }
 
 /* dt_rank is hidden / 16 rounded up: 65 / 16 -> 5. */
@@ -354,6 +355,8 @@ static void test_attention__refuses_heads_that_do_not_divide(void **state)
                     "x.json:/kinds/only/attention/kv_heads", "found 8"},
                    {KIND("\"attention\": {\"heads\": 4, \"v_dim\": 8, \"shared_kv\": true}"),
                     PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/attention/v_dim", "as wide as keys"},
+                   {KIND("\"attention\": {\"heads\": 4, \"compress\": 4, \"reused_kv\": true}"),
+                    PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/attention/reused_kv", "found 4"},
                    {KIND("\"attention\": {\"heads\": 5}"), PLAIT_ERROR_RANGE,
                     "x.json:/kinds/only/attention/head_dim", "divides the width of 64"},
                    {KIND("\"attention\": {\"heads\": 32769}"), PLAIT_ERROR_RANGE,
@@ -480,7 +483,7 @@ int main(void)
         TEST(test_attention__without_keys_has_one_key_head_a_head_and_rotary_positions),
         TEST(test_mlp__is_gated_unless_said_otherwise),
         TEST(test_mla__without_q_rank_projects_q_directly),
-        TEST(test_attention__may_have_narrow_values),
+        TEST(test_attention__may_reuse_keys_and_have_narrow_values),
         TEST(test_mamba__has_the_published_defaults),
         TEST(test_two_mixers__are_attention_and_mamba),
         TEST(test_delta_net__is_read),

@@ -548,7 +548,7 @@ static void test_assume_llama__ignores_sizes_with_a_warning(void **state)
     FILE *const file = descriptor >= 0 ? fdopen(descriptor, "w") : NULL;
 
     assert_non_null(file);
-    fputs(CONFIG("brand_new", MLP ", \"hc_mult\": 4, \"num_kv_shared_layers\": 2"), file);
+    fputs(CONFIG("brand_new", MLP ", \"hc_mult\": 4, \"altup_num_inputs\": 2"), file);
     fclose(file);
     assert_int_equal(plait_model_load(path, test->arena, &test->model, &test->warning, &test->err),
                      PLAIT_ERROR_SCHEMA);
@@ -558,7 +558,7 @@ static void test_assume_llama__ignores_sizes_with_a_warning(void **state)
     remove(path);
     assert_int_equal(test->model.streams, 0);
     assert_string_equal(test->warning, "unknown model type \"brand_new\", read as a llama model; "
-                                       "ignored keys: hc_mult, num_kv_shared_layers");
+                                       "ignored keys: hc_mult, altup_num_inputs");
 }
 
 /* Two names of one number are one size, and a key that another one makes superfluous is none. */
@@ -1372,6 +1372,33 @@ static void test_gemma4__adds_an_embedding_to_each_layer(void **state)
     assert_int_equal(model->per_layer_vocab, 90);
 }
 
+/* Layers 2 and 3 use the keys of layers 0 and 1, and have MLPs of 2 x 128. */
+static void test_gemma4__reuses_keys_in_its_last_layers(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("gemma4_text", MLP
+                                 ", \"num_kv_shared_layers\": 2, \"use_double_wide_mlp\": true, "
+                                 "\"layer_types\": [\"sliding_attention\", \"full_attention\", "
+                                 "\"sliding_attention\", \"full_attention\"]"));
+
+    assert_kinds(model, "sliding full sliding-2 full-2");
+    for (int k = 0; k < 4; k++) {
+        assert_int_equal(model->kind[k].attention.reused_kv, k >= 2);
+        assert_int_equal(model->kind[k].mlp.width, k >= 2 ? 256 : 128);
+    }
+}
+
+static void test_hunyuan__reuses_keys_in_all_but_every_few_layers(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("hunyuan", MLP ", \"num_experts\": 1, \"use_cla\": true, "
+                                                "\"cla_share_factor\": 3"));
+
+    assert_kinds(model, "dense dense-2 dense-2 dense");
+    assert_false(model->kind[0].attention.reused_kv);
+    assert_true(model->kind[1].attention.reused_kv);
+}
+
 static void test_mimo_v2__has_windowed_layers_of_other_sizes(void **state)
 {
     const plait_model *model = read_text(
@@ -1520,14 +1547,10 @@ static void test_refusals__say_where_and_why(void **state)
         {CONFIG("glm_moe_dsa", MLP ", \"indexer_types\": [\"full\", \"shared\", \"full\", "
                                    "\"shared\"]"),
          PLAIT_ERROR_SCHEMA, "/indexer_types", "\"indexer_types\""},
-        {CONFIG("gemma4_text", MLP ", \"hidden_size_per_layer_input\": 256, "
-                                   "\"num_kv_shared_layers\": 2"),
-         PLAIT_ERROR_SCHEMA, "/num_kv_shared_layers",
-         "found \"num_kv_shared_layers\" (layers that use the keys and values of other layers)"},
+        {CONFIG("gemma4_text", MLP ", \"num_kv_shared_layers\": 4"), PLAIT_ERROR_RANGE,
+         "/num_kv_shared_layers", "found 4"},
         {CONFIG("gemma3n_text", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
-         "(layers that use the keys and values of other layers)"},
-        {CONFIG("hunyuan_v1_dense", MLP ", \"use_cla\": true"), PLAIT_ERROR_SCHEMA, "/use_cla",
-         "found \"use_cla\" (layers that use the keys and values of other layers)"},
+         "(predictions between layers (AltUp))"},
         {CONFIG("llama", MLP ", \"v_head_dim\": 8"), PLAIT_ERROR_SCHEMA, "/v_head_dim",
          "(values of another width than keys)"},
         {HYBRID("nemotron_h", "\"hybrid_override_pattern\": \"M*X-\""), PLAIT_ERROR_SCHEMA,
@@ -1710,6 +1733,8 @@ int main(void)
         TEST(test_experts__have_the_defaults_of_their_class),
         TEST(test_attention__has_the_defaults_of_its_class),
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
+        TEST(test_gemma4__reuses_keys_in_its_last_layers),
+        TEST(test_hunyuan__reuses_keys_in_all_but_every_few_layers),
         TEST(test_mimo_v2__has_windowed_layers_of_other_sizes),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

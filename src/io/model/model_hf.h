@@ -276,6 +276,9 @@ plait_status hf_experts(const hf_config *hf, int *out, plait_error *err) PLAIT_M
 /** Reads the number of tokens that a windowed layer attends to; 0 if no layer is windowed. */
 plait_status hf_window(const hf_config *hf, int *out, plait_error *err) PLAIT_MUST_CHECK;
 
+/** Reads whether layer hf->layer uses the keys and values of an earlier layer. */
+plait_status hf_reuses_kv(const hf_config *hf, bool *out, plait_error *err) PLAIT_MUST_CHECK;
+
 /** Returns the object of layer hf->layer in block_configs (Nemotron-NAS). */
 plait_status hf_block(const hf_config *hf, const char *part, json_cursor parents[2],
                       json_cursor *out, plait_error *err) PLAIT_MUST_CHECK;

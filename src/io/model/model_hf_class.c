@@ -445,7 +445,7 @@ const char *hf_class_refused(const char *type)
           "swin", "swinv2", "deit", "beit", "convnext", "pixtral", "mllama_vision_model",
           "llama4_vision_model", "gemma4_vision", "qwen2_vl_vision", "sam"}},
         {"one block of attention that several layers share", {"zamba", "zamba2"}},
-        {"layers that use the keys and values of other layers", {"gemma3n", "gemma3n_text"}},
+        {"predictions between layers (AltUp)", {"gemma3n", "gemma3n_text"}},
         {"a recurrent model", {"rwkv", "rwkv5", "rwkv6", "rwkv7", "xlstm", "retnet"}},
     };
 

@@ -125,12 +125,30 @@ static plait_status read_dense_width(const hf_config *hf, int *out, plait_error 
     return hf_int_optional(hf, width_names, 1, MODEL_MAX_WIDTH, out, err);
 }
 
+/* In Gemma 4 E2B the layers that reuse keys and values have MLPs of twice the width. */
+static plait_status double_width(const hf_config *hf, int *width, plait_error *err)
+{
+    bool wide = false, reused;
+
+    PLAIT_TRY(json_bool_optional(hf->text, "use_double_wide_mlp", &wide, err));
+    if (!wide)
+        return PLAIT_OK;
+    PLAIT_TRY(hf_reuses_kv(hf, &reused, err));
+    if (reused && *width > MODEL_MAX_WIDTH / 2)
+        return json_fail_key(hf->text, "intermediate_size", PLAIT_ERROR_RANGE, err,
+                             "expected at most %d, half of the width of some layers, found %d",
+                             MODEL_MAX_WIDTH / 2, *width);
+    *width *= reused ? 2 : 1;
+    return PLAIT_OK;
+}
+
 plait_status hf_read_mlp(const hf_config *hf, plait_layer *out, plait_error *err)
 {
     out->ffn = PLAIT_FFN_MLP;
     out->mlp = (plait_mlp){.gated = !hf_has_trait(hf, HF_PLAIN_MLP)};
     PLAIT_TRY(hf_read_bias(hf, hf->class.mlp_bias, HF_MLP_BIAS, &out->mlp.bias, err));
     PLAIT_TRY(read_dense_width(hf, &out->mlp.width, err));
+    PLAIT_TRY(double_width(hf, &out->mlp.width, err));
     if (strcmp(hf->class.type, "lfm2") == 0)
         return adjust_width(hf, &out->mlp.width, err);
     if (!hf_has_trait(hf, HF_HALF_WIDTH))

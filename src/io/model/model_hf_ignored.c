@@ -107,9 +107,6 @@ static const struct {
     const char *key;
     const char *reason;
 } unpriced[] = {
-    {"num_kv_shared_layers", "layers that use the keys and values of other layers"},
-    {"use_cla", "layers that use the keys and values of other layers"},
-    {"use_double_wide_mlp", "MLPs of twice the width in some layers"},
     {"altup_num_inputs", "predictions between layers (AltUp)"},
     {"v_head_dim", "values of another width than keys"},
     {"swa_v_head_dim", "values of another width than keys"},

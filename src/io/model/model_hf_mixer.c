@@ -144,6 +144,22 @@ static plait_status read_other_setting(const hf_config *hf, plait_attention *out
     return json_int_optional(&at, "head_dim", 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err);
 }
 
+/* In Gemma 4 the last layers reuse keys and values, in Hunyuan-Large all but every few. */
+plait_status hf_reuses_kv(const hf_config *hf, bool *out, plait_error *err)
+{
+    const int layers = hf->model->layers;
+    int last = 0, share = 1;
+    bool cross = false;
+
+    PLAIT_TRY(json_int_optional(hf->text, "num_kv_shared_layers", 0, layers - 1, &last, err));
+    PLAIT_TRY(json_bool_optional(hf->text, "use_cla", &cross, err));
+    PLAIT_TRY(json_int_optional(hf->text, "cla_share_factor", 1, PLAIT_MAX_LAYERS, &share, err));
+    *out = hf->layer < layers && (hf->layer >= layers - last || (cross && hf->layer % share != 0));
+    if (last > 0 || cross)
+        hf_pick(hf, *out);
+    return PLAIT_OK;
+}
+
 /* Reads the sizes of MiMo-V2, whose windowed layers have other heads, and sinks. */
 static plait_status read_window_sizes(const hf_config *hf, hf_mixer which, plait_attention *out,
                                       plait_error *err)
@@ -192,6 +208,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     if (which == HF_SLIDING)
         PLAIT_TRY(read_other_setting(hf, out, err));
     PLAIT_TRY(read_window_sizes(hf, which, out, err));
+    PLAIT_TRY(hf_reuses_kv(hf, &out->reused_kv, err));
     PLAIT_TRY(
         model_check_kv_heads(at, hf_name(hf, kv_heads_names), out->heads, out->kv_heads, err));
     PLAIT_TRY(

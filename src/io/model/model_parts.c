@@ -26,6 +26,7 @@ static const field attention_fields[] = {
     {BOOL(gate, plait_attention)},
     {BOOL(sinks, plait_attention)},
     {BOOL(shared_kv, plait_attention)},
+    {RARE_BOOL(reused_kv, plait_attention)},
     {BOOL(full_mask, plait_attention)},
     {RARE_INT(q_rank, MODEL_MAX_RANK, plait_attention)},
     {RARE_INT(out_groups, MODEL_MAX_HEADS, plait_attention)},
@@ -106,6 +107,9 @@ static plait_status read_attention(const json_cursor *at, int hidden, plait_atte
         return json_fail_key(at, "v_dim", PLAIT_ERROR_SCHEMA, err,
                              "expected values as wide as keys with shared_kv or compress, found %d",
                              out->v_dim);
+    if (out->reused_kv && out->compress > 0)
+        return json_fail_key(at, "reused_kv", PLAIT_ERROR_SCHEMA, err,
+                             "expected no compress with reused_kv, found %d", out->compress);
     return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
 }
 
