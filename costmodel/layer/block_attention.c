@@ -260,9 +260,9 @@ static void add_core(block_draft *draft, core_attention core)
 // ---- sparse-attention indexer --------------------------------------------------------------
 
 /* Bytes of a cached indexer key: fp8, with a scale of four bytes (DeepSeek-V3.2's own kernels). */
-static double index_key_bytes(int topk, int dim)
+static double index_key_bytes(int heads, int dim)
 {
-    return topk > 0 ? dim + 4.0 : 0.0;
+    return heads > 0 ? dim + 4.0 : 0.0;
 }
 
 /*
@@ -413,7 +413,7 @@ static void add_compressed_keys(block_draft *draft, const plait_attention *a, bl
                       false);
     block_join(draft, keys);
     block_join(draft, queries);
-    draft->out->cache.index = index_key_bytes(a->index_topk, a->index_dim) / a->compress;
+    draft->out->cache.index = index_key_bytes(a->index_heads, a->index_dim) / a->compress;
     add_scores(draft, index_width, mean_compressed(&draft->pass, a, HUGE_VAL),
                draft->pass.sequences * draft->pass.context_tokens * draft->out->cache.index);
     draft->at = compressed;
@@ -565,7 +565,7 @@ static void add_indexer(block_draft *draft, const plait_mla *a, block_stream lat
     block_join(draft, queries);
     add_scores(draft, width, mean_keys(&draft->pass, 0.0, 0.0, true),
                draft->pass.sequences * draft->pass.context_tokens *
-                   index_key_bytes(a->index_topk, a->index_dim));
+                   index_key_bytes(a->index_heads, a->index_dim));
 }
 
 /*
@@ -637,16 +637,16 @@ void block_mla(block_draft *draft)
     block_join(draft, queries);
     const block_stream projected = draft->at;
 
-    if (a->index_topk > 0) {
+    if (a->index_heads > 0) // without heads: C.197
         add_indexer(draft, a, latent, input);
+    if (a->index_topk > 0)
         keys = smaller(keys, a->index_topk);
-    }
     draft->at = projected;
     block_memory_add(draft, PLAIT_PART_rotary, tokens * 2.0 * heads * qk_dim,
                      rotary_traffic(draft));
     block_keep(draft, PLAIT_TENSOR_rotary, tokens * 2.0 * heads * qk_dim);
-    draft->out->cache =
-        (plait_cache){.width = latent_width, .index = index_key_bytes(a->index_topk, a->index_dim)};
+    draft->out->cache = (plait_cache){.width = latent_width,
+                                      .index = index_key_bytes(a->index_heads, a->index_dim)};
     const block_stream gate = add_gate(draft, a->gate ? heads * a->v_dim : 0.0, input);
     add_core(draft, (core_attention){
                         .heads = heads,

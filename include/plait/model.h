@@ -73,7 +73,10 @@ typedef struct plait_attention {
     int index_topk;
 } plait_attention;
 
-/** Multi-head latent attention. index_* describe its sparse-attention indexer; 0: none. */
+/**
+ * Multi-head latent attention. index_* describe its sparse-attention indexer; 0: none. A layer with
+ * index_topk alone attends to the keys that an earlier layer's indexer selected.
+ */
 typedef struct plait_mla {
     int heads;
     int q_rank; /* 0: q is projected directly */

@@ -333,8 +333,9 @@ typedef struct plait_release {
     X(PLAIT_PART_RESIDUALS, "attention_residuals")                                                 \
     X(PLAIT_PART_LAUREL, "laurel") /* a low-rank residual branch */                                \
     X(PLAIT_PART_PER_LAYER, "per_layer_embeddings")                                                \
-    X(PLAIT_PART_REUSED_KV, "reused_kv")     /* keys and values of an earlier layer */             \
-    X(PLAIT_PART_VALUE_WIDTH, "value_width") /* values of another width than keys */
+    X(PLAIT_PART_REUSED_KV, "reused_kv")       /* keys and values of an earlier layer */           \
+    X(PLAIT_PART_REUSED_INDEX, "reused_index") /* keys that an earlier indexer selected */         \
+    X(PLAIT_PART_VALUE_WIDTH, "value_width")   /* values of another width than keys */
 
 typedef enum plait_model_part {
 #define X(constant, word) constant,

@@ -36,8 +36,11 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
         snprintf(text, size, "-");
         return;
     case PLAIT_MIXER_MLA:
-        snprintf(text, size, "MLA, %d heads, latents %d and %d", layer->mla.heads,
-                 layer->mla.q_rank, layer->mla.kv_rank);
+        snprintf(text, size, "MLA, %d heads, latents %d and %d%s", layer->mla.heads,
+                 layer->mla.q_rank, layer->mla.kv_rank,
+                 layer->mla.index_topk > 0 && layer->mla.index_heads == 0
+                     ? ", keys of an earlier indexer"
+                     : "");
         return;
     case PLAIT_MIXER_DELTA_NET:
         snprintf(text, size, "%s, %d x %d",

@@ -96,7 +96,10 @@ static bool layer_has(const plait_layer *layer, plait_model_part part)
     case PLAIT_PART_MLA:
         return layer->mixer == PLAIT_MIXER_MLA;
     case PLAIT_PART_SPARSE:
-        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_heads > 0;
+        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_topk > 0;
+    case PLAIT_PART_REUSED_INDEX:
+        return layer->mixer == PLAIT_MIXER_MLA && layer->mla.index_topk > 0 &&
+               layer->mla.index_heads == 0;
     case PLAIT_PART_LINEAR:
         return delta;
     case PLAIT_PART_MAMBA:
@@ -221,6 +224,7 @@ const char *model_part_phrase(int part)
         [PLAIT_PART_LAUREL] = "low-rank residual branches",
         [PLAIT_PART_PER_LAYER] = "per-layer embeddings",
         [PLAIT_PART_REUSED_KV] = "layers that reuse keys and values",
+        [PLAIT_PART_REUSED_INDEX] = "layers that reuse an indexer",
         [PLAIT_PART_VALUE_WIDTH] = "values of another width than keys",
     };
 

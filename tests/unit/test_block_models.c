@@ -1,5 +1,5 @@
 /*
- * test_block_models.c - layers of DeepSeek-V4, Kimi K3, MiMo-V2, Nemotron 3,
+ * test_block_models.c - layers of DeepSeek-V4, Kimi K3, GLM-5.2, MiMo-V2, Nemotron 3,
  * LongCat-Flash, Gemma 3n and 4, against counts by hand
  */
 #include <math.h>
@@ -383,6 +383,39 @@ static void test_latent_attention__may_have_an_output_gate(void **state)
     assert_near(bytes_of(&gated, PLAIT_OP_MEMORY, PLAIT_PART_core_attn), 6.0 * 512 * 24 * 128, 0.0);
 }
 
+/* GLM-5.2: an indexer h -> 128 and h -> 32, 2048 -> 32 x 128, a norm of 128 with bias; the layers
+ * after it have none, but attend to its 2048 keys, too. */
+static void test_latent_attention__may_reuse_an_indexer(void **state)
+{
+    plait_layer layer = {.norms = 1,
+                         .mixer = PLAIT_MIXER_MLA,
+                         .mla = {.heads = 64,
+                                 .q_rank = 2048,
+                                 .kv_rank = 512,
+                                 .nope_dim = 192,
+                                 .rope_dim = 64,
+                                 .v_dim = 256,
+                                 .index_heads = 32,
+                                 .index_dim = 128,
+                                 .index_topk = 2048}};
+    const plait_model model = {.hidden = 6144, .vocab = 1000, .layers = 1, .kinds = 1};
+    const plait_block own = forward_of(&model, &layer, shard_of(1, false), 8192.0);
+
+    (void)state;
+    layer.mla.index_heads = layer.mla.index_dim = 0;
+    const plait_block reused = forward_of(&model, &layer, shard_of(1, false), 8192.0);
+    assert_near(own.weights.dense - reused.weights.dense,
+                6144.0 * 128 + 6144.0 * 32 + 2048.0 * 32 * 128 + 2.0 * 128, 0.0);
+    for (int i = 0; i < reused.ops; i++)
+        assert_int_not_equal(reused.op[i].part, PLAIT_PART_indexer);
+    const plait_op *core = op_of(&reused, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0);
+    assert_near(core->flops, 2.0 * 8192 * 64 * (256 + 256) * 2048, 0.0);
+    assert_near(op_of(&own, PLAIT_OP_ATTENTION, PLAIT_PART_core_attn, 0)->flops, core->flops, 0.0);
+    assert_near(own.cache.index, 132.0, 0.0);
+    assert_near(reused.cache.index, 0.0, 0.0);
+    assert_near(reused.cache.width, 512.0 + 64.0, 0.0);
+}
+
 // ---- grouped-query attention ---------------------------------------------------------------
 
 /* Gemma 4 E2B, a full layer: h -> 8 x 512, and unless reused h -> 2 x 512; 8 x 512 -> h; norms of q
@@ -631,6 +664,7 @@ int main(void)
         cmocka_unit_test(test_streams__cost_more_backward),
         cmocka_unit_test(test_attention_residuals__read_the_earlier_blocks),
         cmocka_unit_test(test_latent_attention__may_have_an_output_gate),
+        cmocka_unit_test(test_latent_attention__may_reuse_an_indexer),
         cmocka_unit_test(test_reused_keys__have_no_weights_and_no_cache),
         cmocka_unit_test(test_values__may_be_narrower_than_keys),
         cmocka_unit_test(test_latent_experts__are_as_wide_as_the_latent),

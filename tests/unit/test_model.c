@@ -95,6 +95,8 @@ static void test_mla__without_q_rank_projects_q_directly(void **state)
     assert_int_equal(test->model.kind[0].mla.index_heads, 0);
     assert_read(test, MLA(", \"index_heads\": 2, \"index_dim\": 16, \"index_topk\": 32"));
     assert_int_equal(test->model.kind[0].mla.index_topk, 32);
+    assert_read(test, MLA(", \"index_topk\": 32")); // keys that an earlier indexer selected
+    assert_int_equal(test->model.kind[0].mla.index_topk, 32);
 }
 
 static void test_attention__may_reuse_keys_and_have_narrow_values(void **state)
@@ -366,7 +368,7 @@ static void test_attention__refuses_heads_that_do_not_divide(void **state)
 static void test_mla__refuses_half_an_indexer(void **state)
 {
     ASSERT_REFUSED({MLA(", \"index_dim\": 16"), PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/mla",
-                    "\"index_heads\""},
+                    "expected index_heads, index_dim and index_topk together"},
                    {KIND("\"mla\": {\"heads\": 4}"), PLAIT_ERROR_SCHEMA, "x.json:/kinds/only/mla",
                     "\"kv_rank\""});
 }

@@ -80,6 +80,11 @@ static const char *name_of_layer(const plait_model *model, int layer)
 #define MLP ", \"intermediate_size\": 128"
 #define MAMBA_2                                                                                    \
     ", \"mamba_n_heads\": 4, \"mamba_d_head\": 32, \"mamba_d_state\": 16, \"mamba_n_groups\": 2"
+/* latent attention with an indexer */
+#define INDEXED                                                                                    \
+    MLP ", \"kv_lora_rank\": 16, \"q_lora_rank\": 24, \"qk_nope_head_dim\": 16, "                  \
+        "\"qk_rope_head_dim\": 8, \"v_head_dim\": 16, \"index_n_heads\": 4, "                      \
+        "\"index_head_dim\": 16, \"index_topk\": 64"
 #define HYBRID(type, keys) CONFIG(type, MLP MAMBA_2 ", " keys)
 
 /* ---- absent keys ---- */
@@ -1399,6 +1404,28 @@ static void test_hunyuan__reuses_keys_in_all_but_every_few_layers(void **state)
     assert_true(model->kind[1].attention.reused_kv);
 }
 
+/* The period of 2 begins with layer 1: full, full, shared, full. */
+static void test_indexers__are_shared_by_a_list_a_text_or_a_period(void **state)
+{
+    static const char *const texts[] = {
+        CONFIG("glm_moe_dsa", INDEXED ", \"index_topk_freq\": 2, \"index_skip_topk_offset\": 2"),
+        CONFIG("glm_moe_dsa", INDEXED ", \"index_topk_pattern\": \"FFSF\""),
+        CONFIG("glm_moe_dsa", INDEXED ", \"index_topk_freq\": 4, \"indexer_types\": [\"full\", "
+                                      "\"full\", \"shared\", \"full\"]"),
+        CONFIG("deepseek_v32", INDEXED ", \"index_topk_freq\": 1")};
+
+    for (size_t t = 0; t < sizeof texts / sizeof *texts; t++) {
+        const plait_model *model = read_text(*state, texts[t]);
+
+        assert_kinds(model, t == 3 ? "dense dense dense dense" : "dense dense dense-2 dense");
+        assert_int_equal(model->kind[0].mla.index_heads, 4);
+        for (int k = 0; k < model->kinds; k++)
+            assert_int_equal(model->kind[k].mla.index_topk, 64);
+        if (t < 3)
+            assert_int_equal(model->kind[1].mla.index_heads + model->kind[1].mla.index_dim, 0);
+    }
+}
+
 static void test_mimo_v2__has_windowed_layers_of_other_sizes(void **state)
 {
     const plait_model *model = read_text(
@@ -1551,6 +1578,8 @@ static void test_refusals__say_where_and_why(void **state)
          "/num_kv_shared_layers", "found 4"},
         {CONFIG("gemma3n_text", MLP), PLAIT_ERROR_SCHEMA, "/model_type",
          "(predictions between layers (AltUp))"},
+        {CONFIG("glm_moe_dsa", INDEXED ", \"indexer_types\": [\"full\"]"), PLAIT_ERROR_SCHEMA,
+         "/indexer_types", "expected one entry for each of the 4 layers, found 1"},
         {CONFIG("llama", MLP ", \"v_head_dim\": 8"), PLAIT_ERROR_SCHEMA, "/v_head_dim",
          "(values of another width than keys)"},
         {HYBRID("nemotron_h", "\"hybrid_override_pattern\": \"M*X-\""), PLAIT_ERROR_SCHEMA,
@@ -1735,6 +1764,7 @@ int main(void)
         TEST(test_gemma4__adds_an_embedding_to_each_layer),
         TEST(test_gemma4__reuses_keys_in_its_last_layers),
         TEST(test_hunyuan__reuses_keys_in_all_but_every_few_layers),
+        TEST(test_indexers__are_shared_by_a_list_a_text_or_a_period),
         TEST(test_mimo_v2__has_windowed_layers_of_other_sizes),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),

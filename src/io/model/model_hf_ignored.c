@@ -110,7 +110,6 @@ static const struct {
     {"altup_num_inputs", "predictions between layers (AltUp)"},
     {"v_head_dim", "values of another width than keys"},
     {"swa_v_head_dim", "values of another width than keys"},
-    {"indexer_types", "layers that use the indexer of other layers"},
     {"index_kpool", "an indexer over pooled keys"},
     {"parallel_attn_mlp_res", "an MLP parallel to attention and experts"},
     {"num_mem_blocks", "one block of attention that several layers share"},
@@ -210,20 +209,16 @@ static bool is_absent(const json_cursor *at)
  */
 static bool has_default_value(const json_cursor *at)
 {
-    static const char *const full[] = {"full", NULL};
     json_cursor element;
-    int number = 0, word;
+    int number = 0;
 
-    if (text_index(at->key,
-                   (const char *const[]){"full_attn_mod", "index_topk_freq", "interpolate_factor",
-                                         "moe_every_n_layer", NULL}) >= 0)
+    if (text_index(at->key, (const char *const[]){"full_attn_mod", "interpolate_factor",
+                                                  "moe_every_n_layer", NULL}) >= 0)
         return json_as_int(at, 1, 1, &number, NULL) == PLAIT_OK;
-    if (!json_is_array(at) ||
-        text_index(at->key, (const char *const[]){"attn_type_list", "indexer_types", NULL}) < 0)
+    if (!json_is_array(at) || strcmp(at->key, "attn_type_list") != 0)
         return false;
     for (bool more = json_first(at, &element); more; more = json_next(&element))
-        if (json_as_int(&element, 1, 1, &number, NULL) != PLAIT_OK &&
-            json_as_word(&element, full, &word, NULL) != PLAIT_OK)
+        if (json_as_int(&element, 1, 1, &number, NULL) != PLAIT_OK)
             return false;
     return true;
 }

@@ -253,6 +253,40 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
 
 /* ---- the other mixers ---- */
 
+/*
+ * Reads whether the layer attends to the keys that an earlier layer's indexer selected (GLM-5.2),
+ * from a list, from a text with one letter per layer, or from a period after the first layers. The
+ * modules for multi-token prediction have indexers.
+ */
+static plait_status read_index_reuse(const hf_config *hf, bool *out, plait_error *err)
+{
+    static const char *const types[] = {"full", "shared", NULL};
+    const json_cursor *const at = hf->text;
+    int period = 1, first = 2, word;
+    const char *letters = NULL;
+    json_cursor list, entry;
+
+    PLAIT_TRY(json_int_optional(at, "index_topk_freq", 1, PLAIT_MAX_LAYERS, &period, err));
+    PLAIT_TRY(json_int_optional(at, "index_skip_topk_offset", 0, PLAIT_MAX_LAYERS, &first, err));
+    PLAIT_TRY(json_string_optional(at, "index_topk_pattern", hf->arena, &letters, err));
+    PLAIT_TRY(json_array_optional(at, "indexer_types", &list, err));
+    if (json_count(&list) > 0 && json_count(&list) != (size_t)hf->model->layers)
+        return json_fail(&list, PLAIT_ERROR_SCHEMA, err,
+                         "expected one entry for each of the %d layers, found %zu",
+                         hf->model->layers, json_count(&list));
+    *out = hf->layer > 0 && hf->layer >= first && (hf->layer - first + 1) % period != 0;
+    if (letters != NULL)
+        *out = strlen(letters) > (size_t)hf->layer && letters[hf->layer] == 'S';
+    for (bool more = json_first(&list, &entry); more; more = json_next(&entry)) {
+        PLAIT_TRY(json_as_word(&entry, types, &word, err));
+        if (entry.index == (size_t)hf->layer)
+            *out = word == 1;
+    }
+    *out = *out && hf->layer < hf->model->layers;
+    hf_pick(hf, *out);
+    return PLAIT_OK;
+}
+
 static plait_status read_mla(const hf_config *hf, plait_mla *out, plait_error *err)
 {
     static const char *const redundant[] = {"num_key_value_heads", "head_dim", "qk_head_dim",
@@ -270,8 +304,12 @@ static plait_status read_mla(const hf_config *hf, plait_mla *out, plait_error *e
     PLAIT_TRY(json_bool_optional(at, "mla_use_output_gate", &out->gate, err));
     if (!json_has(at, "index_n_heads"))
         return PLAIT_OK;
+    bool reused = false;
     PLAIT_TRY(json_int(at, "index_n_heads", 1, MODEL_MAX_HEADS, &out->index_heads, err));
     PLAIT_TRY(json_int(at, "index_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->index_dim, err));
+    PLAIT_TRY(read_index_reuse(hf, &reused, err));
+    if (reused)
+        out->index_heads = out->index_dim = 0;
     return json_int(at, "index_topk", 1, MODEL_MAX_SEQ, &out->index_topk, err);
 }
 

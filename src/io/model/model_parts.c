@@ -45,6 +45,9 @@ static const field mla_fields[] = {
     {REQUIRED(rope_dim, 0, MODEL_MAX_HEAD_DIM, plait_mla)},
     {REQUIRED(v_dim, 1, MODEL_MAX_HEAD_DIM, plait_mla)},
     {RARE_BOOL(gate, plait_mla)},
+    {RARE_INT(index_heads, MODEL_MAX_HEADS, plait_mla)},
+    {RARE_INT(index_dim, MODEL_MAX_HEAD_DIM, plait_mla)},
+    {RARE_INT(index_topk, MODEL_MAX_SEQ, plait_mla)},
     {.key = NULL},
 };
 static const field delta_net_fields[] = {
@@ -113,17 +116,19 @@ static plait_status read_attention(const json_cursor *at, int hidden, plait_atte
     return model_check_head_dim(at, "head_dim", hidden, out->heads, &out->head_dim, err);
 }
 
-/* Reads multi-head latent attention. The indexer must have all of its keys or none. */
+/*
+ * Reads multi-head latent attention. An indexer has heads, a width and a number of selected keys; a
+ * layer that reuses the selection of an earlier one has this number alone.
+ */
 static plait_status read_mla(const json_cursor *at, plait_mla *out, plait_error *err)
 {
-    static const char *const indexer[] = {"index_heads", "index_dim", "index_topk", NULL};
-
-    PLAIT_TRY(fields_read_strictly(at, mla_fields, indexer, out, err));
-    if (!json_has(at, "index_heads") && !json_has(at, "index_dim") && !json_has(at, "index_topk"))
-        return PLAIT_OK;
-    PLAIT_TRY(json_int(at, "index_heads", 1, MODEL_MAX_HEADS, &out->index_heads, err));
-    PLAIT_TRY(json_int(at, "index_dim", 1, MODEL_MAX_HEAD_DIM, &out->index_dim, err));
-    return json_int(at, "index_topk", 1, MODEL_MAX_SEQ, &out->index_topk, err);
+    PLAIT_TRY(fields_read_strictly(at, mla_fields, NULL, out, err));
+    if ((out->index_heads > 0) != (out->index_dim > 0) ||
+        (out->index_heads > 0 && out->index_topk == 0))
+        return json_fail(at, PLAIT_ERROR_SCHEMA, err,
+                         "expected index_heads, index_dim and index_topk together, or index_topk "
+                         "alone, found others");
+    return PLAIT_OK;
 }
 
 static plait_status read_delta_net(const json_cursor *at, plait_delta_net *out, plait_error *err)
@@ -331,14 +336,7 @@ static void write_mixer(json_writer *json, const plait_layer *kind, plait_mixer_
         fields_write_member(json, "attention", attention_fields, &kind->attention);
         break;
     case PLAIT_MIXER_MLA:
-        json_member_object(json, "mla");
-        fields_write(json, mla_fields, &kind->mla);
-        if (kind->mla.index_heads > 0) {
-            json_member_int64(json, "index_heads", kind->mla.index_heads);
-            json_member_int64(json, "index_dim", kind->mla.index_dim);
-            json_member_int64(json, "index_topk", kind->mla.index_topk);
-        }
-        json_end_object(json);
+        fields_write_member(json, "mla", mla_fields, &kind->mla);
         break;
     case PLAIT_MIXER_DELTA_NET:
         fields_write_member(json, "delta_net", delta_net_fields, &kind->delta_net);
