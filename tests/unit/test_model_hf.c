@@ -1454,6 +1454,27 @@ static void test_mimo_v2__has_windowed_layers_of_other_sizes(void **state)
     assert_true(sliding->sinks);
 }
 
+static void test_laguna__has_numbers_of_heads_per_layer(void **state)
+{
+    const plait_model *model =
+        read_text(*state, CONFIG("laguna", MLP ", \"num_key_value_heads\": 2, \"head_dim\": 16, "
+                                               "\"num_attention_heads_per_layer\": [4, 6, 6, 4], "
+                                               "\"gating\": \"per-head\", \"gating_types\": "
+                                               "[\"per_head\"], \"sliding_window\": 8, "
+                                               "\"layer_types\": [\"full_attention\", "
+                                               "\"sliding_attention\", \"sliding_attention\", "
+                                               "\"full_attention\"]"));
+
+    assert_kinds(model, "full sliding sliding full");
+    assert_int_equal(model->kind[0].attention.heads, 4);
+    assert_int_equal(model->kind[1].attention.heads, 6);
+    assert_int_equal(model->kind[1].attention.window, 8);
+    assert_false(model->kind[1].attention.gate);
+    model = read_text(*state, CONFIG("laguna", MLP ", \"num_key_value_heads\": 2, "
+                                                   "\"gating\": \"per-element\""));
+    assert_true(model->kind[0].attention.gate);
+}
+
 static void test_omni__has_its_decoder_two_levels_deep(void **state)
 {
     model_fixture *test = *state;
@@ -1766,6 +1787,7 @@ int main(void)
         TEST(test_hunyuan__reuses_keys_in_all_but_every_few_layers),
         TEST(test_indexers__are_shared_by_a_list_a_text_or_a_period),
         TEST(test_mimo_v2__has_windowed_layers_of_other_sizes),
+        TEST(test_laguna__has_numbers_of_heads_per_layer),
         TEST(test_omni__has_its_decoder_two_levels_deep),
         TEST(test_refusals__say_where_and_why),
         TEST(test_parse__survives_every_failing_allocation),

@@ -122,6 +122,7 @@ static const struct {
 } approximated[] = {
     {"sparse_attention_config", "attention is priced to all keys, without the indexer"},
     {"use_head_wise_attn_gate", "the gates of one number per head are not priced"},
+    {"gating_types", "the gates of one number per head are not priced"},
 };
 
 static const char *const size_words[] = {

@@ -183,6 +183,32 @@ static plait_status read_window_sizes(const hf_config *hf, hf_mixer which, plait
     return json_int_optional(at, "swa_v_head_dim", 1, MODEL_MAX_HEAD_DIM, &out->v_dim, err);
 }
 
+/* Reads whether Laguna has a gate of full width ("per-element" or true), not one of each head. */
+static plait_status read_gating(const hf_config *hf, bool *out, plait_error *err)
+{
+    const char *word;
+    json_cursor value;
+
+    if (strcmp(hf->class.type, "laguna") != 0 || !json_has(hf->text, "gating"))
+        return PLAIT_OK;
+    PLAIT_TRY(json_value_optional(hf->text, "gating", &value, err));
+    if (!json_is_string(&value))
+        return json_as_bool(&value, out, err);
+    PLAIT_TRY(json_as_string(&value, hf->arena, &word, err));
+    *out = strcmp(word, "per-head") != 0;
+    return PLAIT_OK;
+}
+
+/* Reads lists of the numbers of heads of each layer (Laguna). */
+static plait_status read_layer_heads(const hf_config *hf, plait_attention *out, plait_error *err)
+{
+    static const char *const heads[] = {"num_attention_heads_per_layer", NULL};
+    static const char *const kv_heads[] = {"num_key_value_heads_per_layer", NULL};
+
+    PLAIT_TRY(hf_int_optional(hf, heads, 1, MODEL_MAX_HEADS, &out->heads, err));
+    return hf_int_optional(hf, kv_heads, 1, MODEL_MAX_HEADS, &out->kv_heads, err);
+}
+
 static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_attention *out,
                                    plait_error *err)
 {
@@ -207,6 +233,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     }
     if (which == HF_SLIDING)
         PLAIT_TRY(read_other_setting(hf, out, err));
+    PLAIT_TRY(read_layer_heads(hf, out, err));
     PLAIT_TRY(read_window_sizes(hf, which, out, err));
     PLAIT_TRY(hf_reuses_kv(hf, &out->reused_kv, err));
     PLAIT_TRY(
@@ -239,6 +266,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     }
     if (hf_has_trait(hf, HF_GATED_ATTENTION))
         PLAIT_TRY(hf_flag(hf, "attn_output_gate", true, &out->gate, err));
+    PLAIT_TRY(read_gating(hf, &out->gate, err));
     if (hf->class.q_rank != NULL)
         PLAIT_TRY(json_int(at, hf->class.q_rank, 1, MODEL_MAX_RANK, &out->q_rank, err));
     if (which == HF_SLIDING || which == HF_SPARSE || which == HF_HEAVY_COMPRESSED)

@@ -233,9 +233,13 @@ static plait_status read_rope(const hf_config *hf, plait_rope *out, plait_error 
 
 static plait_status read_router(const hf_config *hf, plait_router *out, plait_error *err)
 {
-    static const char *const scale[] = {
-        "routed_scaling_factor",          "router_scaling_factor", "moe_router_scaling_factor",
-        "moe_router_topk_scaling_factor", "route_scale",           NULL};
+    static const char *const scale[] = {"routed_scaling_factor",
+                                        "router_scaling_factor",
+                                        "moe_router_scaling_factor",
+                                        "moe_router_topk_scaling_factor",
+                                        "moe_routed_scaling_factor",
+                                        "route_scale",
+                                        NULL};
     static const char *const aux_loss[] = {"router_aux_loss_coef", "aux_loss_alpha", NULL};
     const char *method = NULL;
     bool experts = false;
