@@ -280,7 +280,7 @@ static void test_models__have_numerics_that_survive(void **state)
 
 static void test_samples__have_numerics_that_survive(void **state)
 {
-    assert_int_equal(survivors(*state, "tests/data/hf_configs"), 66);
+    assert_int_equal(survivors(*state, "tests/data/hf_configs"), 72);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -308,6 +308,20 @@ static published_count published_of_sample(plait_arena *arena, const char *name)
         {"fuyu-8b",
          {.params = 9.408e9, .source = "adept/fuyu-8b weights, which include 11 M for patches"}},
         {"minimax-m3", {.params = 428e9, .source = "MiniMaxAI/MiniMax-M3 model card"}},
+        {"gemma-4-e2b",
+         {.params = 4.65e9,
+          .source = "google/gemma-4-E2B model card, 5.1 B, less 0.45 B of encoders"}},
+        {"gemma-4-e4b",
+         {.params = 7.5e9,
+          .source = "google/gemma-4-E4B model card, 8 B, less 0.45 B of encoders"}},
+        {"hunyuan-large", {.params = 389e9, .source = "tencent/Tencent-Hunyuan-Large model card"}},
+        {"mimo-v2-flash",
+         {.params = 309e9, .active = 15e9, .source = "XiaomiMiMo/MiMo-V2-Flash model card"}},
+        {"glm-5.2", {.params = 744e9, .active = 40e9, .source = "as zai-org/GLM-5"}},
+        {"laguna-s-2.1",
+         {.params = 118e9,
+          .active = 8e9,
+          .source = "poolside/Laguna-S-2.1, NeMo Automodel's guide"}},
         {"step-3.7-flash",
          {.params = 196e9,
           .active = 11e9,
@@ -336,7 +350,7 @@ static void test_samples__have_as_many_parameters_as_published(void **state)
         samples++;
     }
     assert_int_equal(wrong, 0);
-    assert_int_equal(samples, 66);
+    assert_int_equal(samples, 72);
     plait_arena_free(arena);
 }
 
@@ -347,6 +361,7 @@ static void assert_same_attention(const plait_attention *a, const plait_attentio
     assert_int_equal(a->heads, b->heads);
     assert_int_equal(a->kv_heads, b->kv_heads);
     assert_int_equal(a->head_dim, b->head_dim);
+    assert_int_equal(a->v_dim, b->v_dim);
     assert_int_equal(a->window, b->window);
     assert_int_equal(a->chunk, b->chunk);
     assert_int_equal(a->qkv_bias, b->qkv_bias);
@@ -356,6 +371,7 @@ static void assert_same_attention(const plait_attention *a, const plait_attentio
     assert_int_equal(a->gate, b->gate);
     assert_int_equal(a->sinks, b->sinks);
     assert_int_equal(a->shared_kv, b->shared_kv);
+    assert_int_equal(a->reused_kv, b->reused_kv);
     assert_int_equal(a->full_mask, b->full_mask);
 }
 
