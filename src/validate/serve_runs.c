@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "io/csv/csv_table.h"
+#include "io/file.h"
 #include "base/status.h"
 #include "base/text.h"
 #include "plait/data.h"
@@ -22,6 +23,7 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(source)                                                                                      \
     X(group)                                                                                       \
     X(model)                                                                                       \
+    X(hf_model)                                                                                    \
     X(accelerator)                                                                                 \
     X(gpus)                                                                                        \
     X(gpus_per_node)                                                                               \
@@ -81,7 +83,7 @@ typedef enum column {
 /* ---- models, clusters and step tables, cached for all rows ---- */
 
 typedef struct known_model {
-    const char *name;
+    const char *name, *hf_name;
     const plait_model *model; /* NULL: no model file */
 } known_model;
 
@@ -100,6 +102,7 @@ typedef struct known_table {
 enum { MOST_MODELS = 512, MOST_CLUSTERS = 2048, MOST_TABLES = 16384 };
 
 typedef struct reader {
+    const char *path; /* of the table */
     csv_table table;
     int at[COLUMN_COUNT];
     plait_arena *arena;
@@ -125,16 +128,33 @@ static plait_status read_int(const reader *r, size_t row, column c, int *out, pl
     return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
 }
 
-/* Finds a model; *out is NULL if there is no model file. */
-static plait_status find_model(reader *r, const char *name, const plait_model **out,
-                               plait_error *err)
+/* Loads a model by a name or the path of a file; *found is false if there is none. */
+static plait_status try_model(const reader *r, const char *name, plait_model *out, bool *found,
+                              plait_error *err)
 {
     const char *warning;
     plait_error unknown;
 
+    *found = false;
+    if (name == NULL || name[0] == '\0')
+        return plait_check_allocated(name, err);
+    const plait_status status = plait_model_find(name, r->arena, out, &warning, &unknown);
+    *found = status == PLAIT_OK;
+    return faults_only(status, &unknown, err);
+}
+
+/*
+ * Finds a model by its short name, by its name on Hugging Face, or by the path of a config.json in
+ * either column, relative to the table; *out is NULL if there is none.
+ */
+static plait_status find_model(reader *r, const char *name, const char *hf_name,
+                               const plait_model **out, plait_error *err)
+{
+    bool found = false;
+
     *out = NULL;
     for (size_t i = 0; i < r->models; i++)
-        if (strcmp(r->model[i].name, name) == 0) {
+        if (strcmp(r->model[i].name, name) == 0 && strcmp(r->model[i].hf_name, hf_name) == 0) {
             *out = r->model[i].model;
             return PLAIT_OK;
         }
@@ -142,11 +162,14 @@ static plait_status find_model(reader *r, const char *name, const plait_model **
         return PLAIT_OK;
     plait_model *const model = plait_arena_alloc(r->arena, 1, sizeof *model);
     PLAIT_TRY(plait_check_allocated(model, err));
-    const plait_status status = plait_model_find(name, r->arena, model, &warning, &unknown);
-    if (status == PLAIT_OK)
+    const char *const tries[] = {name, hf_name, file_beside(r->path, name, r->arena),
+                                 file_beside(r->path, hf_name, r->arena)};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries && !found; i++)
+        PLAIT_TRY(try_model(r, tries[i], model, &found, err));
+    if (found)
         *out = model;
-    r->model[r->models++] = (known_model){name, *out};
-    return faults_only(status, &unknown, err);
+    r->model[r->models++] = (known_model){name, hf_name, *out};
+    return PLAIT_OK;
 }
 
 /*
@@ -465,7 +488,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     const plait_cluster *node;
     const plait_model *model;
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, 1, &node, err));
-    PLAIT_TRY(find_model(r, run->model, &model, err));
+    PLAIT_TRY(find_model(r, run->model, read_text(r, row, AT_hf_model), &model, err));
     if (run->note[0] == '\0' && model == NULL)
         run->note = "unknown model";
     if (run->note[0] == '\0' && node == NULL)
@@ -476,8 +499,10 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     run->kind = kind_of(read_text(r, row, AT_engine), run->vendor);
     const bool published =
         read_text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
+    const char *const said = read_text(r, row, AT_weight_dtype);
     const int weights =
-        weights_of(read_text(r, row, AT_weight_dtype), published, node->group[0].accelerator);
+        weights_of(said[0] == '\0' && model->weights != NULL ? model->weights : said, published,
+                   node->group[0].accelerator);
     plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,
@@ -511,6 +536,7 @@ plait_status plait_serve_runs_load(const char *path, plait_arena *arena, plait_s
 
     PLAIT_TRY(plait_check_allocated(r, err));
     r->arena = arena;
+    r->path = path;
     PLAIT_TRY(csv_table_read(path, arena, &r->table, err));
     for (int c = 0; c < COLUMN_COUNT; c++)
         r->at[c] = csv_table_column(&r->table, titles[c]);
