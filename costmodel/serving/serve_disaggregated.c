@@ -111,7 +111,7 @@ plait_service serve_disaggregated(const plait_deployment *d, const plait_load *l
 {
     const plait_pool *decode = &d->pool[1];
     const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
-    const double most = smaller(serve_most_sequences(decode, load), SERVE_ENDLESS);
+    const double most = smaller(serve_most_sequences(decode, load, true), SERVE_ENDLESS);
     pair_balance at = {.d = d,
                        .load = load,
                        .in = intake_of(d, load),
@@ -165,7 +165,7 @@ plait_role_limit plait_serve_decode_limit(const plait_pool *pool, const plait_en
                                           const plait_load *load, double tpot_s)
 {
     static const double finer = 1.1;
-    const double most = smaller(serve_most_sequences(pool, load), SERVE_ENDLESS);
+    const double most = smaller(serve_most_sequences(pool, load, true), SERVE_ENDLESS);
     const double yield = serve_yield(load);
     const double tokens = larger(load->output - 1.0, 1e-9);
     const double first = serve_decode_s(pool, engine, load, 1.0, NULL);

@@ -142,10 +142,11 @@ static double closed_gap(void *context, double sequences)
     const plait_engine *engine = at->d->engine;
     const serve_turn t = serve_turn_of(pool, engine, at->load, larger(sequences, 1.0));
     const double held = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
-    const double tpot = tpot_of(at->load, t, sequences, held);
+    const double others = 1.0 - 1.0 / larger(at->running, 1.0);
+    const double users = larger(at->running, 1.0) * pool->table->worker.dp_attention;
+    const double tpot = tpot_of(at->load, t, sequences, (1.0 - 1.0 / users) * held);
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
-    const double others = 1.0 - 1.0 / larger(at->running, 1.0);
     const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
     const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
     const double queue = rho / (2.0 * (1.0 - rho)) * turn + start_s(at, t, held, decoding) +
@@ -166,11 +167,11 @@ static double closed_gap(void *context, double sequences)
  * decode. The prompts of the others wait for each other as in M/D/1, but without the arriving
  * prompt:
  *
- *     TPOT = (t(b) + b y/out d p) / y,   b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
+ *     TPOT = (t(b) + (1 - 1/u) b y/out d p) / y,   b = c (out - 1) TPOT / (TTFT + (out - 1) TPOT)
  *     TTFT = first + t(b)/2 [c > 1] + max(own, n t(b) + d p) + rho/(2 (1 - rho)) h + start + look
  *     rho  = (1 - 1/c) h b / ((out - 1) TPOT),   h = d p + t(b) fresh / chunk
  *
- * t(b) is the time of a step, y the yield, out the output tokens, n the chunks of a prompt, own the
+ * u is the users of all attention ranks, t(b) the time of a step, y the yield, out the output tokens, n the chunks of a prompt, own the
  * time of a prompt alone, and d p the time that a prompt adds to steps. h, start and look are the
  * results of prompt_delay_s, start_s and admission_s. A round of all users takes at least as long
  * as all of their prompts: TTFT >= c h - (out - 1) TPOT.
@@ -180,7 +181,7 @@ static plait_service closed_loop(const plait_deployment *d, const plait_load *lo
     const plait_pool *pool = &d->pool[0];
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
     const double users = load->concurrency / ranks;
-    const double most = serve_most_sequences(pool, load);
+    const double most = serve_most_sequences(pool, load, serve_reserves(d));
     balance at = {.d = d, .load = load, .share = users, .running = smaller(users, most)};
     plait_service *s = &at.s;
 
@@ -238,7 +239,7 @@ static plait_service random_arrivals(const plait_deployment *d, const plait_load
 {
     const plait_pool *pool = &d->pool[0];
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
-    const double most = smaller(serve_most_sequences(pool, load), SERVE_ENDLESS);
+    const double most = smaller(serve_most_sequences(pool, load, serve_reserves(d)), SERVE_ENDLESS);
     balance at = {.d = d, .load = load, .share = load->rate / ranks};
     plait_service *s = &at.s;
 
@@ -262,7 +263,7 @@ static plait_service one_batch(const plait_deployment *d, const plait_load *load
     const plait_pool *pool = &d->pool[0];
     const plait_engine *engine = d->engine;
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
-    const double most = floor(serve_most_sequences(pool, load));
+    const double most = floor(serve_most_sequences(pool, load, true));
     const double all = ceil(load->concurrency / ranks - 1e-9);
     const double batch = smaller(all, most);
     plait_service s = {0};
@@ -301,7 +302,8 @@ static plait_service offline(const plait_deployment *d, const plait_load *load)
     const plait_engine *engine = d->engine;
     const double ranks = (double)d->replicas * pool->workers * pool->table->worker.dp_attention;
     const double cap = load->concurrency > 0.0 ? load->concurrency / ranks : HUGE_VAL;
-    const double batch = smaller(smaller(serve_most_sequences(pool, load), SERVE_ENDLESS), cap);
+    const double batch =
+        smaller(smaller(serve_most_sequences(pool, load, serve_reserves(d)), SERVE_ENDLESS), cap);
     plait_service s = {0};
 
     if (batch < 1.0)

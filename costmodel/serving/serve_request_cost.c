@@ -110,8 +110,17 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
     return t;
 }
 
-/* Both the engine's limit and the size of the cache bound the running sequences. */
-double serve_most_sequences(const plait_pool *pool, const plait_load *load)
+bool serve_reserves(const plait_deployment *d)
+{
+    return d->disaggregated || d->engine->kind == PLAIT_ENGINE_TRTLLM;
+}
+
+/*
+ * Both the engine's limit and the size of the cache bound the running sequences. A running sequence
+ * holds its prompt and on average half of its answer; an engine that reserves the cache of whole
+ * answers runs fewer sequences. (C.364)
+ */
+double serve_most_sequences(const plait_pool *pool, const plait_load *load, bool reserves)
 {
     const double ranks = pool->table->worker.dp_attention;
     double most = HUGE_VAL;
@@ -119,7 +128,8 @@ double serve_most_sequences(const plait_pool *pool, const plait_load *load)
     if (pool->max_sequences > 0.0)
         most = pool->max_sequences / ranks;
     if (pool->kv_tokens > 0.0)
-        most = smaller(most, pool->kv_tokens / (load->input + load->output));
+        most = smaller(most, pool->kv_tokens /
+                                 (reserves ? load->input + load->output : mean_context(load)));
     return most;
 }
 

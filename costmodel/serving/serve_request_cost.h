@@ -46,11 +46,14 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
 double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       plait_step beside, double chunks);
 
+/** Does a request start only if the cache of its whole answer fits? (C.364) */
+bool serve_reserves(const plait_deployment *d);
+
 /**
  * Number of sequences that an attention rank can run at once: the engine's limit, or as many as fit
  * in its KV cache, whichever is smaller.
  */
-double serve_most_sequences(const plait_pool *pool, const plait_load *load);
+double serve_most_sequences(const plait_pool *pool, const plait_load *load, bool reserves);
 
 /** Seconds to send a prompt's KV cache to a decode worker; 0 if the rate is unlimited. */
 double serve_travel_s(const plait_deployment *d, const plait_load *load);

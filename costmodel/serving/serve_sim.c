@@ -435,7 +435,7 @@ plait_status plait_serve_simulate(const plait_deployment *deployment, plait_load
     *out = (plait_serve_sim_result){0};
     s.requests = plait_arena_alloc(arena, (size_t)draws.requests + 1, sizeof *s.requests);
     PLAIT_TRY(plait_check_allocated(s.requests && fill_workers(&s), err));
-    s.preempts = deployment->engine->kind != PLAIT_ENGINE_TRTLLM && !deployment->disaggregated;
+    s.preempts = !serve_reserves(deployment);
     s.yield = serve_yield(&load);
     s.travel_s = deployment->disaggregated ? serve_travel_s(deployment, &load) : 0.0;
     issue_arrivals(&s);
