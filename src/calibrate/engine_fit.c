@@ -26,18 +26,28 @@ static double *value_of(plait_engine *engine, int n)
     return (double *)(void *)((char *)engine + numbers[n].offset);
 }
 
+/* What the folds of a fit are; a group has one source, model and accelerator. */
+typedef enum fold_kind {
+    FOLD_SOURCES,
+    FOLD_GROUPS,
+    FOLD_MODELS,
+} fold_kind;
+
 /* The runs of a fit, and the fold (a part of these runs) that is held out. */
 typedef struct sample {
     const plait_serve_run **run;
     double *weight; /* [count]: 1 / sqrt(rows of the same group) */
     size_t count;
-    const char *held; /* name of the held-out fold, a source or a group; NULL: none */
-    bool by_group;    /* whether folds are groups (source, model, accelerator) instead of sources */
+    const char *held; /* name of the held-out fold; NULL: none */
+    fold_kind folds;
+    bool one_model; /* all runs are of one model */
 } sample;
 
 static const char *fold_of(const sample *s, const plait_serve_run *run)
 {
-    return s->by_group ? run->group : run->source;
+    return s->folds == FOLD_GROUPS   ? run->group
+           : s->folds == FOLD_MODELS ? run->model
+                                     : run->source;
 }
 
 // ---- the fit -------------------------------------------------------------------------------
@@ -76,7 +86,9 @@ static bool is_held(const sample *s, const plait_serve_run *run)
  * Returns the loss of the runs that are not held out, plus a penalty for the distance of each
  * number from its start. The penalty has its largest weight for expert kernels, since the runs of
  * one generation have only one or two models with experts. The weight is smaller for other kernels
- * and smallest for the scheduler. The weights are **chosen** for the least errors on held-out runs.
+ * and smallest for the scheduler. Runs of one model cannot tell the factors of its kernels apart,
+ * so each number has the weight of experts. The weights are **chosen** for the least errors on
+ * held-out runs.
  */
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
@@ -92,7 +104,10 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     sum /= rows > 0.0 ? rows : 1.0;
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
         const bool experts = n == PLAIT_ENGINE_experts || n == PLAIT_ENGINE_experts_4bit;
-        const double pull = experts ? 0.4 : n < PLAIT_ENGINE_launch_s ? 0.1 : 0.01;
+        const double pull = s->one_model                ? 1.0
+                            : experts                   ? 0.4
+                            : n < PLAIT_ENGINE_launch_s ? 0.1
+                                                        : 0.01;
         const double small = 0.02 * numbers[n].most * numbers[n].unit;
         sum += (pull + 1.0 / (double)s->count) / PLAIT_ENGINE_NUMBER_COUNT *
                fabs(log((*value_of(&x, n) + small) / (*value_of(&from, n) + small)));
@@ -150,7 +165,7 @@ static plait_engine fit_from(const sample *all, sample *s, const char *held,
 
     plait_engine_assume(&x);
     engine.held = s->held = held;
-    engine.by_group = s->by_group;
+    engine.folds = s->folds;
     if (!is_all_held(&engine))
         x = fit_sample(&engine, &x);
     return is_all_held(s) ? x : fit_sample(s, &x);
@@ -226,6 +241,9 @@ static plait_status collect_sample(const plait_serve_runs *runs, const plait_eng
             rows += strcmp(s->run[i]->group, s->run[j]->group) == 0;
         s->weight[i] = 1.0 / sqrt(rows);
     }
+    s->one_model = s->count > 0;
+    for (size_t i = 1; i < s->count; i++)
+        s->one_model = s->one_model && strcmp(s->run[i]->model, s->run[0]->model) == 0;
     return PLAIT_OK;
 }
 
@@ -244,7 +262,7 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
         return PLAIT_OK;
     for (size_t i = 0; i < s.count; i++)
         sources += is_first(&s, i);
-    s.by_group = sources < 2;
+    s.folds = s.one_model ? FOLD_MODELS : sources < 2 ? FOLD_GROUPS : FOLD_SOURCES;
     *out = fit_from(&all, &s, NULL, profile);
     out->rows = (int)s.count;
     // A number is determined if a change by a quarter, up or down, increases the loss.
@@ -254,8 +272,8 @@ plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profil
         const double tenth = 0.01 * numbers[n].most * numbers[n].unit;
         *value_of(&up, n) = *value_of(out, n) * quarter + tenth;
         *value_of(&down, n) = fmax(*value_of(out, n) / quarter - tenth, 0.0);
-        out->determined[n] = loss_of(&s, &up, &up) > loss + least_loss ||
-                             loss_of(&s, &down, &down) > loss + least_loss;
+        out->determined[n] = !s.one_model && (loss_of(&s, &up, &up) > loss + least_loss ||
+                                              loss_of(&s, &down, &down) > loss + least_loss);
     }
     return fit_bands(&all, &s, profile, arena, out, err);
 }
