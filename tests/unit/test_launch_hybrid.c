@@ -43,6 +43,14 @@ static const launched_usual usual = {"llama-3.2-3b", "megatron", 64, PLAIT_LAUNC
                          ", \"mlp\": {\"width\": 8192}}}, \"layers\": "                            \
                          "[{\"pattern\": [\"M\", \"M\", \"M\", \"M\", \"A\"], \"count\": 4}]}"
 
+/* Layers of one part, of which some are experts and some are a dense MLP. */
+#define DENSE_AND_EXPERTS                                                                          \
+    HEAD("\"activation\": \"relu2\", \"norm_eps\": 1e-5, \"router\": "                             \
+         "{\"score\": \"sigmoid\", \"normalised\": true, \"correction_bias\": true}")              \
+    "{\"M\": {" MAMBA(4096, 64, 8) "}, \"E\": {" EXPERTS(                                          \
+        "") "}, \"A\": {" ATTENTION "}, \"D\": {\"mlp\": {\"width\": 8192, \"gated\": false}}}, "  \
+            "\"layers\": [{\"pattern\": [\"M\", \"E\", \"A\", \"D\"], \"count\": 4}]}"
+
 static void take(const char *text)
 {
     plait_error err;
@@ -200,6 +208,15 @@ static void test_graphs__capture_mamba_layers(void **state)
     assert_says(&it, "args.sh", "--cuda-graph-modules attn moe_router moe_preprocess mamba\n");
     import(launched_text(&it, "args.sh"), NULL);
     assert_null(strstr(warning, "graphs of"));
+    // with experts TransformerConfig allows no graphs of an MLP unless --moe-layer-freq has a 0
+    take(DENSE_AND_EXPERTS);
+    render("tp=1 ep=8 etp=1 mbs=1 recompute=none cuda_graph=layers zero=1");
+    assert_says(&it, "args.sh", "--cuda-graph-modules attn moe_router moe_preprocess mamba\n");
+    import(launched_text(&it, "args.sh"), NULL);
+    assert_null(strstr(warning, "graphs of"));
+    take(GRANITE);
+    render("tp=4 mbs=1 recompute=none cuda_graph=layers zero=1");
+    assert_says(&it, "args.sh", "--cuda-graph-modules attn mlp mamba\n");
     import("--hybrid-layer-pattern M*-- --cuda-graph-impl transformer_engine --hidden-size 256 "
            "--num-attention-heads 4 --vocab-size 512 --cuda-graph-modules attn mlp",
            NULL);

@@ -289,7 +289,8 @@ static void take_precision(plait_precision precision, bool delayed_scaling, mega
  * Return the parts of layers that graphs capture: all but experts, as far as TransformerConfig and
  * validate_args allow. Delayed weight gradients exclude attention with biases, and pairs of
  * microbatches the MLP of dense layers. The all-to-all dispatcher waits for the host before it
- * sends if rows are padded or dropped.
+ * sends if rows are padded or dropped. A hybrid's pattern leaves --moe-layer-freq at 1, with which
+ * TransformerConfig assumes experts in every layer and refuses to capture an MLP.
  */
 static plait_status captured_modules(const plait_model *model, bool recomputes_experts,
                                      plait_arena *arena, const megatron_args *args,
@@ -304,19 +305,30 @@ static plait_status captured_modules(const plait_model *model, bool recomputes_e
     const bool biased = args->add_bias_linear || args->add_qkv_bias;
     // Recomputed experts route again, which a graph of the router does not allow.
     const bool routes = experts && !recomputes_experts;
-    static const char *const name[] = {"attn", "mlp", "moe_router", "moe_preprocess", "mamba"};
-    const unsigned bits =
-        (!(args->delay_wgrad_compute && biased) &&
-                 model_count_layers(model, layer_has_attention) > 0
-             ? 1u
-             : 0u) |
-        (model_count_layers(model, layer_has_mlp) > 0 && !args->overlap_moe_expert_parallel_comm
-             ? 2u
-             : 0u) |
-        (routes ? 4u : 0u) | (routes && !waits ? 8u : 0u) |
-        (model_count_layers(model, layer_has_mamba) > 0 ? 16u : 0u);
+    const struct {
+        bool captured;
+        const char *name;
+    } modules[] = {
+        {model_count_layers(model, layer_has_attention) > 0 &&
+             !(args->delay_wgrad_compute && biased),
+         "attn"},
+        {model_count_layers(model, layer_has_mlp) > 0 && !args->overlap_moe_expert_parallel_comm &&
+             !(experts && model_is_hybrid(model)),
+         "mlp"},
+        {routes, "moe_router"},
+        {routes && !waits, "moe_preprocess"},
+        {model_count_layers(model, layer_has_mamba) > 0, "mamba"},
+    };
+    text_builder text;
 
-    return join_names(bits, name, (int)(sizeof name / sizeof *name), arena, out, err);
+    text_builder_init(&text, arena);
+    for (size_t m = 0; m < sizeof modules / sizeof *modules; m++)
+        if (modules[m].captured)
+            text_append_printf(&text, text.length > 0 ? " %s" : "%s", modules[m].name);
+    if (text.length == 0 && !text.failed)
+        return PLAIT_OK;
+    *out = text_builder_finish(&text, NULL);
+    return plait_check_allocated(*out, err);
 }
 
 /* Capture the whole iteration, which was a scope before core 0.18. */
