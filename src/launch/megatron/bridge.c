@@ -511,7 +511,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
 /*
  * Megatron-Bridge's named precisions reduce gradients in fp16 with fp16 and otherwise in fp32, and
  * keep parameters in 8 bits only with one scale per tensor or with MXFP8. The overrides set no
- * other optimizer formats than fp32.
+ * other optimizer formats than fp32. A gather in the optimizer step needs checkpoints in the format
+ * torch, which Megatron-Bridge does not load (src/megatron/bridge/training/checkpointing.py).
  */
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
@@ -532,6 +533,8 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
                              : "16-bit parameters with this precision";
     if (d->optimizer_state != PLAIT_STATE_FP32 || d->offload != PLAIT_OFFLOAD_NONE)
         return "moments in fewer than 32 bits, or an optimizer on the host";
+    if (d->gather_with_step)
+        return "gather_with_step 1, whose checkpoints Megatron-Bridge cannot load";
     return NULL;
 }
 
