@@ -71,6 +71,18 @@ static plans_entry import(const char *text, const launch_call *call)
     return out;
 }
 
+static void assert_refused(const char *text, const char *part)
+{
+    plans_entry out;
+    plait_error err;
+
+    assert_int_equal(launch_import(PLAIT_LAUNCH_MEGATRON, text, strlen(text), "args.sh", NULL,
+                                   arena, &out, &warning, &err),
+                     PLAIT_ERROR_RANGE);
+    if (strstr(err.message, part) == NULL)
+        fail_msg("expected \"%s\", found \"%s\"", part, err.message);
+}
+
 static void assert_same_layer(const plait_layer *a, const plait_layer *b)
 {
     assert_int_equal(a->mixer, b->mixer);
@@ -272,18 +284,37 @@ static void test_files__may_have_older_names_and_defaults(void **state)
     assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
     assert_null(import(SIZES "--num-layers 8 --hybrid-attention-ratio 0.25", NULL).model);
     assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
-    // first and last stages of letters, which are layers only if each layer is one letter
+}
+
+/* Megatron-LM gives each stage equally many letters, or the first and the last their own number. */
+static void test_patterns_without_bars__are_divided_by_letters(void **state)
+{
+    (void)state;
     const plans_entry ends = import(SIZES "--hybrid-layer-pattern MMM*- "
                                           "--pipeline-model-parallel-size 2 "
-                                          "--decoder-first-pipeline-num-layers 2",
+                                          "--decoder-first-pipeline-num-layers 1",
                                     NULL);
-    assert_int_equal(ends.degrees.split.first, 2);
-    assert_int_equal(ends.degrees.split.last, 3);
-    assert_false(import(SIZES "--hybrid-layer-pattern M-M-*- --pipeline-model-parallel-size 2 "
-                              "--decoder-first-pipeline-num-layers 2",
-                        NULL)
-                     .given &
-                 PLAIT_KEY_BIT(PLAIT_KEY_SPLIT));
+    assert_int_equal(ends.degrees.split.first, 1);
+    assert_int_equal(ends.degrees.split.last, 4);
+    const plans_entry pairs = import(SIZES "--hybrid-layer-pattern M-M-*-M- "
+                                           "--pipeline-model-parallel-size 2 "
+                                           "--decoder-first-pipeline-num-layers 2",
+                                     NULL);
+    assert_int_equal(pairs.model->layers, 4);
+    assert_int_equal(pairs.degrees.split.first, 1);
+    assert_int_equal(pairs.degrees.split.last, 3);
+    // a stage of three letters ends inside a pair, so letters are layers
+    const plans_entry halves = import(SIZES "--hybrid-layer-pattern M-M-*- "
+                                            "--pipeline-model-parallel-size 2",
+                                      NULL);
+    assert_int_equal(halves.model->layers, 6);
+    assert_int_equal(halves.degrees.split.kind, PLAIT_SPLIT_EVEN);
+    assert_refused(SIZES "--hybrid-layer-pattern M-M-*-/*- --pipeline-model-parallel-size 4",
+                   "expected | between the stages, or letters that 4 stages share evenly, found 6 "
+                   "letters");
+    assert_refused(SIZES "--hybrid-layer-pattern M-M-*- --pipeline-model-parallel-size 4 "
+                         "--decoder-first-pipeline-num-layers 2",
+                   "evenly after those of the first or last stage, found 6 letters");
 }
 
 /* The letters are counted by the layers of the model that the caller names. */
@@ -408,6 +439,7 @@ int main(void)
         TEST(test_graphs__capture_mamba_layers),
         TEST(test_a_recipe__gets_the_pattern),
         TEST(test_files__may_have_older_names_and_defaults),
+        TEST(test_patterns_without_bars__are_divided_by_letters),
         TEST(test_a_named_model__has_the_layers_of_the_pattern),
         TEST(test_formats__refuse_what_they_cannot_state),
         TEST(test_hybrids__have_rules_of_megatron),

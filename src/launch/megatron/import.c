@@ -291,6 +291,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     args.expert_model_parallel_size = in->out->degrees.ep;
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
     PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
+    PLAIT_TRY(megatron_divide_pattern(&args, in, err));
     if (own && args.padded_vocab_size == 0)
         args.padded_vocab_size = args.vocab_size;
     PLAIT_TRY(take_model(&args, name, call, in, err));

@@ -10,7 +10,6 @@
 #include "base/saturating.h"
 #include "io/data/data.h"
 #include "plan/layout.h"
-#include "plan/model_queries.h"
 
 /*
  * Check that the two sizes of hierarchical context parallelism multiply to cp. The price assumes
@@ -315,9 +314,50 @@ static plait_status check_conflicts(const megatron_args *args, const plan_reader
 }
 
 /*
- * Read the chunks of a hybrid's pattern. *done is false without | between stages, where the other
- * arguments count: all stages have equally many letters, or the first and the last their own.
+ * Write | between the stages of a hybrid's pattern that has none: select_pipeline_segment in
+ * megatron/core/models/hybrid/hybrid_layer_allocation.py gives all stages equally many letters, or
+ * the first and the last their own number.
  */
+plait_status megatron_divide_pattern(megatron_args *args, const plan_reader *in, plait_error *err)
+{
+    const char *const pattern = args->hybrid_layer_pattern;
+    const int stages = args->pipeline_model_parallel_size;
+    const int first = args->decoder_first_pipeline_num_layers;
+    const int last = args->decoder_last_pipeline_num_layers;
+    const bool other_way = args->pipeline_model_parallel_layout != NULL ||
+                           args->num_virtual_stages_per_pipeline_rank > 0 ||
+                           args->num_layers_per_virtual_pipeline_stage > 0;
+
+    if (pattern == NULL || stages < 2 || hybrid_segments(pattern) > 1 || other_way)
+        return PLAIT_OK;
+    const int letters = (int)strcspn(pattern, "/");
+    const int rest = letters - first - last;
+    const int others = stages - (first > 0) - (last > 0);
+
+    if (rest < 0 || (others > 0 ? rest % others : rest) != 0)
+        return flags_fail(
+            in->flags, MEGATRON_NAME(hybrid_layer_pattern), err,
+            "expected | between the stages, or letters that %d stages share evenly%s, "
+            "found %d letters",
+            stages, first + last > 0 ? " after those of the first or last stage" : "", letters);
+    const char *at = pattern;
+    text_builder out;
+
+    text_builder_init(&out, in->flags->arena);
+    for (int s = 0; s < stages; s++) {
+        const int count = s == 0 && first > 0           ? first
+                          : s == stages - 1 && last > 0 ? last
+                                                        : rest / others;
+        text_append(&out, s > 0 ? "|" : "");
+        text_append_bytes(&out, at, (size_t)count);
+        at += count;
+    }
+    text_append(&out, at);
+    args->hybrid_layer_pattern = text_builder_finish(&out, NULL);
+    return plait_check_allocated(args->hybrid_layer_pattern, err);
+}
+
+/* Read the chunks of a hybrid's pattern. *done is false if it is one, and other arguments count. */
 static plait_status read_pattern_chunks(const megatron_args *args, const plait_model *model,
                                         plan_reader *in, bool *done, plait_error *err)
 {
@@ -329,14 +369,7 @@ static plait_status read_pattern_chunks(const megatron_args *args, const plait_m
     const bool own = in->out->runtime != NULL && data_is_path(in->out->runtime);
     char text[PLAIT_VALUE_SIZE] = "";
 
-    // numbers of layers of the first or last stage count letters
-    const bool ends =
-        args->decoder_first_pipeline_num_layers > 0 || args->decoder_last_pipeline_num_layers > 0;
-    const bool doubled = ends && (model == NULL || model_layer_parts(model) != 1);
-    *done = count > 1 || doubled;
-    if (doubled)
-        import_warn(in->warnings, "the first or last stage has a number of letters of the hybrid "
-                                  "layer pattern; split is left unset");
+    *done = count > 1;
     if (count == 1)
         return PLAIT_OK;
     if (count % d->pp != 0)

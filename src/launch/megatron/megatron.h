@@ -174,6 +174,13 @@ void megatron_warn_of_flags(const megatron_args *args, plan_reader *in);
 PLAIT_MUST_CHECK plait_status megatron_read_degrees(const megatron_args *args, plan_reader *in,
                                                     plait_error *err);
 
+/**
+ * Write | between the stages of a hybrid's pattern that has none. Fails (RANGE) if its letters do
+ * not divide.
+ */
+PLAIT_MUST_CHECK plait_status megatron_divide_pattern(megatron_args *args, const plan_reader *in,
+                                                      plait_error *err);
+
 /** Read "vpp", "schedule" and "split", after the degrees have been read. `model` may be NULL. */
 PLAIT_MUST_CHECK plait_status megatron_read_pipeline(const megatron_args *args,
                                                      const plait_model *model, plan_reader *in,
