@@ -272,6 +272,14 @@ static void test_files__may_have_older_names_and_defaults(void **state)
     assert_int_equal(older.model->kind[0].mamba.heads, 32);
     assert_int_equal(older.model->kind[0].mamba.inner, 2048);
     assert_int_equal(older.degrees.split.kind, PLAIT_SPLIT_EVEN);
+    const plans_entry next = import(SIZES "--hybrid-override-pattern M-M-*- --mtp-num-layers 2 "
+                                          "--mtp-hybrid-override-pattern *-",
+                                    NULL);
+    assert_int_equal(next.model->layers, 3);
+    assert_int_equal(next.model->mtp_layers, 2);
+    assert_int_equal(next.model->kind[next.model->mtp_kind].mixer, PLAIT_MIXER_ATTENTION);
+    assert_int_equal(next.model->kind[next.model->mtp_kind].ffn, PLAIT_FFN_MLP);
+    assert_string_equal(next.not_read, "");
     const plans_entry deltas =
         import(SIZES "--hybrid-layer-pattern 'G-G-|*-G-' --linear-num-value-heads 16 "
                      "--pipeline-model-parallel-size 2",

@@ -163,6 +163,29 @@ static plait_status megatron_read_deepspeed(megatron_args *args, plan_reader *in
 }
 
 /*
+ * Append --mtp-hybrid-override-pattern to a hybrid's pattern, once per MTP module, unless the
+ * pattern has modules (validate_args in megatron/training/arguments.py).
+ */
+static plait_status append_mtp_pattern(megatron_args *args, const plan_reader *in, plait_error *err)
+{
+    const char *const pattern = args->hybrid_layer_pattern;
+    const launch_flag *const flag =
+        pattern != NULL ? flags_find(in->flags, "mtp_hybrid_override_pattern") : NULL;
+    static const char quotes[] = "'\"";
+    text_builder out;
+
+    if (flag == NULL || strchr(pattern, '/') != NULL || flags_value_is_off(flag->value[0]))
+        return PLAIT_OK;
+    const char *const letters = flag->value[0] + strspn(flag->value[0], quotes);
+    text_builder_init(&out, in->flags->arena);
+    text_append(&out, pattern);
+    for (int m = 0; m < args->mtp_num_layers; m++)
+        text_append_printf(&out, "/%.*s", (int)strcspn(letters, quotes), letters);
+    args->hybrid_layer_pattern = text_builder_finish(&out, NULL);
+    return plait_check_allocated(args->hybrid_layer_pattern, err);
+}
+
+/*
  * Flags outside the table that change the price or the model, and that no reader supports: the step
  * of the optimizer is captured in a graph, shared experts overlap with communication, products
  * around attention run in 8 bits, and switches reduce; models whose layers are given as shares of
@@ -291,6 +314,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     args.expert_model_parallel_size = in->out->degrees.ep;
     PLAIT_TRY(megatron_args_parse(in->flags, &args, err));
     PLAIT_TRY(megatron_read_deepspeed(&args, in, err));
+    PLAIT_TRY(append_mtp_pattern(&args, in, err));
     PLAIT_TRY(megatron_divide_pattern(&args, in, err));
     if (own && args.padded_vocab_size == 0)
         args.padded_vocab_size = args.vocab_size;
