@@ -151,7 +151,7 @@ static void test_a_script__is_a_plan(void **state)
     assert_int_equal(entry.degrees.split.kind, PLAIT_SPLIT_FIRST_LAST);
     assert_int_equal(entry.degrees.split.first, 7);
     assert_string_equal(warning, "options that the price ignores: swap_attention, recompute_norm");
-    assert_string_equal(entry.not_read, "use_mc2, use_fused_rmsnorm, made_up");
+    assert_string_equal(entry.not_read, "use_mc2, use_fused_rmsnorm, spec, made_up");
 }
 
 static const char experts[] =

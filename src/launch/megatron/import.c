@@ -354,6 +354,10 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     if (!of_plait) // the overrides that plait writes set all keys
         megatron_leave_to_recipe(in);
     megatron_warn_of_flags(&args, in);
+    // the layers that a script without a hybrid names with --spec are not read
+    for (int i = 0; i < in->flags->count && args.hybrid_layer_pattern == NULL; i++)
+        if (strcmp(in->flags->flag[i].name, MEGATRON_NAME(spec)) == 0)
+            in->flags->flag[i].read = false;
     in->out->not_read = flags_not_read(in->flags);
     return in->out->not_read != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
