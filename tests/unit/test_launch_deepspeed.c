@@ -187,6 +187,14 @@ static void test_buckets__are_those_of_gradients(void **state)
     import(BUCKET("\"auto\""), &entry, &warning);
     assert_int_equal(entry.degrees.bucket, 0);
     assert_non_null(strstr(warning, "the square of the hidden size, is priced as 5e8"));
+    // 4096 x 4096 elements
+    const launch_call call = {.model = it.problem.model};
+    plait_error err;
+    must(launch_import(PLAIT_LAUNCH_DEEPSPEED, BUCKET("\"auto\""), strlen(BUCKET("\"auto\"")),
+                       "ds_config.json", &call, arena, &entry, &warning, &err),
+         &err);
+    assert_string_equal(plait_bucket_name[entry.degrees.bucket], "2e7");
+    assert_string_equal(warning, "reduce_bucket_size 1.67772e+07 is priced as 2e+07");
 #undef BUCKET
 }
 

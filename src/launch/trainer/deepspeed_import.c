@@ -143,6 +143,15 @@ static void warn_unread(const deepspeed_file *file, text_builder *out)
         import_warn(out, "partition_activations and cpu_checkpointing are not priced");
 }
 
+/* Set a bucket that is "auto" to the square of the hidden size, as Hugging Face's Trainer does. */
+static void fill_bucket(const launch_call *call, const plait_model *named, deepspeed_file *file)
+{
+    const plait_model *const model = call != NULL && call->model != NULL ? call->model : named;
+
+    if (file->bucket < 0.0 && model != NULL)
+        file->bucket = (double)model->hidden * model->hidden;
+}
+
 /* Set the keys of the plan that the JSON determines; warnings are sentences, one a line. */
 static plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
                                         text_builder *warnings, plans_entry *out, plait_error *err)
@@ -348,6 +357,7 @@ static plait_status script_import(const char *text, size_t length, const char *n
     if (is_on(&flags, "offload"))
         file.offload_params = file.offload_optimizer = true;
     out->gpus = call != NULL ? call->gpus : 0;
+    fill_bucket(call, model, &file);
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     take_job(&in, &file);
     warn_of_unpriced(&in);
@@ -395,6 +405,7 @@ plait_status deepspeed_import(const char *text, size_t length, const char *name,
         const int64_t batch = (int64_t)saturating_mul(file.micro, file.steps) * (gpus / ranks);
         file.train = batch > 0 && batch <= PLAIT_MAX_GBS ? (int)batch : DEEPSPEED_OPEN;
     }
+    fill_bucket(call, NULL, &file);
     PLAIT_TRY(deepspeed_take_file(&file, name, warnings, out, err));
     if (file.train == DEEPSPEED_OPEN && file.steps > 1)
         text_append_printf(
