@@ -27,11 +27,11 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
     return table_print(rows, 0, out, err);
 }
 
-static void mixer_text(const plait_layer *layer, char *text, size_t size)
+static void mixer_text(const plait_layer *layer, plait_mixer_kind mixer, char *text, size_t size)
 {
     const plait_attention *const attention = &layer->attention;
 
-    switch (layer->mixer) {
+    switch (mixer) {
     case PLAIT_MIXER_NONE:
         snprintf(text, size, "-");
         return;
@@ -77,6 +77,17 @@ static void mixer_text(const plait_layer *layer, char *text, size_t size)
         report_append(text, size, ", 1 key for %d", attention->compress);
     if (attention->compress > 0 && attention->index_topk > 0)
         report_append(text, size, ", the best %d", attention->index_topk);
+}
+
+static void mixers_text(const plait_layer *layer, char *text, size_t size)
+{
+    char second[96];
+
+    mixer_text(layer, layer->mixer, text, size);
+    if (layer->second_mixer == PLAIT_MIXER_NONE)
+        return;
+    mixer_text(layer, layer->second_mixer, second, sizeof second);
+    report_append(text, size, " beside %s", second);
 }
 
 static void ffn_text(const plait_layer *layer, char *text, size_t size)
@@ -141,7 +152,7 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     const double whole = plait_model_flops_per_token(model, seq, false);
     const double skipped = plait_model_skipped_flops_per_token(model, seq);
     const plait_params params = plait_model_params(model);
-    char text[UNITS_SIZE], cell[120];
+    char text[UNITS_SIZE], cell[192];
 
     fprintf(out, "%s%s%s%s\n", model->name, model->family[0] != '\0' ? " (" : "", model->family,
             model->family[0] != '\0' ? ")" : "");
@@ -156,7 +167,7 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
         for (int i = 0; i < model->layers; i++)
             layers += model->layer_kind[i] == k;
         TABLE_ROW(rows, as_int(layers), as_text(model->kind[k].name));
-        mixer_text(&model->kind[k], cell, sizeof cell);
+        mixers_text(&model->kind[k], cell, sizeof cell);
         table_cell(rows, "%s", cell);
         ffn_text(&model->kind[k], cell, sizeof cell);
         TABLE_ROW(rows, as_text(cell), as_count(params_of(model, &model->kind[k])));
