@@ -145,6 +145,7 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
         .precision = flags->precision,
         .runtime = flags->runtime,
         .risk = flags->risk,
+        .assume_llama = flags->serve.load.assume_llama,
         .quiet = sweep->rows > 0,
     };
     opt_operands operands = {.count = 2};

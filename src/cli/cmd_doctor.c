@@ -215,8 +215,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     const doctor_values *const flags = values;
-    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->problem.gpus,
-                                 flags->verbose};
+    const imported_flags file = {flags->from,         flags->model,   flags->cluster,
+                                 flags->problem.gpus, flags->verbose, flags->problem.assume_llama};
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plan_request *today = plait_arena_alloc(arena, 1, sizeof *today);
     launch_config read;

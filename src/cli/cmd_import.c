@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/imported.h"
+#include "cli/problem.h"
 #include "cli/terminal.h"
 #include "io/file.h"
 #include "io/plans/plans_json.h"
@@ -22,7 +23,7 @@ typedef struct import_values {
     const char *model;
     const char *cluster;
     int gpus;
-    bool verbose, json;
+    bool verbose, json, assume_llama;
     const char *output;
 } import_values;
 
@@ -31,6 +32,7 @@ static const opt options[] = {
                 "format of FILE: {words}; for serving: vllm, sglang"),
     OPT_OF_WORD(import_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
                 "model, if the file does not state it, or to override the file"),
+    MODEL_OPTION(import_values, assume_llama),
     OPT_OF_WORD(import_values, cluster, "cluster", "CLUSTER", OPT_NAMES(PLAIT_DATA_CLUSTERS),
                 "cluster that the job runs on"),
     OPT_OF_INT(import_values, gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,
@@ -190,8 +192,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     const import_values *const flags = values;
-    const imported_flags file = {flags->from, flags->model, flags->cluster, flags->gpus,
-                                 flags->verbose};
+    const imported_flags file = {flags->from, flags->model,   flags->cluster,
+                                 flags->gpus, flags->verbose, flags->assume_llama};
     const char *output = flags->output, *text;
     bool json = flags->json;
     plans_entry entry;

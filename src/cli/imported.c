@@ -88,7 +88,7 @@ plait_status imported_read(const imported_flags *flags, const opt_operands *oper
     }
     PLAIT_TRY(read_text(operands->text[0], &target, arena, &text, &length, &logged, err));
     if (flags->model != NULL) {
-        PLAIT_TRY(plait_model_find(flags->model, arena, model, NULL, err));
+        PLAIT_TRY(problem_find_model(flags->model, flags->assume_llama, false, arena, model, err));
         call.model = model;
     }
     PLAIT_TRY(

@@ -14,7 +14,8 @@ typedef struct imported_flags {
     const char *model;
     const char *cluster;
     int gpus;
-    bool verbose; /* list the options of the file that plait does not read */
+    bool verbose;      /* list the options of the file that plait does not read */
+    bool assume_llama; /* ignore keys of the model's config.json that plait does not understand */
 } imported_flags;
 
 /**
