@@ -89,8 +89,7 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     if (operands->count < 2)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->count < 1 ? "MODEL" : "CLUSTER",
                           "expected a name, found nothing; see --help");
-    PLAIT_TRY(problem_find_model(operands->text[0], flags->assume_llama, !flags->assume_llama,
-                                 arena, model, err));
+    PLAIT_TRY(problem_find_model(operands->text[0], flags->assume_llama, false, arena, model, err));
     PLAIT_TRY(plait_cluster_find(operands->text[1], arena, cluster, err));
     const char *const text =
         flags->gpus != NULL || cluster->gpus > 0 ? flags->gpus : flags->gpus_else;

@@ -34,4 +34,12 @@ takes doctor args.sh --from megatron --model ./model.json --cluster dgx-h100 --g
 takes eval ./model.json dgx-h100 --seq 4096 --gbs 64 --gpus 16 --tp 2
 takes capacity ./model.json dgx-h100 --seq 4096 --gbs 64 --gpus 16 --tokens 1T
 takes serve ./model.json dgx-h100 --gpus 8 --input 1024 --output-tokens 128
+
+# Keys that change no size are listed without the option too.
+sed -i 's/brand_new/llama/; s/"hc_mult": 4/"made_up": true/' model.json
+"$plait" serve ./model.json dgx-h100 --gpus 8 --input 1024 --output-tokens 128 >out 2>err
+if ! grep -q 'ignored keys: made_up' err; then
+    echo "serve: expected a warning of made_up, found: $(cat err)"
+    wrong=$((wrong + 1))
+fi
 exit $((wrong > 0))
