@@ -1,4 +1,7 @@
-/* companion.h - process groups with their ranks, and definitions shared by writer and reader of launch.json */
+/*
+ * companion.h - process groups with their ranks, and definitions shared by writer and reader of
+ * launch.json
+ */
 #pragma once
 
 #include "io/json/json_write.h"

@@ -21,7 +21,8 @@ INT(max_position_embeddings, NULL, 4, .most = 1 << 26)
 INT(vocab_size, NULL, 4, .most = 1 << 24)
 INT(padded_vocab_size, NULL, 14, .most = 1 << 24)
 INT(extra_vocab_size, NULL, 0, .most = 1 << 24) // tokens that a fork adds to the tokenizer's
-INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS) // always written, since memory depends on it
+// always written, since memory depends on it
+INT(make_vocab_size_divisible_by, "128", 4, ANY, ALWAYS)
 SWITCH(untie_embeddings_and_output_weights, 4)
 INT(mtp_num_layers, NULL, 12, .most = 64)
 NUMBER(mtp_loss_scaling_factor, "0.1", 12, .placeholder = true)
@@ -115,7 +116,8 @@ SWITCH(moe_router_enable_expert_bias, 11)
 WORD(moe_router_dtype, NULL, 12, .optional = true)
 WORD(moe_router_load_balancing_type, "aux_loss", 5, WITH(num_experts))
 NUMBER(moe_aux_loss_coeff, "0", 5)
-NUMBER(moe_router_bias_update_rate, "0.001", 11, WITH(moe_router_enable_expert_bias), .placeholder = true)
+NUMBER(moe_router_bias_update_rate, "0.001", 11, WITH(moe_router_enable_expert_bias),
+       .placeholder = true)
 
 // GPUs, in parsed arguments only; the next two, of torchrun, multiply to this number
 INT(world_size, NULL, 0, .least = 1, .most = PLAIT_MAX_GPUS, .group = "parallelism")
@@ -200,13 +202,15 @@ WORD(cuda_graph_impl, "none", 15)
 WORDS(cuda_graph_modules, NULL, 18)
 WORDS(cuda_graph_scope, NULL, 15) // older name of cuda_graph_modules, which also had full_iteration
 SWITCH(te_rng_tracker, 11, .placeholder = true)
-ON_UNLESS("no_check_for_nan_in_loss_and_grad", check_for_nan_in_loss_and_grad, 5, .placeholder = true)
+ON_UNLESS("no_check_for_nan_in_loss_and_grad", check_for_nan_in_loss_and_grad, 5,
+          .placeholder = true)
 NUMBER(moe_expert_rank_capacity_factor, NULL, 18, .placeholder = true)
 SWITCH(moe_paged_stash, 18, .placeholder = true)
 NUMBER(moe_paged_stash_buffer_size_factor_cuda, "1.1", 18, .placeholder = true)
 NUMBER(moe_paged_stash_buffer_size_factor_cpu, "0", 18, .placeholder = true)
 ON_UNLESS("no_masked_softmax_fusion", masked_softmax_fusion, 4)
-ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dataloader, 6, .placeholder = true)
+ON_UNLESS("no_create_attention_mask_in_dataloader", create_attention_mask_in_dataloader, 6,
+          .placeholder = true)
 
 SWITCH(bf16, 4, .group = "precision")
 SWITCH(fp16, 4)
@@ -220,7 +224,8 @@ SWITCH(fp4_param_gather, 15)
 SWITCH(fp8_param_gather, 9)
 SWITCH(reuse_grad_buf_for_mxfp8_param_ag, 13)
 
-SWITCH(mock_data, 5, .placeholder = true, .group = "to edit: data, tokenizer, schedule, checkpoints")
+SWITCH(mock_data, 5,
+       .placeholder = true, .group = "to edit: data, tokenizer, schedule, checkpoints")
 SWITCH(moe_router_force_load_balancing, 13, .placeholder = true)
 WORD(tokenizer_type, NULL, 4, .placeholder = true)
 WORD(tokenizer_model, NULL, 4, .placeholder = true)

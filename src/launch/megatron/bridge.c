@@ -425,7 +425,10 @@ const char *megatron_bridge_model(const char *recipe)
     return NULL;
 }
 
-/* N of the first Megatron-Bridge 0.N with scripts/training/run_recipe.py. */
+/*
+ * N of Megatron-Bridge 0.N: the first with scripts/training/run_recipe.py, and the first whose
+ * provider of hybrids takes hybrid_layer_pattern.
+ */
 enum { FIRST_BRIDGE = 3, HYBRID_BRIDGE = 5 };
 
 static const char *file_text(const plait_launch *launch, const megatron_args *args,
@@ -496,7 +499,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     megatron_append_attention(&args, &text);
     text_append_printf(&text, "recipe=${RECIPE:%s%s}\n", recipe != NULL ? "-" : "?",
                        recipe != NULL ? recipe : "expected the recipe that builds this model");
-    // omit --mode, which 0.4 and 0.5 lack; the recipe's name already contains pretrain
+    // omit --mode, which 0.4 and 0.5 do not have; the recipe's name already contains pretrain
     text_append(
         &text,
         "# ++ also sets fields that only a nested config of the recipe has.\n" SCRIPTS_TORCHRUN

@@ -140,7 +140,11 @@ static plait_status megatron_read_mixers(model_reader *in, plait_error *err)
     return read_window(in, &in->full.attention.window, err);
 }
 
-/* Read the Mamba-2 layers of a hybrid (megatron/core/ssm/mamba_mixer.py). */
+/*
+ * Read the Mamba-2 layers of a hybrid: without a number of heads the inner width is twice the
+ * hidden size, a convolution has 4 taps and the scan chunks of 128 tokens (expand, d_conv and
+ * chunk_size of MambaMixer in megatron/core/ssm/mamba_mixer.py of core_v0.19.0).
+ */
 static plait_status read_mamba(model_reader *in, plait_error *err)
 {
     const megatron_args *const args = in->args;

@@ -1,4 +1,7 @@
-/* megatron.c - pretrain_gpt.py and pretrain_hybrid.py of Megatron-LM: writes args.sh, and the scripts that start it */
+/*
+ * megatron.c - pretrain_gpt.py and pretrain_hybrid.py of Megatron-LM: writes args.sh, and the
+ * scripts that start it
+ */
 #include "launch/megatron/megatron.h"
 
 #include <string.h>

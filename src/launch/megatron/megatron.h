@@ -103,8 +103,8 @@ int hybrid_chunks(const plait_model *model, const char *pattern, plait_chunk *ch
 int hybrid_segments(const char *pattern);
 
 /**
- * Reads the layers of a pattern. Two letters are one layer if all letters are pairs of a mixer and a
- * feed-forward part, and no chunk ends inside a pair; otherwise each letter is a layer.
+ * Reads the layers of a pattern. Two letters are one layer if all letters are pairs of a mixer and
+ * a feed-forward part, and no chunk ends inside a pair; otherwise each letter is a layer.
  *
  * @param full   layer with every part to which the arguments give a shape
  * @param model  receives layers, kinds and multi-token-prediction modules
@@ -192,7 +192,8 @@ PLAIT_MUST_CHECK plait_status megatron_read_settings(const megatron_args *args, 
 
 /**
  * Read "cuda_graph", "fp8_attention", "fused_grouped_mlp", "tp_comm_overlap", "permute_fusion",
- * "router_fusion" and "gather_with_step", after all other keys and the runtime. Values that no plan can have become the nearest ones, with a warning.
+ * "router_fusion" and "gather_with_step", after all other keys and the runtime. Values that no plan
+ * can have become the nearest ones, with a warning.
  */
 PLAIT_MUST_CHECK plait_status megatron_read_switches(const megatron_args *args, plan_reader *in,
                                                      plait_error *err);
@@ -226,8 +227,8 @@ PLAIT_MUST_CHECK plait_status megatron_read_yaml(const char *text, size_t length
                                                  text_builder *warnings, plait_error *err);
 
 /**
- * Add overrides of Megatron-Bridge as flags. If there are any, set flags->recipe and recipe_keys, and
- * add MEGATRON_MODEL_FLAG if the recipe builds a known model.
+ * Add overrides of Megatron-Bridge as flags. If there are any, set flags->recipe and recipe_keys,
+ * and add MEGATRON_MODEL_FLAG if the recipe builds a known model.
  */
 PLAIT_MUST_CHECK plait_status megatron_translate_bridge(launch_flags *flags, plait_error *err);
 

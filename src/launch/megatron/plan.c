@@ -34,7 +34,7 @@ static plait_status spell_chunks(const plait_plan *plan, plait_arena *arena, meg
     return out->pipeline_model_parallel_layout != NULL ? PLAIT_OK : plait_fail_nomem(err);
 }
 
-/* Write the layers of a hybrid, and with | between them its chunks, which also give their number. */
+/* Write the layers of a hybrid with | between its chunks, which also gives their number. */
 static plait_status spell_pattern(const plait_model *model, const plait_plan *plan,
                                   plait_arena *arena, megatron_args *out, plait_error *err)
 {
@@ -143,8 +143,8 @@ static plait_status join_names(unsigned bits, const char *const *name, int names
 }
 
 /*
- * Megatron's layers are the letters of a hybrid's pattern: two are a unit if each layer has two, and
- * units of one letter keep one more input of a layer.
+ * Megatron's layers are the letters of a hybrid's pattern: two are a unit if each layer has two,
+ * and units of one letter keep one more input of a layer.
  */
 static plait_status take_recompute(const plait_model *model, const plait_degrees *d,
                                    plait_arena *arena, megatron_args *out, plait_error *err)

@@ -107,8 +107,8 @@ static plait_status add_variable(const char *text, const char *variable, const c
 }
 
 /*
- * Append the further words of a list, `--compile.components model loss`; *i is the index of the last
- * word that is read.
+ * Append the further words of a list, `--compile.components model loss`; *i is the index of the
+ * last word that is read.
  */
 static plait_status add_items(const shell_words *words, int end, int *i, plait_arena *arena,
                               const char **value, plait_error *err)
