@@ -109,6 +109,9 @@ static void test_a_recipe_of_the_name__is_chosen(void **state)
     assert_says(&it, "run.sh", "recipe=${RECIPE:-llama31_8b_pretrain_config}\n");
     assert_says(&it, "run.sh", "\"${args[@]/#/++}\"");
     assert_says(&it, "run.sh", "NVTE_FUSED_ATTN=1");
+    launched_question(&it, "nemotron-3-ultra", "megatron", 512, arena);
+    render("tp=8 etp=1 pp=4 ep=64 mbs=1 recompute=full");
+    assert_says(&it, "run.sh", "recipe=${RECIPE:-nemotron_3_ultra_pretrain_config}\n");
 }
 
 static void test_another_model_of_the_name__asks_for_one(void **state)

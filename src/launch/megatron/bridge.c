@@ -384,6 +384,7 @@ static const recipe_row recipes[] = {
     {"nemotron-3-nano-4b", 42, 3136, "nemotron_3_nano_4b_pretrain_config"},
     {"nemotron-3-nano", 52, 2688, "nemotron_3_nano_pretrain_config"},
     {"nemotron-3-super", 88, 4096, "nemotron_3_super_pretrain_config"},
+    {"nemotron-3-ultra", 108, 8192, "nemotron_3_ultra_pretrain_config"},
     {"qwen2.5-7b", 28, 3584, "qwen25_7b_pretrain_config"},
     {"qwen2.5-14b", 48, 5120, "qwen25_14b_pretrain_config"},
     {"qwen2.5-32b", 64, 5120, "qwen25_32b_pretrain_config"},
