@@ -652,7 +652,13 @@ static void test_fused_experts_and_gathers__are_flags(void **state)
     assert_string_equal(warning, "");
     assert_false(import(SIZES "--bf16 --overlap-param-gather-with-optimizer-step", 0)
                      .degrees.gather_with_step);
-    assert_non_null(strstr(warning, "the plan is priced without it"));
+    assert_non_null(strstr(warning, "optimizer-step needs the distributed optimizer; the plan is "
+                                    "priced without it"));
+    import(SIZES "--bf16 --pipeline-model-parallel-size 4 --use-distributed-optimizer "
+                 "--overlap-grad-reduce --overlap-param-gather "
+                 "--overlap-param-gather-with-optimizer-step",
+           0);
+    assert_non_null(strstr(warning, "needs several chunks on each of several stages"));
 #undef CHUNKS
 }
 

@@ -215,10 +215,17 @@ static void read_fusion_and_overlap(const megatron_args *args, plan_reader *in)
     d->switches.router_fusion = experts && args->moe_router_fusion;
     d->gather_with_step = args->overlap_param_gather_with_optimizer_step && core && d->zero == 1 &&
                           d->pp > 1 && d->vpp > 1 && d->grad_sync == PLAIT_SYNC_BUCKETED && !shared;
+    const char *const needed = !core                                 ? "Megatron Core"
+                               : d->zero != 1                        ? "the distributed optimizer"
+                               : d->grad_sync != PLAIT_SYNC_BUCKETED ? "overlapped reductions"
+                               : d->pp == 1 || d->vpp == 1
+                                   ? "several chunks on each of several stages"
+                                   : "gradient buffers that MXFP8 parameters do not share";
     if (args->overlap_param_gather_with_optimizer_step && !d->gather_with_step)
-        import_warn(in->warnings, "--overlap-param-gather-with-optimizer-step has an effect with "
-                                  "the distributed optimizer, overlapped reductions and vpp > 1 "
-                                  "only; the plan is priced without it");
+        text_append_printf(import_warn(in->warnings, ""),
+                           "--overlap-param-gather-with-optimizer-step needs %s; the plan is "
+                           "priced without it",
+                           needed);
 }
 
 plait_status megatron_read_switches(const megatron_args *args, plan_reader *in, plait_error *err)
