@@ -290,8 +290,14 @@ static void test_files__may_have_older_names_and_defaults(void **state)
     // a letter that plait does not have
     assert_null(import(SIZES "--hybrid-layer-pattern MXM", NULL).model);
     assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
+    assert_null(import(SIZES "--hybrid-layer-pattern M-/MM-", NULL).model);
+    assert_non_null(strstr(warning, "--hybrid-layer-pattern with MTP modules of one letter"));
+    assert_null(
+        import(SIZES "--hybrid-layer-pattern MM --spec a.b gated_delta_product_stack_spec", NULL)
+            .model);
+    assert_non_null(strstr(warning, "add to the file: --spec of Mamba-2 layers"));
     assert_null(import(SIZES "--num-layers 8 --hybrid-attention-ratio 0.25", NULL).model);
-    assert_non_null(strstr(warning, "--hybrid-layer-pattern of known letters"));
+    assert_non_null(strstr(warning, "add to the file: --hybrid-layer-pattern in the place of"));
 }
 
 /* Megatron-LM gives each stage equally many letters, or the first and the last their own number. */

@@ -179,21 +179,25 @@ static int kind_of(plait_model *model, plait_layer *kind, const plait_layer *ful
 }
 
 plait_status hybrid_read_layers(const char *pattern, const plait_layer *full, plait_arena *arena,
-                                plait_model *model, bool *known, plait_error *err)
+                                plait_model *model, const char **wanted, plait_error *err)
 {
     plait_layer *const kind = plait_arena_alloc(arena, PLAIT_MAX_LAYER_KINDS, sizeof *kind);
     unsigned char *const layer_kind = plait_arena_alloc(arena, PLAIT_MAX_LAYERS, 1);
     const int pair = has_pairs(pattern) ? 2 : 1;
     const char *at = pattern;
 
-    *known = false;
     PLAIT_TRY(plait_check_allocated(kind && layer_kind, err));
     model->layers = model->kinds = 0;
     for (; *at != '\0' && *at != '/'; at += *at == '|' ? 1 : pair) {
         if (*at == '|')
             continue;
-        if (index_of(*at) == LETTERS || model->layers == PLAIT_MAX_LAYERS)
+        *wanted = "of known letters";
+        if (index_of(*at) == LETTERS)
             return PLAIT_OK;
+        *wanted = "of fewer layers";
+        if (model->layers == PLAIT_MAX_LAYERS)
+            return PLAIT_OK;
+        *wanted = "of fewer kinds of layers";
         const int k = kind_of(model, kind, full, at, pair, arena);
         if (k < 0)
             return PLAIT_OK;
@@ -201,6 +205,7 @@ plait_status hybrid_read_layers(const char *pattern, const plait_layer *full, pl
     }
     // each "/..." is a module of one letter, or of a mixer and a feed-forward part
     model->mtp_layers = 0;
+    *wanted = "with MTP modules of one letter, or of a mixer and a feed-forward part";
     for (const char *module = at; *module == '/' && module[1] != '\0';) {
         const int count = (int)strcspn(++module, "/");
         if (count < 1 || count > 2 || index_of(*module) == LETTERS ||
@@ -216,6 +221,6 @@ plait_status hybrid_read_layers(const char *pattern, const plait_layer *full, pl
     model->layer_kind = layer_kind;
     if (model->mtp_layers == 0 && model->layers > 0)
         model->mtp_kind = layer_kind[model->layers - 1];
-    *known = model->layers > 0;
+    *wanted = model->layers > 0 ? NULL : "of at least one letter";
     return PLAIT_OK;
 }

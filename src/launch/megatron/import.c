@@ -198,15 +198,9 @@ static const char *const unpriced[] = {
     "hybrid_attention_ratio", "hybrid_mlp_ratio", "heterogeneous_layers_config_path",
     "standalone_embedding_stage", "pipeline_model_parallel_split_rank", NULL};
 
-static void warn_of_model(const megatron_args *args, plan_reader *in)
+/* Warn that the model is unknown; `wanted` is an argument that could not be read, NULL: none. */
+static void warn_of_model(const megatron_args *args, const char *wanted, plan_reader *in)
 {
-    // the letters are what is missing if nothing else is; a share of attention layers, as in older
-    // releases, also needs a pattern
-    const bool sized =
-        args->hidden_size > 0 && args->num_attention_heads > 0 && megatron_vocab(args) > 0;
-    const char *const share = args->hybrid_layer_pattern != NULL
-                                  ? MEGATRON_NAME(hybrid_layer_pattern)
-                                  : "hybrid_attention_ratio";
     const struct {
         const char *said;
         bool missing;
@@ -215,7 +209,7 @@ static void warn_of_model(const megatron_args *args, plan_reader *in)
         {"--hidden-size", args->hidden_size == 0},
         {"--num-attention-heads", args->num_attention_heads == 0},
         {"--vocab-size or a known tokenizer", megatron_vocab(args) == 0},
-        {"--hybrid-layer-pattern of known letters", sized && flags_last(in->flags, share) != NULL},
+        {wanted, wanted != NULL},
     };
     bool any = false;
 
@@ -270,16 +264,18 @@ static plait_status check_any(const launch_flags *flags, const plans_entry *out,
 
 /* The caller's model overrides the model of the file. */
 static plait_status take_model(const megatron_args *args, const char *name, const launch_call *call,
-                               plan_reader *in, plait_error *err)
+                               plan_reader *in, const char **wanted, plait_error *err)
 {
     const plait_model *model;
 
-    PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, err));
+    PLAIT_TRY(megatron_read_model(args, in->flags, name, &model, wanted, err));
     const launch_flag *const share = flags_last(in->flags, "hybrid_attention_ratio");
     const bool shares =
         args->hybrid_layer_pattern == NULL && share != NULL && !flags_value_is_off(share->value[0]);
     if (model != NULL && !shares) // otherwise a note may name the model
         in->out->model = model;
+    if (model != NULL && shares)
+        *wanted = "--hybrid-layer-pattern in the place of --hybrid-attention-ratio";
     if (call != NULL && call->model != NULL)
         in->out->model = call->model;
     // if the arguments build no model, take the model that a wrapper names
@@ -318,7 +314,8 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
     PLAIT_TRY(megatron_divide_pattern(&args, in, err));
     if (own && args.padded_vocab_size == 0)
         args.padded_vocab_size = args.vocab_size;
-    PLAIT_TRY(take_model(&args, name, call, in, err));
+    const char *wanted;
+    PLAIT_TRY(take_model(&args, name, call, in, &wanted, err));
     // a recipe builds the model, so the overrides do not have its number of experts
     if (in->flags->recipe && args.num_experts == 0 && in->out->model != NULL &&
         model_has_experts(in->out->model))
@@ -350,7 +347,7 @@ static plait_status read_all(const char *name, bool own, const launch_call *call
         if (row->unpriced && !megatron_argument_same(row, &args, &absent))
             import_list_add(&list, row->name);
     import_list_add_flags(&list, in->flags, unpriced);
-    warn_of_model(&args, in);
+    warn_of_model(&args, wanted, in);
     if (!of_plait) // the overrides that plait writes set all keys
         megatron_leave_to_recipe(in);
     megatron_warn_of_flags(&args, in);

@@ -428,12 +428,14 @@ static void read_numerics(model_reader *in)
 }
 
 plait_status megatron_read_model(const megatron_args *args, const launch_flags *flags,
-                                 const char *name, const plait_model **out, plait_error *err)
+                                 const char *name, const plait_model **out, const char **wanted,
+                                 plait_error *err)
 {
     plait_model *const model = plait_arena_alloc(flags->arena, 1, sizeof *model);
     model_reader in = {.args = args, .flags = flags, .model = model};
 
     *out = NULL;
+    *wanted = NULL;
     PLAIT_TRY(plait_check_allocated(model, err));
     *model = (plait_model){.name = name, .family = "", .source = "Megatron-LM arguments"};
     model->layers = args->num_layers;
@@ -443,7 +445,7 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
     model->mtp_layers = args->mtp_num_layers;
     model->tied = !args->untie_embeddings_and_output_weights;
     const char *const pattern = args->hybrid_layer_pattern;
-    bool known = true;
+    const char *letters;
     if ((model->layers < 1 && pattern == NULL) || model->hidden < 1)
         return PLAIT_OK;
     PLAIT_TRY(megatron_read_mixers(&in, err));
@@ -453,14 +455,19 @@ plait_status megatron_read_model(const megatron_args *args, const launch_flags *
     if (pattern != NULL) {
         if (strchr(pattern, 'M') != NULL)
             PLAIT_TRY(read_mamba(&in, err));
-        PLAIT_TRY(hybrid_read_layers(pattern, &in.full, flags->arena, model, &known, err));
+        PLAIT_TRY(hybrid_read_layers(pattern, &in.full, flags->arena, model, &letters, err));
         // gated_delta_product_stack_spec has other layers in the place of Mamba-2
-        known = known && (args->spec == NULL || strstr(args->spec, "delta_product") == NULL);
+        if (args->spec != NULL && strstr(args->spec, "delta_product") != NULL)
+            *wanted = "--spec of Mamba-2 layers";
+        else if (letters != NULL) {
+            *wanted = plait_arena_printf(flags->arena, "--hybrid-layer-pattern %s", letters);
+            PLAIT_TRY(plait_check_allocated(*wanted, err));
+        }
+        if (*wanted != NULL)
+            return PLAIT_OK;
     } else {
         PLAIT_TRY(megatron_read_layers(&in, err));
     }
-    if (!known)
-        return PLAIT_OK;
     read_numerics(&in);
     megatron_read_positions(&in);
     *out = model;

@@ -106,13 +106,13 @@ int hybrid_segments(const char *pattern);
  * Reads the layers of a pattern. Two letters are one layer if all letters are pairs of a mixer and
  * a feed-forward part, and no chunk ends inside a pair; otherwise each letter is a layer.
  *
- * @param full   layer with every part to which the arguments give a shape
- * @param model  receives layers, kinds and multi-token-prediction modules
- * @param known  false: the pattern has a letter or a module that plait does not know
+ * @param full    layer with every part to which the arguments give a shape
+ * @param model   receives layers, kinds and multi-token-prediction modules
+ * @param wanted  the pattern that plait can read, such as "of known letters"; NULL: it was read
  */
 PLAIT_MUST_CHECK plait_status hybrid_read_layers(const char *pattern, const plait_layer *full,
                                                  plait_arena *arena, plait_model *model,
-                                                 bool *known, plait_error *err);
+                                                 const char **wanted, plait_error *err);
 
 /** The newest release, if none is requested. */
 enum { MEGATRON_NEWEST = INT_MAX };
@@ -201,13 +201,15 @@ PLAIT_MUST_CHECK plait_status megatron_read_switches(const megatron_args *args, 
 /**
  * Read the model that the arguments build.
  *
- * @param flags  source of the arguments, for messages
- * @param name   name of the model
- * @param out    lives in flags->arena; NULL if the arguments do not give a whole model
+ * @param flags   source of the arguments, for messages
+ * @param name    name of the model
+ * @param out     lives in flags->arena; NULL if the arguments do not give a whole model
+ * @param wanted  argument that plait could read in the place of one that it cannot; NULL: none
  */
 PLAIT_MUST_CHECK plait_status megatron_read_model(const megatron_args *args,
                                                   const launch_flags *flags, const char *name,
-                                                  const plait_model **out, plait_error *err);
+                                                  const plait_model **out, const char **wanted,
+                                                  plait_error *err);
 
 /**
  * The flag that names a model: ms-swift has this flag, and the module of a Primus file becomes one.
