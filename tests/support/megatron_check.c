@@ -22,6 +22,8 @@ typedef struct launch {
     bool sp, fsdp;
     int chunks; /* of the layout; 0: none */
     megatron_chunk chunk[MEGATRON_MAX_CHUNKS];
+    bool is_hybrid, misspelled; /* a pattern is given; and is none */
+    megatron_hybrid hybrid;     /* all 0 without a pattern */
 } launch;
 
 #define IS_GIVEN(name) (l->args->given[FLAG_##name])
@@ -43,7 +45,9 @@ static int chunks_a_rank(const launch *l)
     const int chunk_layers = INT_OF(num_layers_per_virtual_pipeline_stage);
     int vpp = 1;
 
-    if (chunk_layers > 0)
+    if (l->is_hybrid)
+        vpp = l->pp > 0 ? l->hybrid.segments / l->pp : 0;
+    else if (chunk_layers > 0)
         vpp = rank_layers / chunk_layers;
     else if (IS_GIVEN(num_virtual_stages_per_pipeline_rank))
         vpp = INT_OF(num_virtual_stages_per_pipeline_rank);
@@ -69,7 +73,10 @@ static void read_degrees(launch *l)
 
 static void read_model(launch *l)
 {
-    l->layers = INT_OF(num_layers);
+    l->is_hybrid = IS_GIVEN(hybrid_layer_pattern);
+    l->misspelled = l->is_hybrid &&
+                    !megatron_hybrid_read(l->args->value[FLAG_hybrid_layer_pattern], &l->hybrid);
+    l->layers = l->is_hybrid ? l->hybrid.layers : INT_OF(num_layers);
     l->embedding = IS_GIVEN(account_for_embedding_in_pipeline_split);
     l->loss = IS_GIVEN(account_for_loss_in_pipeline_split);
     l->first = INT_OF(decoder_first_pipeline_num_layers);
@@ -95,7 +102,12 @@ static bool is_interleaved(const launch *l)
 
 static bool is_latent(const launch *l)
 {
-    return IS_GIVEN(multi_latent_attention);
+    return IS_GIVEN(multi_latent_attention) || l->hybrid.letters['+'] + l->hybrid.letters['D'] > 0;
+}
+
+static int predictions(const launch *l)
+{
+    return l->hybrid.modules > 0 ? l->hybrid.modules : INT_OF(mtp_num_layers);
 }
 
 static bool recomputes_module(const launch *l, const char *module)
@@ -122,6 +134,11 @@ static bool lists_have_all_layers(const launch *l)
 static bool layout_is_one(const launch *l)
 {
     return !IS_GIVEN(pipeline_model_parallel_layout) || l->chunks > 0;
+}
+
+static bool hybrid_is_spelled(const launch *l)
+{
+    return !l->misspelled;
 }
 
 /* ---- V: validate_args ---- */
@@ -152,6 +169,19 @@ static bool chunks_are_said_once(const launch *l)
            1;
 }
 
+static bool hybrid_chunks_are_said_once(const launch *l)
+{
+    return !l->is_hybrid || (!IS_GIVEN(num_layers_per_virtual_pipeline_stage) &&
+                             !IS_GIVEN(num_virtual_stages_per_pipeline_rank) &&
+                             !IS_GIVEN(pipeline_model_parallel_layout) && !l->embedding &&
+                             !l->loss && (l->hybrid.segments == 1 || !has_first_or_last(l)));
+}
+
+static bool segments_fill_ranks(const launch *l)
+{
+    return l->hybrid.segments <= 1 || divides(l->pp, l->hybrid.segments);
+}
+
 static bool layout_fills_ranks(const launch *l)
 {
     return l->chunks == 0 || divides(l->pp, l->chunks);
@@ -169,7 +199,7 @@ static bool chunk_layers_divide(const launch *l)
 
 static bool stage_layers_divide(const launch *l)
 {
-    if (has_first_or_last(l) || l->chunks > 0 || is_interleaved(l))
+    if (has_first_or_last(l) || l->chunks > 0 || is_interleaved(l) || l->hybrid.segments > 1)
         return true;
     return divides(l->pp, l->layers + l->embedding + l->loss);
 }
@@ -244,8 +274,8 @@ static bool counts_iterations_or_samples(const launch *l)
 
 static bool sizes_are_given(const launch *l)
 {
-    return IS_GIVEN(num_layers) && IS_GIVEN(hidden_size) && IS_GIVEN(num_attention_heads) &&
-           IS_GIVEN(max_position_embeddings);
+    return (IS_GIVEN(num_layers) || l->is_hybrid) && IS_GIVEN(hidden_size) &&
+           IS_GIVEN(num_attention_heads) && IS_GIVEN(max_position_embeddings);
 }
 
 static bool head_width_is_known(const launch *l)
@@ -327,7 +357,7 @@ static bool offload_has_its_optimizer(const launch *l)
 
 static bool predictions_know_positions(const launch *l)
 {
-    return INT_OF(mtp_num_layers) == 0 || VALUE_IS(position_embedding_type, "rope") ||
+    return predictions(l) == 0 || VALUE_IS(position_embedding_type, "rope") ||
            VALUE_IS(position_embedding_type, "none");
 }
 
@@ -577,8 +607,8 @@ static bool ep_overlap_suits(const launch *l)
         return true;
     return l->ep > 1 && !VALUE_IS(moe_token_dispatcher_type, "allgather") &&
            (IS_GIVEN(bf16) || IS_GIVEN(fp16)) && !VALUE_IS(recompute_granularity, "full") &&
-           !recomputes_module(l, "moe") && !IS_GIVEN(moe_shared_expert_overlap) &&
-           INT_OF(mtp_num_layers) <= 1 && (l->pp == 1 || is_interleaved(l));
+           !recomputes_module(l, "moe") && !IS_GIVEN(moe_shared_expert_overlap) && !l->is_hybrid &&
+           predictions(l) <= 1 && (l->pp == 1 || is_interleaved(l));
 }
 
 static bool delay_has_overlap(const launch *l)
@@ -680,6 +710,30 @@ static bool rotation_suits(const launch *l)
     return is_latent(l) || !IS_GIVEN(rope_type) || VALUE_IS(rope_type, "rope");
 }
 
+static bool expert_letters_have_experts(const launch *l)
+{
+    return l->hybrid.letters['E'] == 0 || l->experts > 0;
+}
+
+static bool mamba_heads_divide(const launch *l)
+{
+    const int width = INT_OF(mamba_head_dim), groups = INT_OF(mamba_num_groups);
+    const int inner =
+        IS_GIVEN(mamba_num_heads) ? INT_OF(mamba_num_heads) * width : 2 * INT_OF(hidden_size);
+
+    if (l->hybrid.letters['M'] == 0)
+        return true;
+    if (!divides(width, inner) || INT_OF(mamba_state_dim) <= 0)
+        return false;
+    const int heads = inner / width;
+    const int rank_groups = l->tp > 0 ? groups / l->tp : 0;
+    const int channels = 2 * inner + 2 * groups * INT_OF(mamba_state_dim) + heads;
+    return divides(l->tp, heads) && divides(l->tp, groups) && divides(groups, heads) &&
+           divides(l->cp, heads / l->tp) &&
+           (divides(l->cp, rank_groups) || (rank_groups < l->cp && divides(rank_groups, l->cp))) &&
+           (!IS_GIVEN(fp8_format) || channels % 16 == 0);
+}
+
 /* ---- L: layers of the stages ---- */
 
 static bool virtual_stages_divide(const launch *l)
@@ -725,6 +779,8 @@ static bool stages_hold_all_layers(const launch *l)
 {
     int layers = 0;
 
+    if (l->hybrid.segments > 1)
+        return true;
     for (int rank = 0; rank < l->pp; rank++)
         for (int chunk = 0; chunk < l->vpp; chunk++)
             layers += layers_built(l, rank, chunk);
@@ -779,8 +835,8 @@ static bool has_dense_layers(const launch *l)
 
 static bool dense_width_divides(const launch *l)
 {
-    return !has_dense_layers(l) || !IS_GIVEN(ffn_hidden_size) ||
-           divides(l->tp, INT_OF(ffn_hidden_size));
+    return !(l->is_hybrid ? l->hybrid.letters['-'] > 0 : has_dense_layers(l)) ||
+           !IS_GIVEN(ffn_hidden_size) || divides(l->tp, INT_OF(ffn_hidden_size));
 }
 
 static bool expert_width_divides(const launch *l)
@@ -850,10 +906,15 @@ typedef struct check_rule {
 static const check_rule rules[] = {
     {"flags", "a list of layers has as many numbers as there are layers", lists_have_all_layers},
     {"flags", "a layout is made of E t m L | * ( ), in that order", layout_is_one},
+    {"flags",
+     "a hybrid's layers are M G * D + - E, its segments part at | and modules begin with /",
+     hybrid_is_spelled},
     {"V1", "tp pp cp divides the world", world_divides},
     {"V5", "micro and global batch size are positive", batch_is_given},
     {"V7", "the evaluation's batch divides by its micro batch and dp", evaluation_divides},
     {"V8", "chunks are said in one way", chunks_are_said_once},
+    {"V48", "the pattern of a hybrid alone divides its layers", hybrid_chunks_are_said_once},
+    {"V49", "the segments of a hybrid divide by pp", segments_fill_ranks},
     {"V9", "the layout's stages divide by pp", layout_fills_ranks},
     {"V10", "layers divide by pp, and those of a rank by the layers of a chunk",
      chunk_layers_divide},
@@ -927,6 +988,9 @@ static const check_rule rules[] = {
      graphs_suit_recomputation},
     {"C29", "graphs offload no norms, and a whole one limits its copies", graphs_suit_offloading},
     {"C30", "a capacity of ranks has HybridEP and fused experts", rank_capacity_suits},
+    {"C31", "layers of experts have experts", expert_letters_have_experts},
+    {"C32", "tp and cp divide the heads and groups of Mamba-2, and 16 its projection in 8 bits",
+     mamba_heads_divide},
     {"L1", "layers divide into virtual stages", virtual_stages_divide},
     {"L2", "no stage has less than no layers", stages_are_not_negative},
     {"L3", "the stages hold all layers", stages_hold_all_layers},

@@ -10,8 +10,8 @@
  *     L  layers of the stages      S  schedule                F  first forward pass; F6, F8 and
  *                                                                to F10 are of its kernels
  *
- * Left out: rules of what a launch never asks for (hybrid models, weight shards, torch's FSDP 2,
- * optimizers other than Adam, inference), and versions of libraries.
+ * Left out: rules of what a launch never asks for (weight shards, torch's FSDP 2, optimizers other
+ * than Adam, inference), and versions of libraries.
  */
 #pragma once
 

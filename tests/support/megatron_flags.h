@@ -1,5 +1,6 @@
 /*
- * megatron_flags.h - what pretrain_gpt's command line takes, as far as a launch may use it
+ * megatron_flags.h - what the command lines of pretrain_gpt and pretrain_hybrid take, as far as a
+ * launch may use it
  *
  * Types, defaults and choices are those that the parser of Megatron-LM d98e8a6 (2026-08-22) has,
  * printed from it. A flag that is not in the list is one that a launch should not have.
@@ -50,6 +51,13 @@
     X(flash_attention_version, INT, "", "2 3 4")                                                  \
     X(mtp_num_layers, INT, "", "")                                                                \
     X(spec, TEXTS, "", "")                                                                        \
+    /* Hybrids (Nemotron-H, Granite 4) */                                                         \
+    X(hybrid_layer_pattern, TEXT, "", "")                                                         \
+    X(mamba_state_dim, INT, "128", "")                                                            \
+    X(mamba_head_dim, INT, "64", "")                                                              \
+    X(mamba_num_groups, INT, "8", "")                                                             \
+    X(mamba_num_heads, INT, "", "")                                                               \
+    X(moe_latent_size, INT, "", "")                                                               \
     /* Multi-latent attention (DeepSeek-V2/V3, Kimi-K2) */                                        \
     X(multi_latent_attention, SWITCH, "", "")                                                     \
     X(q_lora_rank, INT, "", "")                                                                   \

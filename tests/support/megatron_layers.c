@@ -1,4 +1,4 @@
-/* megatron_layers.c - lists such as ([0]*3+[1]*58) and layouts such as Et*3|(tt|)*4mL */
+/* megatron_layers.c - lists ([0]*3+[1]*58), layouts Et*3|(tt|)*4mL and hybrids MEM*E|ME/ME */
 #include "support/megatron_layers.h"
 
 #include <ctype.h>
@@ -187,4 +187,58 @@ int megatron_layout(const char *text, megatron_chunk chunk[MEGATRON_MAX_CHUNKS])
             return 0;
     }
     return chunks;
+}
+
+/* ---- hybrids ---- */
+
+/* Counts the letters of layers or of one module; false for what no layer or two models have. */
+static bool count_letters(const char *text, size_t length, megatron_hybrid *out)
+{
+    const bool plain = memchr(text, '*', length) != NULL;
+    const bool latent = memchr(text, '+', length) != NULL || memchr(text, 'D', length) != NULL;
+
+    if (plain && latent)
+        return false;
+    for (size_t i = 0; i < length; i++) {
+        if (strchr("MG*D+-E", text[i]) == NULL)
+            return false;
+        out->letters[(unsigned char)text[i]]++;
+    }
+    return true;
+}
+
+static bool read_segments(const char *text, size_t length, megatron_hybrid *out)
+{
+    const bool plain = memchr(text, '*', length) != NULL;
+
+    out->segments = 1;
+    for (size_t at = 0; at < length;) {
+        const char *const bar = memchr(text + at, '|', length - at);
+        const size_t end = bar != NULL ? (size_t)(bar - text) : length;
+        if (!count_letters(text + at, end - at, out))
+            return false;
+        out->layers += (int)(end - at);
+        out->segments += bar != NULL;
+        at = end + 1;
+    }
+    return !plain || out->letters['+'] + out->letters['D'] == 0;
+}
+
+bool megatron_hybrid_read(const char *text, megatron_hybrid *out)
+{
+    const size_t length = strcspn(text, "/");
+    const char *const first = text + length + 1;
+
+    *out = (megatron_hybrid){0};
+    if (!read_segments(text, length, out))
+        return false;
+    for (const char *module = text + length; *module == '/';) {
+        const size_t letters = strcspn(++module, "/");
+        if (letters != strcspn(first, "/") || strncmp(module, first, letters) != 0 ||
+            !count_letters(module, letters, out))
+            return false;
+        out->modules++;
+        module += letters;
+    }
+    return true;
 }

@@ -1,4 +1,4 @@
-/* megatron_layers.h - the two small languages of Megatron-LM's arguments, and layers per stage */
+/* megatron_layers.h - the three small languages of Megatron-LM's arguments, and layers per stage */
 #pragma once
 
 #include <stdbool.h>
@@ -26,3 +26,19 @@ typedef struct megatron_chunk {
  * @return  how many; 0 when it is not a layout, or its letters stand in another order than E t m L
  */
 int megatron_layout(const char *text, megatron_chunk chunk[MEGATRON_MAX_CHUNKS]);
+
+/** The pattern of a hybrid, one letter a layer. */
+typedef struct megatron_hybrid {
+    int layers;       /* letters before the first '/', of all segments */
+    int segments;     /* between '|' */
+    int modules;      /* modules of further predictions: each '/' begins one */
+    int letters[128]; /* layers of each letter, with those of modules */
+} megatron_hybrid;
+
+/**
+ * "MEM*E|MEM*-/ME": letters of layers, in segments, and modules.
+ *
+ * @return  false when a letter is unknown, two kinds of attention are mixed, or modules
+ *          differ
+ */
+bool megatron_hybrid_read(const char *text, megatron_hybrid *out);

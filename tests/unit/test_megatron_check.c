@@ -50,6 +50,15 @@ static const char latent[] = "~--group-query-attention\n"
                              "--rope-type rope\n"
                              "--no-rope-fusion\n";
 
+/* Mamba-2 of 32 heads in 8 groups. */
+static const char hybrid[] = "~--num-layers\n"
+                             "--hybrid-layer-pattern 'M*M-|M*M-'\n";
+
+#define HYBRID_EXPERTS                                                                             \
+    "--hybrid-layer-pattern 'M*E-|M*E-'\n--num-experts 8\n--moe-router-load-balancing-type none\n" \
+    "--moe-token-dispatcher-type alltoall\n--moe-grouped-gemm\n"
+#define GRAPHS "--cuda-graph-impl local\n--cuda-graph-modules "
+
 static const char two_chunks[] = "--num-virtual-stages-per-pipeline-rank 2\n";
 
 static const char fsdp[] = "~export\n"
@@ -415,6 +424,51 @@ static void test_launches__that_fail_in_the_first_forward_pass(void **state)
     CHECK_ALL(cases, 16, 9);
 }
 
+static void test_hybrids__are_divided_by_their_pattern(void **state)
+{
+    static const launch_case cases[] = {
+        {NULL, hybrid, ""},
+        {NULL, hybrid, "--hybrid-layer-pattern 'M*|M-|M*|M-/*-/*-'\n"},
+        {NULL, hybrid, "--hybrid-layer-pattern 'M*M-M*'\n--decoder-first-pipeline-num-layers 2\n"},
+        {"flags", hybrid, "--hybrid-layer-pattern 'M*MX|M*M-'\n"},
+        {"flags", hybrid, "--hybrid-layer-pattern 'M*|M+'\n"},
+        {"flags", hybrid, "--hybrid-layer-pattern 'M*|M-/*-/M-'\n"},
+        {"V48", hybrid, "--num-virtual-stages-per-pipeline-rank 2\n"},
+        {"V48", hybrid, "--decoder-first-pipeline-num-layers 3\n"},
+        {"V49", hybrid, "--hybrid-layer-pattern 'M*|M-|M*'\n"},
+        {"V11", hybrid, "--hybrid-layer-pattern 'M*M-M'\n"},
+        {"V43", hybrid,
+         "--hybrid-layer-pattern 'M*|M-/*-'\n--position-embedding-type learned_absolute\n"},
+    };
+
+    (void)state;
+    CHECK_ALL(cases, 16, 9);
+}
+
+static void test_layers_of_hybrids__are_refused(void **state)
+{
+    static const launch_case cases[] = {
+        {NULL, hybrid, HYBRID_EXPERTS},
+        {NULL, hybrid, GRAPHS "attn mlp mamba\n"},
+        {NULL, hybrid, HYBRID_EXPERTS GRAPHS "attn moe_router mamba\n"},
+        {"C27", hybrid, HYBRID_EXPERTS GRAPHS "attn mlp moe_router mamba\n"},
+        {"C31", hybrid, "--hybrid-layer-pattern 'M*E-|M*E-'\n"},
+        {"C32", hybrid, "--mamba-num-groups 7\n"},
+        {"C32", hybrid, "--mamba-num-heads 12\n"},
+        {"C32", hybrid, "--mamba-num-groups 1\n"},
+        {"C32", hybrid,
+         "--mamba-num-heads 8\n--context-parallel-size 8\n"
+         "--hybrid-layer-pattern 'M-M-'\n--pipeline-model-parallel-size 1\n"},
+        {NULL, hybrid, "--mamba-num-heads 40\n"},
+        {"C32", hybrid, "--mamba-num-heads 40\n--fp8-format hybrid\n"},
+        {"F2", hybrid, "--ffn-hidden-size 4095\n"},
+        {NULL, hybrid, "--hybrid-layer-pattern 'M*|M*'\n--ffn-hidden-size 4095\n"},
+    };
+
+    (void)state;
+    CHECK_ALL(cases, 16, 9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -427,6 +481,8 @@ int main(void)
         cmocka_unit_test(test_launches__whose_configuration_is_refused),
         cmocka_unit_test(test_launches__whose_layers_or_microbatches_do_not_fit),
         cmocka_unit_test(test_launches__that_fail_in_the_first_forward_pass),
+        cmocka_unit_test(test_hybrids__are_divided_by_their_pattern),
+        cmocka_unit_test(test_layers_of_hybrids__are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
