@@ -4,9 +4,24 @@
 #include <string.h>
 
 #include "launch/import.h"
+#include "plan/layout.h"
 
-static const char *degrees_difference(const plait_degrees *was, const plans_entry *is,
-                                      plait_arena *arena)
+/* Two splits may have the same chunks, and a pattern or a layout gives the chunks alone. */
+static bool same_chunks(const plait_model *model, const plait_degrees *was, const plait_degrees *is)
+{
+    plait_chunk before[PLAIT_MAX_LAYERS], after[PLAIT_MAX_LAYERS];
+
+    if (was->pp != is->pp || was->vpp != is->vpp || !plait_chunks_of(model, was, before) ||
+        !plait_chunks_of(model, is, after))
+        return false;
+    for (int c = 0; c < was->pp * was->vpp; c++)
+        if (!chunk_same(&before[c], &after[c]))
+            return false;
+    return true;
+}
+
+static const char *degrees_difference(const plait_model *model, const plait_degrees *was,
+                                      const plans_entry *is, plait_arena *arena)
 {
     char before[128], after[128];
 
@@ -21,6 +36,8 @@ static const char *degrees_difference(const plait_degrees *was, const plans_entr
         if (!(is->given & PLAIT_KEY_BIT(k)) &&
             !(is_switch && plait_key_value(was, (plait_key_id)k) == 0))
             return plait_arena_printf(arena, "%s is not said", plait_keys[k].name);
+        if (k == PLAIT_KEY_SPLIT && same_chunks(model, was, &is->degrees))
+            continue;
         if (strcmp(before, after) != 0)
             return plait_arena_printf(arena, "%s was %s, is %s", plait_keys[k].name, before, after);
     }
@@ -75,7 +92,7 @@ const char *read_back_difference(const plait_launch *launch, plait_launch_target
         return plait_arena_printf(arena, "%s: %s", err.where, err.message);
     if (warning[0] != '\0')
         return plait_arena_printf(arena, "a warning: %s", warning);
-    found = degrees_difference(&launch->plan->degrees, &entry, arena);
+    found = degrees_difference(launch->problem->model, &launch->plan->degrees, &entry, arena);
     if (found == NULL)
         found = job_difference(launch->problem, &entry, arena);
     if (found == NULL && entry.model != NULL)
