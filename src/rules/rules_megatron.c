@@ -458,7 +458,7 @@ static bool experts_are_alike(const plait_model *model)
             layer->moe.latent != (*first)->moe.latent)
             return false;
     }
-    // the pattern of a hybrid has letters of its own for these modules
+    // the pattern of a hybrid has separate letters for these modules
     return model->mtp_layers == 0 || model_is_hybrid(model) ||
            model->mtp_kind == model->layer_kind[model->layers - 1];
 }

@@ -292,7 +292,7 @@ static const hf_class classes[] = {
     {.type = "gemma4", GEMMA4},
     {.type = "gemma4_text", GEMMA4},
 
-    /* decoders whose layers lack attention or an MLP, or have other parts */
+    /* decoders whose layers have no attention or no MLP, or have other parts */
     {.type = "deepseek_v4", .traits = HF_ROUTER_BIAS | HF_SINKS | HF_COMPRESSED,
      .pattern = HF_PATTERN_RATIOS, .window = 128, .head_dim = 512, .kv_heads = 1, .shared = 1,
      .q_rank = "q_lora_rank",

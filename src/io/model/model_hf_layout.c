@@ -42,7 +42,7 @@ static plait_status read_positions(const json_cursor *at, const char *key, int b
 }
 
 /*
- * Reads a list with one bit per layer: 0 or 1, false or true, or a word, where only the first of
+ * Reads a list with one bit per layer: 0 or 1, false or true, or a name, where only the first of
  * `names` means 0.
  */
 static plait_status read_bits(const hf_config *hf, const json_cursor *list,

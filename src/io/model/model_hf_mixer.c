@@ -222,7 +222,7 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
     PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL) {
-        // Full layers of Gemma 4 have a head size and a number of heads of their own, and use the
+        // Full layers of Gemma 4 have another head size and number of heads, and use the
         // keys as values too.
         PLAIT_TRY(json_bool_optional(hf->text, "attention_k_eq_v", &out->shared_kv, err));
         if (out->shared_kv)
