@@ -102,7 +102,7 @@ typedef struct known_table {
 enum { MOST_MODELS = 512, MOST_CLUSTERS = 2048, MOST_TABLES = 16384 };
 
 typedef struct reader {
-    const char *path; /* of the table */
+    const char *path; /* path of the table of runs */
     csv_table table;
     int at[COLUMN_COUNT];
     plait_arena *arena;
@@ -128,7 +128,7 @@ static plait_status read_int(const reader *r, size_t row, column c, int *out, pl
     return csv_table_int(&r->table, row, r->at[c], 1, 1 << 20, out, err);
 }
 
-/* Loads a model by a name or the path of a file; *found is false if there is none. */
+/* Loads a model by a name or the path of a file, if it exists, and sets *found. */
 static plait_status try_model(const reader *r, const char *name, plait_model *out, bool *found,
                               plait_error *err)
 {

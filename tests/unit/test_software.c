@@ -232,7 +232,7 @@ static void test_full_recomputation__may_stop_before_the_last_product(void **sta
 
 // ---- documents ----
 
-/* A sequence that packs documents has the attention of so many short sequences, if the kernel is fused. */
+/* With a fused kernel, attention in a sequence of documents takes the time of several short sequences. */
 static void test_documents__limit_fused_attention(void **state)
 {
     world w;
