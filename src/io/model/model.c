@@ -13,6 +13,7 @@ typedef struct model_result {
     plait_model *model;
     const char **warning; /* receives a warning about unread keys; may be NULL */
     bool assume_llama;    /* ignore keys of a config.json that plait cannot price */
+    bool from_hf;         /* the file is a config.json */
 } model_result;
 
 /* Returns whether an object is a config.json of Hugging Face; plait's files have none of the keys. */
@@ -30,12 +31,13 @@ static bool is_hf(const json_cursor *root)
 static plait_status read_root(const json_cursor *root, plait_arena *arena, void *out,
                               plait_error *err)
 {
-    const model_result *const result = out;
+    model_result *const result = out;
     const char *ignored = "";
 
     *result->model = (plait_model){0};
     PLAIT_TRY(json_as_object(root, err));
-    if (is_hf(root))
+    result->from_hf = is_hf(root);
+    if (result->from_hf)
         PLAIT_TRY(model_read_hf(root, result->assume_llama, arena, result->model, &ignored, err));
     else
         PLAIT_TRY(model_read_plait(root, arena, result->model, err));
@@ -81,6 +83,41 @@ static plait_status parse(const char *text, size_t length, const char *name, pla
     return json_parse(copy, length, name, read_root, arena, result, err);
 }
 
+/* Reads the root of hf_quant_config.json, which NVIDIA's Model Optimizer writes. */
+static plait_status read_quantization(const json_cursor *root, plait_arena *arena, void *out,
+                                      plait_error *err)
+{
+    const model_result *const result = out;
+    const char *note = NULL;
+    json_cursor at;
+
+    if (json_value_optional(root, "quantization", &at, NULL) != PLAIT_OK || !json_is_object(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(hf_read_weights(&at, arena, &result->model->weights, &note, err));
+    if (note == NULL || result->warning == NULL)
+        return PLAIT_OK;
+    *result->warning = plait_arena_printf(arena, "%s%shf_quant_config.json: %s", *result->warning,
+                                          (*result->warning)[0] != '\0' ? "; " : "", note);
+    return plait_check_allocated(*result->warning, err);
+}
+
+/*
+ * Reads the format of the weights from hf_quant_config.json beside a config.json that does not give
+ * it. A missing file is no error.
+ */
+static plait_status load_quantization(const char *path, plait_arena *arena, model_result *result,
+                                      plait_error *err)
+{
+    const char *const beside = file_beside(path, "hf_quant_config.json", arena);
+    plait_error inner;
+
+    PLAIT_TRY(plait_check_allocated(beside, err));
+    const plait_status status = json_load(beside, read_quantization, arena, result, &inner);
+    return status == PLAIT_OK || status == PLAIT_ERROR_IO
+               ? PLAIT_OK
+               : plait_fail(err, status, inner.where, "%s", inner.message);
+}
+
 static plait_status load(const char *path, plait_arena *arena, model_result *result,
                          plait_error *err)
 {
@@ -93,6 +130,9 @@ static plait_status load(const char *path, plait_arena *arena, model_result *res
     if (status == PLAIT_OK)
         status = parse(text, length, path, arena, result, err);
     plait_arena_free(scratch);
+    if (status == PLAIT_OK && result->from_hf && result->model->weights == NULL &&
+        strcmp(file_base_name(path), "config.json") == 0)
+        status = load_quantization(path, arena, result, err);
     return status;
 }
 

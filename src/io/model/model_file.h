@@ -43,6 +43,14 @@ plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena
                            plait_error *err) PLAIT_MUST_CHECK;
 
 /**
+ * Reads the format of quantized weights from quantization_config of a config.json, or from
+ * "quantization" of NVIDIA's hf_quant_config.json. *out is NULL for 16 bits. *note names a method
+ * or format that plait does not have, with the format that replaces it; NULL if there is none.
+ */
+plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, const char **out,
+                             const char **note, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
  * Writes a model in plait's format with every key, so that reading it back gives the same model.
  */
 void model_write(json_writer *json, const plait_model *model);

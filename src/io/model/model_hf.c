@@ -9,9 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/status.h"
 #include "base/text.h"
-#include "plait/serve.h"
 
 /* ---- keys ---- */
 
@@ -259,37 +257,18 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
 }
 
 /*
- * Reads the number format of quantization_config (transformers); NULL if the file has none that
- * plait can price.
+ * Reads the number format of the weights. Models with encoders may have quantization_config in the
+ * decoder's object; compression_config is its former name in compressed-tensors.
  */
-static plait_status read_weights(const hf_config *hf, const char **out, plait_error *err)
+static plait_status read_weights(hf_config *hf, plait_error *err)
 {
-    static const struct {
-        const char *method;
-        plait_weight_format format;
-    } methods[] = {{"mxfp4", PLAIT_WEIGHT_MXFP4},
-                   {"fp8", PLAIT_WEIGHT_FP8},
-                   {"awq", PLAIT_WEIGHT_INT4},
-                   {"gptq", PLAIT_WEIGHT_INT4}};
-    const char *method = NULL;
-    int bits = 4;
+    static const char *const names[] = {"quantization_config", "compression_config", NULL};
     json_cursor at;
-    plait_error inner;
 
-    *out = NULL;
-    if (json_object_optional(hf->root, "quantization_config", &at, &inner) != PLAIT_OK ||
-        json_is_null(&at))
-        return PLAIT_OK;
-    PLAIT_TRY(faults_only(json_string_optional(&at, "quant_method", hf->arena, &method, &inner),
-                          &inner, err));
-    PLAIT_TRY(faults_only(json_int_optional(&at, "bits", 1, 32, &bits, &inner), &inner, err));
-    for (size_t m = 0; method != NULL && m < sizeof methods / sizeof *methods; m++)
-        if (strcmp(methods[m].method, method) == 0 &&
-            (methods[m].format != PLAIT_WEIGHT_INT4 || bits == 4))
-            *out = plait_weight_name[methods[m].format == PLAIT_WEIGHT_FP8 &&
-                                             json_has(&at, "weight_block_size")
-                                         ? PLAIT_WEIGHT_FP8_BLOCK
-                                         : methods[m].format];
+    for (const char *const *name = names; *name != NULL; name++)
+        if ((json_value_optional(hf->root, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)) ||
+            (json_value_optional(hf->text, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)))
+            return hf_read_weights(&at, hf->arena, &hf->model->weights, &hf->weights_note, err);
     return PLAIT_OK;
 }
 
@@ -369,7 +348,7 @@ static plait_status refuse_projection(const hf_config *hf, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status read_sizes(const hf_config *hf, plait_error *err)
+static plait_status read_sizes(hf_config *hf, plait_error *err)
 {
     static const char *const hidden[] = {"hidden_size", "n_embd",    "d_model",
                                          "n_embed",     "block_dim", NULL};
@@ -391,7 +370,7 @@ static plait_status read_sizes(const hf_config *hf, plait_error *err)
     hf_skip(hf, vocab);
     PLAIT_TRY(hf_int_optional(hf, max_seq, 1, MODEL_MAX_SEQ, &model->max_seq, err));
     PLAIT_TRY(refuse_projection(hf, err));
-    PLAIT_TRY(read_weights(hf, &model->weights, err));
+    PLAIT_TRY(read_weights(hf, err));
     PLAIT_TRY(read_tied(hf, &model->tied, err));
     PLAIT_TRY(read_dropout(hf, &model->dropout, err));
     model->layer_norm = hf_has_trait(hf, HF_LAYER_NORM);

@@ -6,7 +6,8 @@
  * the table of classes, model_hf_layout.c determines which mixer and feed-forward part each layer
  * has, model_hf_mixer.c and model_hf_ffn.c read these parts, model_hf_layers.c makes kinds of them,
  * model_hf_numerics.c reads positions, routing and scales, model_hf_encoder.c reads encoders of
- * images and audio, model_hf_ignored.c checks unused keys, and model_hf.c reads everything else.
+ * images and audio, model_hf_weights.c reads the format of quantized weights, model_hf_ignored.c
+ * checks unused keys, and model_hf.c reads everything else.
  */
 #pragma once
 
@@ -164,9 +165,10 @@ typedef struct hf_config {
     bool assume_llama; /* keys that plait cannot price are named in the warning, not refused */
     plait_arena *arena;
     plait_model *model;
-    const char *headless; /* architecture without an output projection; NULL: it has one */
-    int layer;            /* layer that is being read, the index in lists */
-    hf_picks *picks;      /* NULL: no layer is being read, and a list is refused */
+    const char *headless;     /* architecture without an output projection; NULL: it has one */
+    int layer;                /* layer that is being read, the index in lists */
+    hf_picks *picks;          /* NULL: no layer is being read, and a list is refused */
+    const char *weights_note; /* how the price of the weights departs from the file; may be NULL */
     const char *left_out[PLAIT_MODALITIES]; /* why an encoder was not read; NULL: nothing to say */
 } hf_config;
 

@@ -418,6 +418,8 @@ plait_status hf_ignored(const hf_config *hf, const char **out, plait_error *err)
     if (hf->headless != NULL)
         add_note(&keys, hf->headless,
                  "the model has no output projection, which is priced but not counted");
+    if (hf->weights_note != NULL)
+        add_note(&keys, "quantization_config", hf->weights_note);
     sort_keys(hf, hf->text, &keys);
     for (const json_cursor *around = hf->text->parent; around != NULL; around = around->parent)
         sort_keys_around(hf, around, &keys);

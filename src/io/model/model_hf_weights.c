@@ -1,0 +1,283 @@
+/*
+ * model_hf_weights.c - reads the number format of the weights: quantization_config of a config.json
+ *
+ * Each library that quantizes has its own keys. The reader finds a word for the format, such as
+ * "NVFP4", "int4" or "fp8_e4m3", and maps it to the nearest format of plait.
+ *
+ * Sources: transformers' utils/quantization_config.py, compressed-tensors' quant_args.py, and
+ * vLLM's model_executor/layers/quantization.
+ */
+#include "io/model/model_hf.h"
+
+#include <string.h>
+
+#include "base/status.h"
+#include "base/text.h"
+#include "plait/serve.h"
+
+/* How weights are stored. */
+typedef struct hf_storage {
+    char word[64]; /* format in the words of the file, in small letters without '_' and '-' */
+    int bits;      /* 0: unknown */
+    int group;     /* elements that share a scale; 0: unknown */
+    bool blocks;   /* one scale per block of 128 by 128 */
+} hf_storage;
+
+/* ---- formats ---- */
+
+/*
+ * A word for a format contains one of these texts; the first one that it contains decides, so that
+ * "int8_dynamic_activation_int4_weight" has weights of 4 bits. `exact` is false if plait has no
+ * such format and the nearest one of as many bits replaces it.
+ */
+static const struct {
+    const char *text;
+    plait_weight_format format;
+    int bits;
+    bool exact;
+} formats[] = {
+    {"nvfp4", PLAIT_WEIGHT_NVFP4, 4, true},     {"mxfp4", PLAIT_WEIGHT_MXFP4, 4, true},
+    {"w4a8", PLAIT_WEIGHT_INT4, 4, false},      {"float4", PLAIT_WEIGHT_MXFP4, 4, true},
+    {"fp4", PLAIT_WEIGHT_MXFP4, 4, true},       {"int4", PLAIT_WEIGHT_INT4, 4, true},
+    {"w4a", PLAIT_WEIGHT_INT4, 4, true},        {"nf4", PLAIT_WEIGHT_INT4, 4, false},
+    {"fp6", PLAIT_WEIGHT_FP8, 6, false},        {"mxfp8", PLAIT_WEIGHT_FP8_BLOCK, 8, false},
+    {"fp8pb", PLAIT_WEIGHT_FP8_BLOCK, 8, true}, {"fp8block", PLAIT_WEIGHT_FP8_BLOCK, 8, true},
+    {"float8", PLAIT_WEIGHT_FP8, 8, true},      {"fp8", PLAIT_WEIGHT_FP8, 8, true},
+    {"int8", PLAIT_WEIGHT_FP8, 8, false},       {"w8a", PLAIT_WEIGHT_FP8, 8, false},
+};
+
+/*
+ * Methods that the reader knows, by the start of their name. Others are named in the warning, since
+ * their keys may have another meaning.
+ */
+static const char *const methods[] = {
+    "auto-round", "autoround", "awq",   "bitsandbytes",     "compressed-tensors",
+    "fbgemm_fp8", "fp8",       "gptq",  "intel/auto-round", "modelopt",
+    "mxfp4",      "quanto",    "quark", "torchao",          NULL};
+
+static bool is_known(const char *method)
+{
+    for (const char *const *name = methods; *name != NULL; name++)
+        if (text_starts_with(method, *name))
+            return true;
+    return false;
+}
+
+/*
+ * Returns the format of stored weights. Without a known word, the bits determine the narrowest
+ * format that is as wide; without bits, it is 16 bits. The word is empty if only the cache is
+ * quantized.
+ */
+static plait_weight_format format_of(const hf_storage *stored, bool *exact)
+{
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+        if (strstr(stored->word, formats[f].text) == NULL)
+            continue;
+        *exact = formats[f].exact;
+        if (formats[f].format == PLAIT_WEIGHT_MXFP4 && stored->group == 16)
+            return PLAIT_WEIGHT_NVFP4;
+        return formats[f].format == PLAIT_WEIGHT_FP8 && formats[f].exact && stored->blocks
+                   ? PLAIT_WEIGHT_FP8_BLOCK
+                   : formats[f].format;
+    }
+    *exact = stored->bits >= 16 || stored->word[0] == '\0';
+    return stored->bits < 1 || stored->bits > 8 ? PLAIT_WEIGHT_BF16
+           : stored->bits <= 4                  ? PLAIT_WEIGHT_INT4
+                                                : PLAIT_WEIGHT_FP8;
+}
+
+/* ---- keys ---- */
+
+/* Reads a text or a number; a value of another type counts as absent, and the text is then "". */
+static plait_status find_text(const json_cursor *at, const char *key, plait_arena *arena,
+                              const char **out, plait_error *err)
+{
+    plait_error inner;
+
+    *out = "";
+    return faults_only(json_string_optional(at, key, arena, out, &inner), &inner, err);
+}
+
+static plait_status find_int(const json_cursor *at, const char *key, int *out, plait_error *err)
+{
+    plait_error inner;
+
+    return faults_only(json_int_optional(at, key, 1, 1 << 20, out, &inner), &inner, err);
+}
+
+static plait_status find_flag(const json_cursor *at, const char *key, bool *out, plait_error *err)
+{
+    plait_error inner;
+
+    *out = false;
+    return faults_only(json_bool_optional(at, key, out, &inner), &inner, err);
+}
+
+static bool find_object(const json_cursor *at, const char *key, json_cursor *out)
+{
+    return json_value_optional(at, key, out, NULL) == PLAIT_OK && json_is_object(out);
+}
+
+/* Copies a word in small letters without '_' and '-', and appends the bits if they are given. */
+static void set_word(hf_storage *out, const char *word, int bits)
+{
+    size_t length = 0;
+
+    for (; *word != '\0' && length + 4 < sizeof out->word; word++)
+        if (*word != '_' && *word != '-')
+            out->word[length++] = text_lower(*word);
+    out->word[length] = '\0';
+    if (bits > 0)
+        text_format(out->word + length, sizeof out->word - length, "%d", bits);
+}
+
+/*
+ * Reads one description of stored weights: an object of config_groups (num_bits, type, strategy),
+ * of quark (dtype) or of a layer (quant_algo), or all of quantization_config.
+ */
+static plait_status read_storage(const json_cursor *at, plait_arena *arena, hf_storage *out,
+                                 plait_error *err)
+{
+    static const char *const bits_keys[] = {"num_bits", "bits", "w_bit", NULL};
+    static const char *const types[] = {"type", "data_type", NULL};
+    static const char *const words[] = {"quant_algo", "dtype",  "quant_type",   "_type",
+                                        "weights",    "format", "quant_method", NULL};
+    const char *word = "", *strategy;
+    bool four, eight;
+
+    *out = (hf_storage){0};
+    for (const char *const *key = bits_keys; *key != NULL; key++)
+        PLAIT_TRY(find_int(at, *key, &out->bits, err));
+    PLAIT_TRY(find_int(at, "group_size", &out->group, err));
+    PLAIT_TRY(find_text(at, "strategy", arena, &strategy, err));
+    PLAIT_TRY(find_flag(at, "load_in_4bit", &four, err));
+    PLAIT_TRY(find_flag(at, "load_in_8bit", &eight, err));
+    out->blocks = json_has(at, "weight_block_size") || strcmp(strategy, "block") == 0;
+    if (four || eight) {
+        set_word(out, four ? "nf4" : "int8", 0);
+        return PLAIT_OK;
+    }
+    for (const char *const *key = types; out->bits > 0 && word[0] == '\0' && *key != NULL; key++)
+        PLAIT_TRY(find_text(at, *key, arena, &word, err));
+    if (out->bits > 0) {
+        set_word(out, word[0] != '\0' ? word : "int", out->bits);
+        return PLAIT_OK;
+    }
+    for (const char *const *key = words; word[0] == '\0' && *key != NULL; key++)
+        PLAIT_TRY(find_text(at, *key, arena, &word, err));
+    // AWQ and GPTQ without bits have 4, as in transformers.
+    set_word(out, text_starts_with(word, "awq") || text_starts_with(word, "gptq") ? "int4" : word,
+             0);
+    return PLAIT_OK;
+}
+
+/* ---- several descriptions ---- */
+
+/* The narrowest of several descriptions, and whether their formats differ. */
+typedef struct hf_narrowest {
+    hf_storage stored;
+    bool mixed;
+} hf_narrowest;
+
+static plait_status add_storage(const json_cursor *at, plait_arena *arena, hf_narrowest *out,
+                                plait_error *err)
+{
+    hf_storage next;
+    bool exact;
+
+    PLAIT_TRY(read_storage(at, arena, &next, err));
+    if (next.word[0] == '\0')
+        return PLAIT_OK;
+    const plait_weight_format one = format_of(&out->stored, &exact);
+    const plait_weight_format other = format_of(&next, &exact);
+    out->mixed = out->mixed || (out->stored.word[0] != '\0' && one != other);
+    if (out->stored.word[0] == '\0' || other > one)
+        out->stored = next;
+    return PLAIT_OK;
+}
+
+/*
+ * Adds the weights of one group of modules. Those of quark may be a list of steps, of which the
+ * last is what is stored.
+ */
+static plait_status add_group(const json_cursor *at, plait_arena *arena, hf_narrowest *out,
+                              plait_error *err)
+{
+    json_cursor weights, step, last;
+
+    if (json_value_optional(at, json_has(at, "weight") ? "weight" : "weights", &weights, NULL) !=
+            PLAIT_OK ||
+        json_is_null(&weights))
+        return add_storage(at, arena, out, err);
+    last = weights;
+    for (bool more = json_is_array(&weights) && json_first(&weights, &step); more;
+         more = json_next(&step))
+        last = step;
+    return json_is_object(&last) ? add_storage(&last, arena, out, err) : PLAIT_OK;
+}
+
+/*
+ * Finds the narrowest format of the groups of modules, if the file has groups, otherwise the format
+ * of the whole file.
+ */
+static plait_status find_narrowest(const json_cursor *at, plait_arena *arena, hf_narrowest *out,
+                                   plait_error *err)
+{
+    static const char *const lists[] = {"config_groups", "quantized_layers", "layer_quant_config",
+                                        "quant_type", NULL};
+    const char *algorithm;
+    json_cursor group, list;
+
+    *out = (hf_narrowest){0};
+    PLAIT_TRY(find_text(at, "quant_algo", arena, &algorithm, err));
+    if (algorithm[0] != '\0' && strcmp(algorithm, "MIXED_PRECISION") != 0)
+        return add_storage(at, arena, out, err);
+    if (find_object(at, "global_quant_config", &group))
+        PLAIT_TRY(add_group(&group, arena, out, err));
+    for (const char *const *name = lists; *name != NULL; name++)
+        if (find_object(at, *name, &list))
+            for (bool more = json_first(&list, &group); more; more = json_next(&group))
+                if (json_is_object(&group))
+                    PLAIT_TRY(add_group(&group, arena, out, err));
+    return out->stored.word[0] != '\0' ? PLAIT_OK : add_storage(at, arena, out, err);
+}
+
+/* Describes in *note what is not as the file has it; NULL if everything is. */
+static plait_status write_note(const hf_narrowest *found, const char *method, bool exact,
+                               const char *priced, plait_arena *arena, const char **note,
+                               plait_error *err)
+{
+    const char *const plain = text_plain(arena, method), *word;
+
+    PLAIT_TRY(plait_check_allocated(plain, err));
+    word = text_plain(arena, found->stored.word);
+    PLAIT_TRY(plait_check_allocated(word, err));
+    *note = NULL;
+    if (!is_known(method))
+        *note = plait_arena_printf(arena, "unknown method \"%.40s\", weights priced as %s", plain,
+                                   priced);
+    else if (!exact)
+        *note = plait_arena_printf(arena, "plait has no format %.40s (%.40s), priced as %s", word,
+                                   plain, priced);
+    else if (found->mixed)
+        *note =
+            plait_arena_printf(arena, "several formats (%.40s), all priced as %s", plain, priced);
+    else
+        return PLAIT_OK;
+    return plait_check_allocated(*note, err);
+}
+
+plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, const char **out,
+                             const char **note, plait_error *err)
+{
+    const char *method;
+    hf_narrowest found;
+    bool exact;
+
+    PLAIT_TRY(find_text(at, "quant_method", arena, &method, err));
+    PLAIT_TRY(find_narrowest(at, arena, &found, err));
+    const plait_weight_format format = format_of(&found.stored, &exact);
+    *out = format == PLAIT_WEIGHT_BF16 ? NULL : plait_weight_name[format];
+    return write_note(&found, method[0] != '\0' ? method : "modelopt", exact,
+                      plait_weight_name[format], arena, note, err);
+}
