@@ -28,4 +28,5 @@ typedef struct serve_format {
     double bytes; /* bytes per element of the stored weights */
 } serve_format;
 
-serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights);
+serve_format serve_format_of(const plait_accelerator *gpu, const plait_model *model,
+                             plait_weight_format weights);

@@ -65,7 +65,7 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
                                             .cache_bytes = serve_kv_bytes(serving->kv),
                                             .runtime = &unpadded};
     const double stages = serving->worker.pp;
-    const double bytes = serve_format_of(gpu, serving->weights).bytes;
+    const double bytes = serve_format_of(gpu, model, serving->weights).bytes;
     plait_serve_memory out = {.all = gpu->memory_bytes, .mean = larger(mean, 1.0)};
 
     for (int k = 0; k < model->kinds; k++) {

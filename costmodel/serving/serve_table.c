@@ -77,7 +77,13 @@ int serve_layers_of(const plait_model *model, int kind)
     return count;
 }
 
-serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format weights)
+/*
+ * Bytes are those of groups of 16 (NVFP4) or 32 (MXFP4) elements with a scale of 8 bits, and of 128
+ * (INT4) with a scale of 16 bits and a zero of 4, unless the checkpoint is published in the format
+ * with other groups. (C.360)
+ */
+serve_format serve_format_of(const plait_accelerator *gpu, const plait_model *model,
+                             plait_weight_format weights)
 {
     static const struct {
         plait_precision native[2]; /* precisions of products, the better one first */
@@ -88,14 +94,18 @@ serve_format serve_format_of(const plait_accelerator *gpu, plait_weight_format w
         [PLAIT_WEIGHT_FP8_BLOCK] = {{PLAIT_FP8_BLOCK, PLAIT_FP8}, 1.0},
         [PLAIT_WEIGHT_NVFP4] = {{PLAIT_NVFP4, PLAIT_NVFP4}, 0.5 + 1.0 / 16.0},
         [PLAIT_WEIGHT_MXFP4] = {{PLAIT_MXFP8, PLAIT_MXFP8}, 0.5 + 1.0 / 32.0},
-        [PLAIT_WEIGHT_INT4] = {{PLAIT_BF16, PLAIT_FP16}, 0.5 + 2.0 / 128.0},
+        [PLAIT_WEIGHT_INT4] = {{PLAIT_BF16, PLAIT_FP16}, 0.5 + 2.5 / 128.0},
     };
     const plait_precision plain = has_precision(gpu, PLAIT_BF16) ? PLAIT_BF16 : PLAIT_FP16;
 
+    const bool published = model->weight_bits > 0.0 && model->weights != NULL &&
+                           strcmp(model->weights, plait_weight_name[weights]) == 0;
+    const double bytes = published ? model->weight_bits / 8.0 : formats[weights].bytes;
+
     for (int i = 0; i < 2; i++)
         if (has_precision(gpu, formats[weights].native[i]))
-            return (serve_format){formats[weights].native[i], formats[weights].bytes};
-    return (serve_format){plain, formats[weights].bytes};
+            return (serve_format){formats[weights].native[i], bytes};
+    return (serve_format){plain, bytes};
 }
 
 unsigned plait_serve_native_weights(const plait_accelerator *gpu)
@@ -164,7 +174,7 @@ static void bench_fill(const plait_serving *serving, bench *b)
 {
     const plait_worker w = serving->worker;
     const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
-    const serve_format format = serve_format_of(gpu, serving->weights);
+    const serve_format format = serve_format_of(gpu, serving->model, serving->weights);
 
     *b = (bench){.serving = serving, .gpu = without_launches(gpu)};
     b->shard = (plait_shard){

@@ -336,6 +336,7 @@ typedef struct plait_model {
     int per_layer_vocab;   /* rows of the table of per-layer embeddings; 0: none */
     int max_seq;           /* published context length; 0: unknown */
     const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
+    double weight_bits;    /* of a published weight with its scales; 0: those of the format */
     plait_numerics numerics;
     plait_training training;
     plait_encoder encoder[PLAIT_MODALITIES];

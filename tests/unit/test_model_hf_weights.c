@@ -194,6 +194,52 @@ static void test_unknown_methods__are_named(void **state)
     assert_weights(*state, "{\"quant_method\": 3, \"bits\": []}", "bf16", "");
 }
 
+/* ---- bits with scales ---- */
+
+static void assert_bits(model_fixture *test, const char *config, double bits)
+{
+    assert_near(quantized(test, config)->weight_bits, bits, 1e-9);
+}
+
+/* A scale of 16 bits and a zero of an element's bits for each group of integers. */
+static void test_bits__with_scales_follow_from_groups(void **state)
+{
+    assert_bits(*state, "{\"quant_method\": \"awq\", \"bits\": 4, \"group_size\": 128}",
+                4.0 + 20.0 / 128.0);
+    assert_bits(*state,
+                "{\"quant_method\": \"gptq\", \"bits\": 4, \"group_size\": 32, \"sym\": true}",
+                4.0 + 16.0 / 32.0);
+    assert_bits(*state, "{\"quant_method\": \"gptq\", \"bits\": 3, \"group_size\": 128}",
+                3.0 + 19.0 / 128.0);
+    assert_bits(*state,
+                "{\"quant_method\": \"torchao\", \"quant_type\": {\"default\": {\"_type\": "
+                "\"Int4WeightOnlyConfig\", \"_data\": {\"group_size\": 64}}}}",
+                4.0 + 20.0 / 64.0);
+    assert_bits(*state,
+                "{\"quant_method\": \"modelopt\", \"quant_algo\": \"NVFP4\", \"group_size\": 16}",
+                4.5);
+    assert_bits(*state, GROUP("\"num_bits\": 4, \"type\": \"float\", \"group_size\": 32"), 4.25);
+}
+
+/* The groups of bitsandbytes have 64 elements; a second quantization saves 0.37 bits. */
+static void test_bits__of_bitsandbytes(void **state)
+{
+    assert_bits(*state, "{\"quant_method\": \"bitsandbytes\", \"load_in_4bit\": true}", 4.5);
+    assert_bits(*state,
+                "{\"quant_method\": \"bitsandbytes\", \"load_in_4bit\": true, "
+                "\"bnb_4bit_use_double_quant\": true}",
+                4.0 + 8.0 / 64.0 + 32.0 / 16384.0);
+}
+
+/* 8 bits, and 4 bits without groups, are those of the format. */
+static void test_bits__are_open_without_groups(void **state)
+{
+    assert_bits(*state, "{\"quant_method\": \"gptq\"}", 0.0);
+    assert_bits(*state, "{\"quant_method\": \"gptq\", \"bits\": 4, \"group_size\": -1}", 0.0);
+    assert_bits(*state, "{\"quant_method\": \"mxfp4\"}", 0.0);
+    assert_bits(*state, "{\"quant_method\": \"fp8\"}", 0.0);
+}
+
 /* ---- files ---- */
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -254,6 +300,9 @@ int main(void)
         TEST(test_other_libraries__have_words),
         TEST(test_bits__without_a_format_take_the_next_wider_one),
         TEST(test_unknown_methods__are_named),
+        TEST(test_bits__with_scales_follow_from_groups),
+        TEST(test_bits__of_bitsandbytes),
+        TEST(test_bits__are_open_without_groups),
         TEST(test_hf_quant_config__is_read_beside_a_config),
     };
 

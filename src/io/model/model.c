@@ -93,7 +93,7 @@ static plait_status read_quantization(const json_cursor *root, plait_arena *aren
 
     if (json_value_optional(root, "quantization", &at, NULL) != PLAIT_OK || !json_is_object(&at))
         return PLAIT_OK;
-    PLAIT_TRY(hf_read_weights(&at, arena, &result->model->weights, &note, err));
+    PLAIT_TRY(hf_read_weights(&at, arena, result->model, &note, err));
     if (note == NULL || result->warning == NULL)
         return PLAIT_OK;
     *result->warning = plait_arena_printf(arena, "%s%shf_quant_config.json: %s", *result->warning,

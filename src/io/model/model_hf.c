@@ -268,7 +268,7 @@ static plait_status read_weights(hf_config *hf, plait_error *err)
     for (const char *const *name = names; *name != NULL; name++)
         if ((json_value_optional(hf->root, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)) ||
             (json_value_optional(hf->text, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)))
-            return hf_read_weights(&at, hf->arena, &hf->model->weights, &hf->weights_note, err);
+            return hf_read_weights(&at, hf->arena, hf->model, &hf->weights_note, err);
     return PLAIT_OK;
 }
 

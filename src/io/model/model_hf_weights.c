@@ -20,7 +20,9 @@ typedef struct hf_storage {
     char word[64]; /* format in the words of the file, in small letters without '_' and '-' */
     int bits;      /* 0: unknown */
     int group;     /* elements that share a scale; 0: unknown */
+    bool zeros;    /* a group also has a zero of as many bits as an element */
     bool blocks;   /* one scale per block of 128 by 128 */
+    bool twice;    /* the scales are quantized as well (bitsandbytes) */
 } hf_storage;
 
 /* ---- formats ---- */
@@ -86,6 +88,31 @@ static plait_weight_format format_of(const hf_storage *stored, bool *exact)
                                                 : PLAIT_WEIGHT_FP8;
 }
 
+/*
+ * Returns the bits of a weight with its scales, if the file states what the format leaves open; 0
+ * otherwise. A group has a scale of 8 bits (mx and nvfp4), of 32 (nf4, 64 elements), or of 8 and 32
+ * more per 256 groups (nf4 that is quantized twice); of integers, a scale of 16 bits and a zero.
+ */
+static double bits_of(const hf_storage *stored)
+{
+    const char *const word = stored->word;
+    const double group = stored->group;
+    int bits = stored->bits;
+
+    for (size_t f = 0; bits == 0 && f < sizeof formats / sizeof *formats; f++)
+        if (strstr(word, formats[f].text) != NULL)
+            bits = formats[f].bits;
+    if (strstr(word, "nf4") != NULL)
+        return 4.0 + (stored->twice ? 8.0 / 64.0 + 32.0 / (64.0 * 256.0) : 32.0 / 64.0);
+    if (strstr(word, "mxfp8") != NULL)
+        return 8.0 + 8.0 / 32.0;
+    if (bits < 1 || bits > 8 || (group < 1.0 && (bits == 4 || bits == 8)))
+        return 0.0;
+    if (strstr(word, "fp") != NULL || strstr(word, "float") != NULL)
+        return bits == 4 ? 4.0 + 8.0 / group : bits == 8 ? 0.0 : (double)bits;
+    return group < 1.0 ? bits : bits + (16.0 + (stored->zeros ? bits : 0)) / group;
+}
+
 /* ---- keys ---- */
 
 /* Reads a text or a number; a value of another type counts as absent, and the text is then "". */
@@ -139,11 +166,13 @@ static plait_status read_storage(const json_cursor *at, plait_arena *arena, hf_s
                                  plait_error *err)
 {
     static const char *const bits_keys[] = {"num_bits", "bits", "w_bit", NULL};
+    static const char *const data_keys[] = {"_data", "quant_type_kwargs", NULL}; // torchao
     static const char *const types[] = {"type", "data_type", NULL};
     static const char *const words[] = {"quant_algo", "dtype",  "quant_type",   "_type",
                                         "weights",    "format", "quant_method", NULL};
     const char *word = "", *strategy;
-    bool four, eight;
+    bool four, eight, symmetric, sym;
+    json_cursor data;
 
     *out = (hf_storage){0};
     for (const char *const *key = bits_keys; *key != NULL; key++)
@@ -152,6 +181,13 @@ static plait_status read_storage(const json_cursor *at, plait_arena *arena, hf_s
     PLAIT_TRY(find_text(at, "strategy", arena, &strategy, err));
     PLAIT_TRY(find_flag(at, "load_in_4bit", &four, err));
     PLAIT_TRY(find_flag(at, "load_in_8bit", &eight, err));
+    for (const char *const *key = data_keys; out->group == 0 && *key != NULL; key++)
+        if (find_object(at, *key, &data))
+            PLAIT_TRY(find_int(&data, "group_size", &out->group, err));
+    PLAIT_TRY(find_flag(at, "symmetric", &symmetric, err));
+    PLAIT_TRY(find_flag(at, "sym", &sym, err));
+    PLAIT_TRY(find_flag(at, "bnb_4bit_use_double_quant", &out->twice, err));
+    out->zeros = !symmetric && !sym;
     out->blocks = json_has(at, "weight_block_size") || strcmp(strategy, "block") == 0;
     if (four || eight) {
         set_word(out, four ? "nf4" : "int8", 0);
@@ -267,7 +303,7 @@ static plait_status write_note(const hf_narrowest *found, const char *method, bo
     return plait_check_allocated(*note, err);
 }
 
-plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, const char **out,
+plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, plait_model *out,
                              const char **note, plait_error *err)
 {
     const char *method;
@@ -277,7 +313,10 @@ plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, const ch
     PLAIT_TRY(find_text(at, "quant_method", arena, &method, err));
     PLAIT_TRY(find_narrowest(at, arena, &found, err));
     const plait_weight_format format = format_of(&found.stored, &exact);
-    *out = format == PLAIT_WEIGHT_BF16 ? NULL : plait_weight_name[format];
+    if (format != PLAIT_WEIGHT_BF16) {
+        out->weights = plait_weight_name[format];
+        out->weight_bits = bits_of(&found.stored);
+    }
     return write_note(&found, method[0] != '\0' ? method : "modelopt", exact,
                       plait_weight_name[format], arena, note, err);
 }

@@ -170,6 +170,11 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     PLAIT_TRY(json_word_optional(root, "weights", plait_weight_name, &weights, err));
     if (weights > PLAIT_WEIGHT_BF16)
         model->weights = plait_weight_name[weights];
+    PLAIT_TRY(
+        json_number_optional(root, "weight_bits", JSON_NON_NEGATIVE, &model->weight_bits, err));
+    if (model->weight_bits > 16.0)
+        return json_fail_key(root, "weight_bits", PLAIT_ERROR_RANGE, err,
+                             "expected at most 16 bits, found %g", model->weight_bits);
     PLAIT_TRY(json_word(root, "norm", norms, &norm, err));
     PLAIT_TRY(json_bool_optional(root, "tied", &model->tied, err));
     PLAIT_TRY(json_bool_optional(root, "head_bias", &model->head_bias, err));
@@ -277,6 +282,7 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
         "vocab",
         "max_seq",
         "weights",
+        "weight_bits",
         "norm",
         "tied",
         "head_bias",
@@ -402,6 +408,8 @@ void model_write(json_writer *json, const plait_model *model)
     json_member_int64(json, "max_seq", model->max_seq);
     if (model->weights != NULL)
         json_member_string(json, "weights", model->weights);
+    if (model->weight_bits > 0.0)
+        json_member_number(json, "weight_bits", model->weight_bits);
     json_member_string(json, "norm", model->layer_norm ? "layer" : "rms");
     json_member_bool(json, "tied", model->tied);
     json_member_bool(json, "head_bias", model->head_bias);
