@@ -1,4 +1,6 @@
 /* serve_memory.c - weights and KV caches on one GPU of a worker (C.363) */
+#include <math.h>
+
 #include "base/numbers.h"
 #include "plait/lowlevel/block.h"
 #include "plait/runtime.h"
@@ -25,6 +27,25 @@ static plait_block shard_block(const plait_serving *serving, const plait_shard *
 }
 
 /*
+ * Returns the elements that the kernels of MXFP4 experts store for each parameter. They pad the
+ * hidden width to a multiple of 256, and an expert's width on a rank to one of 64, or of 256 if the
+ * accelerator multiplies the format. (C.363)
+ */
+static double expert_padding(const plait_serving *serving, const plait_shard *shard,
+                             const plait_layer *layer)
+{
+    const plait_accelerator *gpu = serving->cluster->group[0].accelerator;
+    const bool native =
+        serve_format_of(gpu, serving->model, serving->weights).precision >= PLAIT_FP8;
+    const double hidden = layer->moe.latent > 0 ? layer->moe.latent : serving->model->hidden;
+    const double width = (double)layer->moe.width / shard->etp, multiple = native ? 256.0 : 64.0;
+
+    if (serving->weights != PLAIT_WEIGHT_MXFP4 || layer->ffn != PLAIT_FFN_MOE)
+        return 1.0;
+    return 256.0 * ceil(hidden / 256.0) / hidden * multiple * ceil(width / multiple) / width;
+}
+
+/*
  * Returns the parameters of a layer. Those of attention are found by describing the layer without
  * its feed-forward part.
  */
@@ -35,7 +56,8 @@ static held layer_weights(const plait_serving *serving, const plait_shard *shard
     plait_layer half = *layer;
     half.ffn = PLAIT_FFN_NONE;
     const double attention = shard_block(serving, shard, &half, 1.0).weights.dense;
-    const double rest = whole.weights.dense - attention + whole.weights.expert;
+    const double rest = whole.weights.dense - attention +
+                        expert_padding(serving, shard, layer) * whole.weights.expert;
 
     if (serve_is_narrow(serving->model, serving->weights, PLAIT_PART_qkv))
         return (held){attention + rest, 0.0};

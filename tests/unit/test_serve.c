@@ -277,6 +277,47 @@ static void test_table__refuses_what_does_not_divide(void **state)
 
 // ---- memory --------------------------------------------------------------------------------
 
+/* vLLM 0.14.1 reports 64.38 GiB on an H100: 2880 is padded to 3072. At tp 2, 1440 is to 1472. */
+static void test_memory__pads_experts_in_mxfp4(void **state)
+{
+    const double experts = 36.0 * 128.0 * 3.0 * 2880.0 * 2880.0, gib = 1024.0 * 1024.0 * 1024.0;
+    plait_serving one, two;
+    plait_model gpt;
+    double plain;
+
+    (void)state;
+    assert_int_equal(plait_model_find("gpt-oss-120b", fix.arena, &gpt, NULL, NULL), PLAIT_OK);
+    one = serving_of(&gpt, (plait_worker){1, 1, 1, 1});
+    two = serving_of(&gpt, (plait_worker){2, 1, 1, 1});
+    one.weights = two.weights = PLAIT_WEIGHT_MXFP4;
+    assert_near_relative(plait_serve_memory_of(&one, 1000.0).weights, 64.38 * gib, 5e-3);
+    plain = plait_serve_memory_of(&one, 1000.0).weights - 4.25 / 8.0 * experts * 3072.0 / 2880.0;
+    assert_near_relative(plait_serve_memory_of(&two, 1000.0).weights,
+                         plain / 2.0 + 4.25 / 16.0 * experts * 3072.0 / 2880.0 * 1472.0 / 1440.0,
+                         5e-3);
+}
+
+/* Groups of 32 with a scale of 16 bits: 4.5 bits; without the checkpoint's bits 4 + 20/128. */
+static void test_memory__has_the_bits_of_the_checkpoint(void **state)
+{
+    plait_model published = *(&fix.llama);
+    plait_serving with = serving_of(&published, (plait_worker){1, 1, 1, 1});
+    plait_serving without = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const double params =
+        32.0 * (4096.0 * (4096.0 + 2048.0) + 4096.0 * 4096.0 + 3.0 * 4096.0 * 14336.0);
+
+    (void)state;
+    published.weights = "int4";
+    published.weight_bits = 4.5;
+    with.weights = without.weights = PLAIT_WEIGHT_INT4;
+    assert_near_relative(plait_serve_memory_of(&with, 1000.0).weights -
+                             plait_serve_memory_of(&without, 1000.0).weights,
+                         (4.5 - 4.15625) / 8.0 * params, 1e-3);
+    with.weights = without.weights = PLAIT_WEIGHT_FP8;
+    assert_near(plait_serve_memory_of(&with, 1000.0).weights,
+                plait_serve_memory_of(&without, 1000.0).weights, 0.0);
+}
+
 /* 32 layers of 8 heads of keys and values, 128 wide: 131,072 bytes a token; a latent is whole on all ranks. */
 static void test_memory__counts_the_cache(void **state)
 {
@@ -737,6 +778,8 @@ int main(void)
         cmocka_unit_test(test_experts__in_four_bits_have_a_factor_of_their_own),
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
         cmocka_unit_test(test_memory__counts_the_cache),
+        cmocka_unit_test(test_memory__pads_experts_in_mxfp4),
+        cmocka_unit_test(test_memory__has_the_bits_of_the_checkpoint),
         cmocka_unit_test(test_memory__of_nemotron_is_that_of_the_engines),
         cmocka_unit_test(test_memory__of_kimi_is_that_of_the_engines),
         cmocka_unit_test(test_step__of_a_hybrid_reads_states_of_constant_size),
