@@ -13,6 +13,9 @@ int serve_layers_of(const plait_model *model, int kind);
 /** Seconds of host work in a step, which grow with the sequences of all attention ranks. (C.362) */
 double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences);
 
+/** True if the model's checkpoint is published in this format. */
+bool serve_is_published(const plait_model *model, plait_weight_format weights);
+
 /** True if this part of the model is stored in the weights' format. */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
 

@@ -88,13 +88,17 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
                                             .runtime = &unpadded};
     const double stages = serving->worker.pp;
     const double bytes = serve_format_of(gpu, model, serving->weights).bytes;
+    const double whole = serve_is_published(model, serving->weights)
+                             ? (double)model->wide_layers / model->layers
+                             : 0.0; // share of the layers in 16 bits
     plait_serve_memory out = {.all = gpu->memory_bytes, .mean = larger(mean, 1.0)};
 
     for (int k = 0; k < model->kinds; k++) {
         const double layers = serve_layers_of(model, k);
         const held weights = layer_weights(serving, &shard, &model->kind[k]);
         const plait_block block = shard_block(serving, &shard, &model->kind[k], out.mean);
-        out.weights += layers * (bytes * weights.narrow + 2.0 * weights.wide);
+        out.weights +=
+            layers * (((1.0 - whole) * bytes + 2.0 * whole) * weights.narrow + 2.0 * weights.wide);
         // Adds the KV cache of all layers of this kind. With windowed attention a layer caches at
         // most the tokens of the window (`reach`), else every token. Compressed keys and those of
         // an indexer cover all tokens. (C.365)

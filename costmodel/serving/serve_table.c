@@ -77,6 +77,11 @@ int serve_layers_of(const plait_model *model, int kind)
     return count;
 }
 
+bool serve_is_published(const plait_model *model, plait_weight_format weights)
+{
+    return model->weights != NULL && strcmp(model->weights, plait_weight_name[weights]) == 0;
+}
+
 /*
  * Bytes are those of groups of 16 (NVFP4) or 32 (MXFP4) elements with a scale of 8 bits, and of 128
  * (INT4) with a scale of 16 bits and a zero of 4, unless the checkpoint is published in the format
@@ -98,9 +103,9 @@ serve_format serve_format_of(const plait_accelerator *gpu, const plait_model *mo
     };
     const plait_precision plain = has_precision(gpu, PLAIT_BF16) ? PLAIT_BF16 : PLAIT_FP16;
 
-    const bool published = model->weight_bits > 0.0 && model->weights != NULL &&
-                           strcmp(model->weights, plait_weight_name[weights]) == 0;
-    const double bytes = published ? model->weight_bits / 8.0 : formats[weights].bytes;
+    const double bytes = model->weight_bits > 0.0 && serve_is_published(model, weights)
+                             ? model->weight_bits / 8.0
+                             : formats[weights].bytes;
 
     for (int i = 0; i < 2; i++)
         if (has_precision(gpu, formats[weights].native[i]))
@@ -136,17 +141,25 @@ unsigned plait_serve_usual_weights(const plait_accelerator *gpu, const plait_mod
 }
 
 /*
- * In 4-bit checkpoints of models with experts, attention stays in 16 bits (gpt-oss,
- * DeepSeek-R1-FP4). The router and the vocabulary layers are always in 16 bits.
+ * Returns whether attention stays in 16 bits: as the published checkpoint has it, otherwise in
+ * 4-bit checkpoints of models with experts (gpt-oss, DeepSeek-R1-FP4).
  */
-bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part)
+static bool attention_is_wide(const plait_model *model, plait_weight_format weights)
 {
-    const bool four_bits = weights >= PLAIT_WEIGHT_NVFP4;
     bool experts = false;
 
+    if (model->attention_weights != PLAIT_ATTENTION_WEIGHTS_UNKNOWN &&
+        serve_is_published(model, weights))
+        return model->attention_weights == PLAIT_ATTENTION_WEIGHTS_WIDE;
     for (int k = 0; k < model->kinds; k++)
         experts = experts || model->kind[k].ffn == PLAIT_FFN_MOE;
-    if (!four_bits || !experts)
+    return weights >= PLAIT_WEIGHT_NVFP4 && experts;
+}
+
+/* The router and the vocabulary layers are always in 16 bits. */
+bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part)
+{
+    if (!attention_is_wide(model, weights))
         return true;
     return part == PLAIT_PART_fc1 || part == PLAIT_PART_fc2 || part == PLAIT_PART_shared ||
            part == PLAIT_PART_expert_fc1 || part == PLAIT_PART_expert_fc2;

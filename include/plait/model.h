@@ -300,6 +300,13 @@ typedef enum plait_modality { PLAIT_VISION, PLAIT_AUDIO, PLAIT_MODALITIES } plai
 
 extern const char *const plait_modality_name[PLAIT_MODALITIES + 1];
 
+/** Format of the weights of attention in a quantized checkpoint. */
+typedef enum plait_attention_weights {
+    PLAIT_ATTENTION_WEIGHTS_UNKNOWN,
+    PLAIT_ATTENTION_WEIGHTS_NARROW, /* that of the other weights */
+    PLAIT_ATTENTION_WEIGHTS_WIDE    /* 16 bits */
+} plait_attention_weights;
+
 /**
  * An encoder, and the projector from its outputs to tokens of the decoder. If every image has the
  * same number of patches, that is the model's max_seq, else max_seq is 0; for audio, max_seq is the
@@ -337,6 +344,8 @@ typedef struct plait_model {
     int max_seq;           /* published context length; 0: unknown */
     const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
     double weight_bits;    /* of a published weight with its scales; 0: those of the format */
+    int wide_layers;       /* layers that a published checkpoint keeps in 16 bits */
+    plait_attention_weights attention_weights; /* of a published checkpoint */
     plait_numerics numerics;
     plait_training training;
     plait_encoder encoder[PLAIT_MODALITIES];

@@ -240,6 +240,60 @@ static void test_bits__are_open_without_groups(void **state)
     assert_bits(*state, "{\"quant_method\": \"fp8\"}", 0.0);
 }
 
+/* ---- modules in 16 bits ---- */
+
+static void assert_wide(model_fixture *test, const char *config, plait_attention_weights attention,
+                        int layers)
+{
+    const plait_model *const model = quantized(test, config);
+
+    assert_int_equal(model->attention_weights, attention);
+    assert_int_equal(model->wide_layers, layers);
+}
+
+#define NOT(names) "{\"quant_method\": \"fp8\", \"modules_to_not_convert\": [" names "]}"
+
+/* A glob of gpt-oss, a regular expression of Kimi-K2-Thinking, and names as NVIDIA lists them. */
+static void test_attention__is_wide_where_most_layers_ignore_it(void **state)
+{
+    const plait_attention_weights wide = PLAIT_ATTENTION_WEIGHTS_WIDE;
+
+    assert_wide(*state, NOT("\"model.layers.*.self_attn\", \"lm_head\""), wide, 0);
+    assert_wide(*state,
+                NOT("\"re:.*self_attn.*\", \"re:.*shared_experts.*\", "
+                    "\"re:.*mlp\\\\.(gate|up|gate_up|down)_proj.*\""),
+                wide, 0);
+    assert_wide(*state,
+                "{\"quant_method\": \"modelopt\", \"quant_algo\": \"NVFP4\", \"ignore\": "
+                "[\"model.layers.0.self_attn*\", \"model.layers.1.self_attn*\", "
+                "\"model.layers.2.self_attn*\", \"model.layers.4*\"]}",
+                wide, 0);
+}
+
+static void test_attention__is_narrow_where_a_list_does_not_have_it(void **state)
+{
+    const plait_attention_weights narrow = PLAIT_ATTENTION_WEIGHTS_NARROW;
+
+    assert_wide(*state, NOT("\"lm_head\", \"re:.*mlp.gate$\""), narrow, 0);
+    assert_wide(*state, NOT("\"re:.*layers\\\\.0\\\\.self_attn.*\""), narrow, 0);
+    assert_wide(*state, NOT("\"vision_tower.layers.0.self_attn\", \"model.layers.3*\""), narrow, 1);
+    assert_wide(*state, NOT(""), PLAIT_ATTENTION_WEIGHTS_UNKNOWN, 0);
+    assert_wide(*state, "{\"quant_method\": \"mxfp4\", \"modules_to_not_convert\": [\"lm_head\"]}",
+                PLAIT_ATTENTION_WEIGHTS_UNKNOWN, 0);
+}
+
+/* Meta's FP8 checkpoints name each matrix: attention of all layers, the MLP of the outer ones. */
+static void test_layers__are_wide_with_both_parts(void **state)
+{
+#define ATTENTION(l)                                                                               \
+    "\"model.layers." l ".self_attn.k_proj\", \"model.layers." l ".self_attn.o_proj\""
+#define MLP(l) "\"model.layers." l ".mlp.down_proj\", \"model.layers." l ".mlp.up_proj\""
+    assert_wide(*state,
+                NOT(ATTENTION("0") ", " ATTENTION("1") ", " ATTENTION("2") ", " ATTENTION(
+                    "3") ", " MLP("0") ", " MLP("3")),
+                PLAIT_ATTENTION_WEIGHTS_WIDE, 2);
+}
+
 /* ---- files ---- */
 
 static void write_file(const char *folder, const char *name, const char *text)
@@ -303,6 +357,9 @@ int main(void)
         TEST(test_bits__with_scales_follow_from_groups),
         TEST(test_bits__of_bitsandbytes),
         TEST(test_bits__are_open_without_groups),
+        TEST(test_attention__is_wide_where_most_layers_ignore_it),
+        TEST(test_attention__is_narrow_where_a_list_does_not_have_it),
+        TEST(test_layers__are_wide_with_both_parts),
         TEST(test_hf_quant_config__is_read_beside_a_config),
     };
 

@@ -318,6 +318,32 @@ static void test_memory__has_the_bits_of_the_checkpoint(void **state)
                 plait_serve_memory_of(&without, 1000.0).weights, 0.0);
 }
 
+/*
+ * Llama-3.1-405B-FP8 of Meta has attention and the MLP of two layers in 16 bits: 57.75 GiB on each
+ * of 8 GPUs, including scales of rows that are not priced.
+ */
+static void test_memory__has_the_wide_modules_of_the_checkpoint(void **state)
+{
+    const double mlp = 3.0 * 16384.0 * 53248.0, attention = 2.0 * 16384.0 * (16384.0 + 1024.0);
+    const double vocabulary = 2.0 * 128256.0 * 16384.0, gib = 1024.0 * 1024.0 * 1024.0;
+    plait_model llama;
+    plait_serving eight;
+
+    (void)state;
+    assert_int_equal(plait_model_find("llama-3.1-405b", fix.arena, &llama, NULL, NULL), PLAIT_OK);
+    eight = serving_of(&llama, (plait_worker){8, 1, 1, 1});
+    eight.weights = PLAIT_WEIGHT_FP8;
+    assert_near_relative(plait_serve_memory_of(&eight, 1000.0).weights,
+                         (126.0 * (mlp + attention) + 2.0 * vocabulary) / 8.0, 1e-3);
+    llama.weights = "fp8";
+    llama.attention_weights = PLAIT_ATTENTION_WEIGHTS_WIDE;
+    llama.wide_layers = 2;
+    assert_near_relative(
+        plait_serve_memory_of(&eight, 1000.0).weights,
+        (124.0 * mlp + 2.0 * 2.0 * mlp + 2.0 * 126.0 * attention + 2.0 * vocabulary) / 8.0, 1e-3);
+    assert_near_relative(plait_serve_memory_of(&eight, 1000.0).weights, 57.75 * gib, 0.025);
+}
+
 /* 32 layers of 8 heads of keys and values, 128 wide: 131,072 bytes a token; a latent is whole on all ranks. */
 static void test_memory__counts_the_cache(void **state)
 {
@@ -780,6 +806,7 @@ int main(void)
         cmocka_unit_test(test_memory__counts_the_cache),
         cmocka_unit_test(test_memory__pads_experts_in_mxfp4),
         cmocka_unit_test(test_memory__has_the_bits_of_the_checkpoint),
+        cmocka_unit_test(test_memory__has_the_wide_modules_of_the_checkpoint),
         cmocka_unit_test(test_memory__of_nemotron_is_that_of_the_engines),
         cmocka_unit_test(test_memory__of_kimi_is_that_of_the_engines),
         cmocka_unit_test(test_step__of_a_hybrid_reads_states_of_constant_size),

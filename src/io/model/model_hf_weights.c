@@ -278,6 +278,116 @@ static plait_status find_narrowest(const json_cursor *at, plait_arena *arena, hf
     return out->stored.word[0] != '\0' ? PLAIT_OK : add_storage(at, arena, out, err);
 }
 
+/* ---- modules in 16 bits ---- */
+
+/* Which parts of each layer the file keeps in 16 bits. */
+typedef struct hf_wide {
+    bool attention[PLAIT_MAX_LAYERS];
+    bool ffn[PLAIT_MAX_LAYERS];
+    bool any; /* the file has a list of modules in 16 bits */
+} hf_wide;
+
+/* Returns whether a pattern ends here: only wildcards of globs and regular expressions follow. */
+static bool is_end(const char *text)
+{
+    return text[strspn(text, ".*$\\")] == '\0';
+}
+
+/*
+ * Adds one entry of a list: the name of a module (model.layers.0.self_attn.o_proj), a part of one
+ * (self_attn), a glob or a regular expression. A module counts as in 16 bits if the entry covers it
+ * or names its last matrix. An entry without a number of a layer applies to all layers; one for the
+ * MLP is skipped then, since it may be about the dense layers of a model with experts.
+ */
+static void add_entry(const char *entry, int layers, hf_wide *out)
+{
+    static const char *const other_parts[] = {"vision", "visual", "audio", "mtp", "shared", NULL};
+    const char *const layer = strstr(entry, "layers"), *part = entry;
+    size_t digits = 0;
+    int first = 0, last = layers - 1;
+
+    for (const char *const *other = other_parts; *other != NULL; other++)
+        if (strstr(entry, *other) != NULL)
+            return;
+    if (layer != NULL) {
+        part = layer + strlen("layers");
+        part += strspn(part, ".\\");
+        digits = strspn(part, "0123456789");
+    }
+    if (digits > 0) {
+        first = last = 0;
+        for (size_t d = 0; d < digits && last < layers; d++)
+            first = last = 10 * last + part[d] - '0';
+        part += digits;
+    }
+    const char *const attention = strstr(part, "self_attn"), *const mlp = strstr(part, "mlp");
+    const bool whole = digits > 0 && is_end(part);
+    const bool has_attention =
+        whole || (attention != NULL &&
+                  (is_end(attention + strlen("self_attn")) || strstr(attention, "o_proj") != NULL));
+    const bool has_ffn =
+        whole || (digits > 0 && mlp != NULL &&
+                  (is_end(mlp + strlen("mlp")) || strstr(mlp, "down_proj") != NULL));
+
+    for (int l = first; l <= last && l < layers; l++) {
+        out->attention[l] = out->attention[l] || has_attention;
+        out->ffn[l] = out->ffn[l] || has_ffn;
+    }
+}
+
+/* Reads the lists of modules in 16 bits, for which libraries have different names. */
+static plait_status read_wide(const json_cursor *at, int layers, plait_arena *arena, hf_wide *out,
+                              plait_error *err)
+{
+    static const char *const keys[] = {"ignore",  "modules_to_not_convert", "exclude_modules",
+                                       "exclude", "ignored_layers",         "llm_int8_skip_modules",
+                                       NULL};
+    json_cursor list, entry;
+
+    for (const char *const *key = keys; *key != NULL; key++) {
+        if (json_value_optional(at, *key, &list, NULL) != PLAIT_OK || !json_is_array(&list))
+            continue;
+        for (bool more = json_first(&list, &entry); more; more = json_next(&entry)) {
+            const char *name = "";
+
+            if (!json_is_string(&entry))
+                continue;
+            PLAIT_TRY(json_as_string(&entry, arena, &name, err));
+            add_entry(name, layers, out);
+            out->any = true;
+        }
+    }
+    return PLAIT_OK;
+}
+
+/*
+ * Sets which weights of the model are in 16 bits: attention, if most layers have it so, and whole
+ * layers. The kernels of the method mxfp4 are those of experts, so that attention is never narrow.
+ */
+static plait_status set_wide(const json_cursor *at, bool experts_only, plait_model *out,
+                             plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+    int attention = 0;
+    hf_wide *wide;
+
+    PLAIT_TRY(plait_check_allocated(scratch, err));
+    wide = plait_arena_alloc(scratch, 1, sizeof *wide);
+    plait_status status = plait_check_allocated(wide, err);
+    if (status == PLAIT_OK)
+        status = read_wide(at, out->layers, scratch, wide, err);
+    for (int l = 0; status == PLAIT_OK && l < out->layers; l++) {
+        attention += wide->attention[l];
+        out->wide_layers += wide->attention[l] && wide->ffn[l];
+    }
+    if (status == PLAIT_OK && 2 * attention > out->layers)
+        out->attention_weights = PLAIT_ATTENTION_WEIGHTS_WIDE;
+    else if (status == PLAIT_OK && wide->any && !experts_only)
+        out->attention_weights = PLAIT_ATTENTION_WEIGHTS_NARROW;
+    plait_arena_free(scratch);
+    return status;
+}
+
 /* Describes in *note what is not as the file has it; NULL if everything is. */
 static plait_status write_note(const hf_narrowest *found, const char *method, bool exact,
                                const char *priced, plait_arena *arena, const char **note,
@@ -316,6 +426,7 @@ plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, plait_mo
     if (format != PLAIT_WEIGHT_BF16) {
         out->weights = plait_weight_name[format];
         out->weight_bits = bits_of(&found.stored);
+        PLAIT_TRY(set_wide(at, strcmp(method, "mxfp4") == 0, out, err));
     }
     return write_note(&found, method[0] != '\0' ? method : "modelopt", exact,
                       plait_weight_name[format], arena, note, err);

@@ -13,6 +13,9 @@
 #include "io/json/fields.h"
 #include "io/model/model_file.h"
 
+/* Words of plait_attention_weights, in its order. */
+static const char *const attention_weights_name[] = {"unknown", "narrow", "wide", NULL};
+
 static const field embedding_fields[] = {
     {"learned_positions", .is_int = true, .most = MODEL_MAX_POSITIONS,
      FIELD_AT(plait_model, learned_positions)},
@@ -152,7 +155,7 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     static const char *const published_words[] = {"with-mtp", "with-vision", "without-embedding",
                                                   "without-head", NULL};
     static const char *const norms[] = {"rms", "layer", NULL};
-    int norm, weights = -1;
+    int norm, weights = -1, attention = 0;
     json_cursor at, as;
     double params;
     int word;
@@ -175,6 +178,11 @@ static plait_status read_properties(const json_cursor *root, plait_arena *arena,
     if (model->weight_bits > 16.0)
         return json_fail_key(root, "weight_bits", PLAIT_ERROR_RANGE, err,
                              "expected at most 16 bits, found %g", model->weight_bits);
+    PLAIT_TRY(
+        json_int_optional(root, "wide_layers", 0, PLAIT_MAX_LAYERS, &model->wide_layers, err));
+    PLAIT_TRY(
+        json_word_optional(root, "attention_weights", attention_weights_name, &attention, err));
+    model->attention_weights = (plait_attention_weights)attention;
     PLAIT_TRY(json_word(root, "norm", norms, &norm, err));
     PLAIT_TRY(json_bool_optional(root, "tied", &model->tied, err));
     PLAIT_TRY(json_bool_optional(root, "head_bias", &model->head_bias, err));
@@ -283,6 +291,8 @@ plait_status model_read_plait(const json_cursor *at, plait_arena *arena, plait_m
         "max_seq",
         "weights",
         "weight_bits",
+        "wide_layers",
+        "attention_weights",
         "norm",
         "tied",
         "head_bias",
@@ -410,6 +420,11 @@ void model_write(json_writer *json, const plait_model *model)
         json_member_string(json, "weights", model->weights);
     if (model->weight_bits > 0.0)
         json_member_number(json, "weight_bits", model->weight_bits);
+    if (model->wide_layers > 0)
+        json_member_int64(json, "wide_layers", model->wide_layers);
+    if (model->attention_weights != PLAIT_ATTENTION_WEIGHTS_UNKNOWN)
+        json_member_string(json, "attention_weights",
+                           attention_weights_name[model->attention_weights]);
     json_member_string(json, "norm", model->layer_norm ? "layer" : "rms");
     json_member_bool(json, "tied", model->tied);
     json_member_bool(json, "head_bias", model->head_bias);
