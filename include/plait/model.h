@@ -303,7 +303,7 @@ extern const char *const plait_modality_name[PLAIT_MODALITIES + 1];
 /** Format of the weights of attention in a quantized checkpoint. */
 typedef enum plait_attention_weights {
     PLAIT_ATTENTION_WEIGHTS_UNKNOWN,
-    PLAIT_ATTENTION_WEIGHTS_NARROW, /* that of the other weights */
+    PLAIT_ATTENTION_WEIGHTS_NARROW, /* as the other weights */
     PLAIT_ATTENTION_WEIGHTS_WIDE    /* 16 bits */
 } plait_attention_weights;
 
@@ -343,9 +343,9 @@ typedef struct plait_model {
     int per_layer_vocab;   /* rows of the table of per-layer embeddings; 0: none */
     int max_seq;           /* published context length; 0: unknown */
     const char *weights;   /* published format, a word of plait_weight_name; NULL: 16 bits */
-    double weight_bits;    /* of a published weight with its scales; 0: those of the format */
+    double weight_bits;    /* bits of a published weight and its scales; 0: see `weights` */
     int wide_layers;       /* layers that a published checkpoint keeps in 16 bits */
-    plait_attention_weights attention_weights; /* of a published checkpoint */
+    plait_attention_weights attention_weights; /* format in the published checkpoint */
     plait_numerics numerics;
     plait_training training;
     plait_encoder encoder[PLAIT_MODALITIES];

@@ -101,7 +101,7 @@ static void test_compressed_tensors__have_groups(void **state)
                    "fp8");
 }
 
-/* Of FP8 attention and NVFP4 experts, the format of the experts is that of most weights. */
+/* Attention is in FP8 and experts are in NVFP4, which is the format of most weights. */
 static void test_groups__of_several_formats_are_named(void **state)
 {
     assert_weights(*state,

@@ -45,7 +45,7 @@ plait_status model_read_hf(const json_cursor *at, bool assume_llama, plait_arena
 /**
  * Reads the format of quantized weights from quantization_config of a config.json, or from
  * "quantization" of NVIDIA's hf_quant_config.json. Sets the members of *out on weights, unless they
- * have 16 bits. *note names a method or format that plait does not have, with the format that replaces it; NULL if there is none.
+ * have 16 bits. *note names a method or format that plait does not have, with the format that replaces it; otherwise NULL.
  */
 plait_status hf_read_weights(const json_cursor *at, plait_arena *arena, plait_model *out,
                              const char **note, plait_error *err) PLAIT_MUST_CHECK;

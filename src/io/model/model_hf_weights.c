@@ -1,7 +1,7 @@
 /*
  * model_hf_weights.c - reads the number format of the weights: quantization_config of a config.json
  *
- * Each library that quantizes has its own keys. The reader finds a word for the format, such as
+ * Each library that quantizes has its own keys. The reader finds the keyword of the format, such as
  * "NVFP4", "int4" or "fp8_e4m3", and maps it to the nearest format of plait.
  *
  * Sources: transformers' utils/quantization_config.py, compressed-tensors' quant_args.py, and
@@ -28,7 +28,7 @@ typedef struct hf_storage {
 /* ---- formats ---- */
 
 /*
- * A word for a format contains one of these texts; the first one that it contains decides, so that
+ * The keyword of a format contains one of these texts; the first one that it contains decides, so that
  * "int8_dynamic_activation_int4_weight" has weights of 4 bits. `exact` is false if plait has no
  * such format and the nearest one of as many bits replaces it.
  */
@@ -49,7 +49,7 @@ static const struct {
 };
 
 /*
- * Methods that the reader knows, by the start of their name. Others are named in the warning, since
+ * Supported methods, by the start of their name. Others are named in the warning, since
  * their keys may have another meaning.
  */
 static const char *const methods[] = {
@@ -66,7 +66,7 @@ static bool is_known(const char *method)
 }
 
 /*
- * Returns the format of stored weights. Without a known word, the bits determine the narrowest
+ * Returns the format of stored weights. Without a known keyword, the bits determine the narrowest
  * format that is as wide; without bits, it is 16 bits. The word is empty if only the cache is
  * quantized.
  */
@@ -145,7 +145,7 @@ static bool find_object(const json_cursor *at, const char *key, json_cursor *out
     return json_value_optional(at, key, out, NULL) == PLAIT_OK && json_is_object(out);
 }
 
-/* Copies a word in small letters without '_' and '-', and appends the bits if they are given. */
+/* Copies a keyword in small letters without '_' and '-', and appends the bits if they are given. */
 static void set_word(hf_storage *out, const char *word, int bits)
 {
     size_t length = 0;
