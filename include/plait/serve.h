@@ -159,6 +159,10 @@ void plait_engine_assume(plait_engine *engine);
 PLAIT_MUST_CHECK plait_status plait_engine_load(const char *path, plait_arena *arena,
                                                 plait_engine *out, plait_error *err);
 
+/** Load one profile by name or path; for a path, out->name is the path. */
+PLAIT_MUST_CHECK plait_status plait_engine_find(const char *name, plait_arena *arena,
+                                                plait_engine *out, plait_error *err);
+
 /**
  * All profiles of an engine, sorted by name.
  *

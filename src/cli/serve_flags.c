@@ -76,14 +76,48 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
 
 /* ---- GPUs, engines and formats ---- */
 
+/*
+ * Find the newest profile of each engine, or of the engine `name`, on the vendor's accelerators.
+ * Any other name is one profile, by its name or path.
+ */
+static plait_status find_engines(const char *name, const char *vendor, plait_arena *arena,
+                                 plait_serve_options *q, plait_error *err)
+{
+    const bool may_be_nvidia = vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
+    const char *const given = name;
+    plait_engine *profiles;
+    size_t count = 1;
+
+    q->engines = 0;
+    if (name == NULL || text_index(name, plait_engine_name) >= 0) {
+        PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
+    } else {
+        profiles = plait_arena_alloc(arena, 1, sizeof *profiles);
+        PLAIT_TRY(plait_check_allocated(profiles, err));
+        PLAIT_TRY(plait_engine_find(name, arena, profiles, err));
+        profiles->until = 0; // the requested profile also covers today
+        name = plait_engine_name[profiles->kind];
+    }
+    for (int k = 0; k < PLAIT_ENGINES; k++) {
+        const plait_engine *found =
+            plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
+        if (found != NULL && (name == NULL || text_equal(name, plait_engine_name[k])) &&
+            (k != PLAIT_ENGINE_TRTLLM || may_be_nvidia))
+            q->engine[q->engines++] = found;
+    }
+    if (q->engines == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
+                          "expected an engine that runs on accelerators of %s, found %s", vendor,
+                          given);
+    return PLAIT_OK;
+}
+
 plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
                                   plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
     plait_model *model = plait_arena_alloc(arena, 1, sizeof *model);
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
     int word = 0;
-    plait_engine *profiles;
-    size_t count;
 
     PLAIT_TRY(plait_check_allocated(model && cluster, err));
     if (operands->count < 2)
@@ -112,24 +146,7 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     q->model = model;
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
-    const char *const name = flags->engine;
-    const char *const vendor = q->cluster->group[0].accelerator->vendor;
-    const bool may_be_nvidia = vendor[0] == '\0' || text_equal(vendor, "NVIDIA");
-    int only = -1;
-    if (name != NULL)
-        PLAIT_TRY(problem_word("--engine", name, plait_engine_name, &only, err));
-    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
-    q->engines = 0;
-    for (int k = 0; k < PLAIT_ENGINES; k++) {
-        const plait_engine *found =
-            plait_engine_of(profiles, count, (plait_engine_kind)k, vendor, 0, 0);
-        if (found != NULL && (only < 0 || only == k) && (k != PLAIT_ENGINE_TRTLLM || may_be_nvidia))
-            q->engine[q->engines++] = found;
-    }
-    if (q->engines == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
-                          "expected an engine that runs on accelerators of %s, found %s", vendor,
-                          name);
+    PLAIT_TRY(find_engines(flags->engine, cluster->group[0].accelerator->vendor, arena, q, err));
     q->weights = plait_serve_usual_weights(cluster->group[0].accelerator, model);
     q->kv = (1u << PLAIT_KV_FORMATS) - 1;
     if (flags->weights != NULL) {

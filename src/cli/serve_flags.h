@@ -51,8 +51,10 @@ typedef struct serve_flags {
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
                    "bound on the 99th percentile of TPOT")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
-    OPT_OF_WORD(values, member.engine, "engine", "NAME", OPT_WORDS(plait_engine_name),             \
-                "serving engine: vllm, sglang or trtllm (default: all of them)"),                  \
+    OPT_OF_WORD(                                                                                   \
+        values, member.engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),                    \
+        "serving engine: vllm, sglang or trtllm (default: all of them), or one profile of "        \
+        "it by name, such as vllm-2025, or by path"),                                              \
         OPT_OF_WORD(values, member.weights, "weights", "FORMAT", OPT_WORDS(plait_weight_name),     \
                     "format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: "   \
                     "each that the accelerator's matrix units support, and the published one)"),   \

@@ -34,4 +34,20 @@ refused 's/"ttft": \[.*\]/"ttft": [5, 0.5]/' /band 'expected the lower factor be
 refused 's/"ttft": \[.*\]/"ttft": [1, 1e30]/' /band/ttft/1 'expected a number from 1e-90 to 1e+27, found 1e+30'
 refused 's/"chunk_tokens": [0-9]+/"chunk_tokens": 1e20/' /defaults/chunk_tokens 'expected at most 1e+09, found 1e+20'
 refused 's/"block_tokens": [0-9]+/"block_tokens": 0.1/' /defaults/block_tokens 'expected at least 1, found 0.1'
+
+# --engine also takes the name or the path of one profile; an answer finds the profile again
+cp clusters/engines/vllm-2024.json "$scratch/mine.json"
+profile_of() { # profile_of ENGINE PROFILE
+    (cd "$scratch" && "$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output-tokens 64 \
+        --concurrency 8 --engine "$1" --json -o serve.json >out 2>err && "$plait" launch serve.json -o files --force >out 2>&1)
+    grep -q "\"profile\": *\"$2\"" "$scratch/serve.json" && [ -s "$scratch/files/server.sh" ] ||
+        { echo "--engine $1: no profile $2: $(cat "$scratch/err" "$scratch/out")"; wrong=1; }
+}
+profile_of vllm-2025 vllm-2025
+profile_of sglang sglang
+profile_of ./mine.json ./mine.json
+error=$("$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output-tokens 64 --engine vllm-2022 2>&1)
+[ $? -eq 2 ] && [[ $error == *vllm-202* ]] || { echo "an unknown profile: $error"; wrong=1; }
+error=$("$plait" serve llama-3.1-8b dgx-h100 --gpus 1 --input 512 --output-tokens 64 --engine vllm-amd 2>&1)
+[ $? -eq 2 ] && [[ $error == *"runs on accelerators of NVIDIA, found vllm-amd"* ]] || { echo "a profile of another vendor: $error"; wrong=1; }
 exit $wrong

@@ -43,25 +43,31 @@ static plait_status read_worker(const json_cursor *workers, const char *role, in
     return json_number(&at, "kv_tokens", JSON_POSITIVE, &plan->kv_tokens[r], err);
 }
 
-static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_serve_plan *plan,
-                              plait_error *err)
+/* Reads a name, or a path, which becomes the file of that base name beside the document. */
+static plait_status read_name(const json_cursor *at, const char *key, const char *document,
+                              plait_arena *arena, const char **out, plait_error *err)
+{
+    const char *name;
+
+    PLAIT_TRY(json_string(at, key, arena, &name, err));
+    *out = data_named_in(document, name, arena);
+    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
+}
+
+static plait_status read_plan(const json_cursor *at, const char *document, plait_arena *arena,
+                              plait_serve_plan *plan, plait_error *err)
 {
     static const char *const modes[] = {"aggregated", "disaggregated", NULL};
     json_cursor workers;
     int mode, weights, kv;
-    plait_engine *profiles;
+    plait_engine *const profile = plait_arena_alloc(arena, 1, sizeof *profile);
     const char *name;
-    size_t count;
 
     PLAIT_TRY(json_as_object(at, err));
-    PLAIT_TRY(json_string(at, "profile", arena, &name, err));
-    PLAIT_TRY(plait_engine_list(arena, &profiles, &count, err));
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(profiles[i].name, name) == 0)
-            plan->engine = &profiles[i];
-    if (plan->engine == NULL)
-        return json_fail(at, PLAIT_ERROR_RANGE, err,
-                         "expected the name of an engine profile, found \"%.40s\"", name);
+    PLAIT_TRY(read_name(at, "profile", document, arena, &name, err));
+    PLAIT_TRY(plait_check_allocated(profile, err));
+    PLAIT_TRY(plait_engine_find(name, arena, profile, err));
+    plan->engine = profile;
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
     PLAIT_TRY(json_word(at, "kv", plait_kv_name, &kv, err));
@@ -77,17 +83,6 @@ static plait_status read_plan(const json_cursor *at, plait_arena *arena, plait_s
     return read_worker(&workers, "decode", 1, plan, err);
 }
 
-/* Reads a name, or a path, which becomes the file of that base name beside the document. */
-static plait_status read_name(const json_cursor *root, const char *key, plait_arena *arena,
-                              const char **out, plait_error *err)
-{
-    const char *name;
-
-    PLAIT_TRY(json_string(root, key, arena, &name, err));
-    *out = data_named_in(root->key, name, arena);
-    return *out != NULL ? PLAIT_OK : plait_fail_nomem(err);
-}
-
 static plait_status read_document(const json_cursor *root, plait_arena *arena, void *out,
                                   plait_error *err)
 {
@@ -97,10 +92,10 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
     int gpus;
 
     PLAIT_TRY(json_as_object(root, err));
-    PLAIT_TRY(read_name(root, "model_file", arena, &name, err));
+    PLAIT_TRY(read_name(root, "model_file", root->key, arena, &name, err));
     PLAIT_TRY(json_object(root, "job", &job, err));
     PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
-    PLAIT_TRY(read_name(root, "cluster_file", arena, &name, err));
+    PLAIT_TRY(read_name(root, "cluster_file", root->key, arena, &name, err));
     PLAIT_TRY(json_int(&job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
     PLAIT_TRY(plait_cluster_find(name, arena, &answer->cluster, err));
     PLAIT_TRY(plait_cluster_take(&answer->cluster, gpus, err));
@@ -126,7 +121,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
         return json_fail(&plans, PLAIT_ERROR_RANGE, err,
                          "expected at least %d deployments, found %zu", answer->rank,
                          json_count(&plans));
-    return read_plan(&at, arena, &answer->plan, err);
+    return read_plan(&at, root->key, arena, &answer->plan, err);
 }
 
 plait_status serve_answer_load(const char *file, plait_arena *arena, serve_answer *out,

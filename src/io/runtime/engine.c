@@ -1,6 +1,7 @@
 /* engine.c - reads profiles of serving engines, clusters/engines/NAME.json */
 #include <string.h>
 
+#include "io/data/data.h"
 #include "io/json/fields.h"
 #include "io/json/json.h"
 #include "plait/data.h"
@@ -98,6 +99,18 @@ plait_status plait_engine_load(const char *path, plait_arena *arena, plait_engin
     return json_load(path, read_engine, arena, out, err);
 }
 
+plait_status plait_engine_find(const char *name, plait_arena *arena, plait_engine *out,
+                               plait_error *err)
+{
+    const char *path;
+
+    PLAIT_TRY(plait_data_find(PLAIT_DATA_ENGINES, name, arena, &path, err));
+    PLAIT_TRY(plait_engine_load(path, arena, out, err));
+    if (data_is_path(name))
+        out->name = path;
+    return PLAIT_OK;
+}
+
 plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size_t *count,
                                plait_error *err)
 {
@@ -106,11 +119,8 @@ plait_status plait_engine_list(plait_arena *arena, plait_engine **profiles, size
     PLAIT_TRY(plait_data_list(PLAIT_DATA_ENGINES, arena, &names, count, err));
     *profiles = plait_arena_alloc(arena, *count, sizeof **profiles);
     PLAIT_TRY(plait_check_allocated(*profiles, err));
-    for (size_t i = 0; i < *count; i++) {
-        const char *path;
-        PLAIT_TRY(plait_data_find(PLAIT_DATA_ENGINES, names[i], arena, &path, err));
-        PLAIT_TRY(plait_engine_load(path, arena, &(*profiles)[i], err));
-    }
+    for (size_t i = 0; i < *count; i++)
+        PLAIT_TRY(plait_engine_find(names[i], arena, &(*profiles)[i], err));
     return PLAIT_OK;
 }
 
