@@ -519,7 +519,9 @@ typedef struct plait_serve_options {
     plait_worker only;             /* required degrees of all workers; 0: any */
     double ttft_p95_s, ttft_p99_s; /* bounds on the 95 % and 99 % quantiles; 0: none */
     double tpot_p95_s, tpot_p99_s;
-    const void *reserved[4]; /* zero; later versions turn it into fields */
+    double chunk_tokens;     /* token budget of a step of all workers; 0: any */
+    double max_model_len;    /* longest request that the engines accept, tokens; 0: not set */
+    const void *reserved[2]; /* zero; later versions turn it into fields */
 } plait_serve_options;
 
 /** Bounds of a question: flag, and NAME of the fields NAME_s in a question and in a plan. */
@@ -903,7 +905,8 @@ typedef struct plait_serve_launch {
     plait_load load;
     plait_serve_form form;
     const char *container;   /* container image; NULL: a placeholder */
-    const void *reserved[8]; /* zero; later versions turn it into fields */
+    double max_model_len;    /* longest request in tokens; 0: twice the mean request */
+    const void *reserved[7]; /* zero; later versions turn it into fields */
 } plait_serve_launch;
 
 /** An empty struct: set model, checkpoint, cluster, plan and load. */

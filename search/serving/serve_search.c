@@ -361,8 +361,10 @@ static void search_aggregated(serve_search_state *s, const plait_engine *engine,
         s->out->rejected[PLAIT_SERVE_REJECT_MEMORY]++;
         return;
     }
-    for (int k = 0; k < CHUNKS; k++) {
-        plait_serve_plan plan = {.engine = engine, .count = {1, 0}, .chunk_tokens = chunks[k]};
+    const double asked = s->q->chunk_tokens;
+    for (int k = 0; k < (asked > 0.0 ? 1 : CHUNKS); k++) {
+        plait_serve_plan plan = {
+            .engine = engine, .count = {1, 0}, .chunk_tokens = asked > 0.0 ? asked : chunks[k]};
         if (s->q->load.kind == PLAIT_LOAD_CLOSED && s->q->load.concurrency <= 0.0)
             serve_find_users(s, &plan, role);
         else

@@ -147,6 +147,7 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
         .cluster = &answer->cluster,
         .plan = &answer->plan,
         .load = answer->load,
+        .max_model_len = answer->max_model_len,
         .form = (plait_serve_form)form,
         .container = flags->container};
     PLAIT_TRY(plait_check_allocated(launch.checkpoint, err));

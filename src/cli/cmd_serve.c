@@ -19,7 +19,7 @@
 
 typedef struct serve_values {
     serve_flags load;
-    int replicas, chunk;
+    int replicas;
     const char *prefill, *decode, *why_not, *versus;
     int requests, seed, burst;
     const char *spread;
@@ -45,13 +45,13 @@ static const opt options[] = {
     TEXT(load.gpus, "gpus", "..N",
          "use at most N GPUs (default: all of the cluster, if it has a size)"),
     SERVE_USED_OPTIONS(serve_values, load),
+    OPT_HEADING("settings of the engine"),
+    SERVE_ENGINE_OPTIONS(serve_values, load),
     OPT_HEADING("one deployment"),
     OPT_OF_FLAG(serve_values, eval, "eval",
                 "price the deployment that the options below describe, without a search"),
     SERVE_DEGREE_OPTIONS(serve_values, load),
     DEGREE(replicas, "replicas", "copies of the deployment (default: 1)"),
-    DEGREE(chunk, "chunk",
-           "maximum tokens per step of a worker, for chunked prefill (default: the engine's)"),
     TEXT(prefill, "prefill", "N:KEY=D,...",
          "number and degrees of separate prefill workers, such as 2:tp=4,ep=4"),
     TEXT(decode, "decode", "N:KEY=D,...",
@@ -80,7 +80,7 @@ static const opt options[] = {
     OPT_END,
 };
 
-static const char *const eval_options[] = {"replicas", "chunk", "prefill", "decode", NULL};
+static const char *const eval_options[] = {"replicas", "prefill", "decode", NULL};
 
 /* ---- one deployment ---- */
 
@@ -151,7 +151,7 @@ static plait_status evaluate_deployment(const serve_values *flags, const plait_s
         if ((q->weights >> w & 1u) && strcmp(plait_weight_name[w], q->model->weights) == 0)
             plan->weights = (plait_weight_format)w;
     plan->kv = (plait_kv_format)lowest_bit(q->kv);
-    plan->chunk_tokens = flags->chunk > 0 ? flags->chunk : q->engine[0]->chunk_tokens;
+    plan->chunk_tokens = q->engine[0]->chunk_tokens;
     plan->disaggregated = flags->prefill != NULL || flags->decode != NULL;
     if (flags->prefill != NULL)
         PLAIT_TRY(

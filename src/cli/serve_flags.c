@@ -22,6 +22,11 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
                           "expected fewer than the %d tokens of --input, found %d", flags->input,
                           flags->cached);
+    if (flags->max_model_len > 0 && (double)flags->input + flags->output > flags->max_model_len)
+        return plait_fail(
+            err, PLAIT_ERROR_RANGE, "--max-model-len",
+            "expected at least %.0f, the tokens of --input and --output-tokens, found %d",
+            (double)flags->input + flags->output, flags->max_model_len);
     if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
         print_warning(
             "--input: %d input and %d output tokens exceed %d, the published context length of %s",
@@ -112,6 +117,34 @@ static plait_status find_engines(const char *name, const char *vendor, plait_are
     return PLAIT_OK;
 }
 
+/* Replace the engines by copies with the settings that the options give. */
+static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
+                                plait_serve_options *q, plait_error *err)
+{
+    double fraction = 0.0;
+
+    if (flags->memory_fraction != NULL &&
+        (!magnitude_parse(flags->memory_fraction, &fraction) || fraction <= 0.0 || fraction > 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory-fraction",
+                          "expected a share above 0 and at most 1, found '%.40s'",
+                          flags->memory_fraction);
+    for (int e = 0; e < q->engines; e++) {
+        plait_engine *const own = plait_arena_alloc(arena, 1, sizeof *own);
+        PLAIT_TRY(plait_check_allocated(own, err));
+        *own = *q->engine[e];
+        if (fraction > 0.0)
+            own->memory_fraction = fraction;
+        if (flags->max_num_seqs > 0)
+            own->max_sequences = flags->max_num_seqs;
+        if (flags->chunk > 0)
+            own->chunk_tokens = flags->chunk;
+        q->engine[e] = own;
+    }
+    q->chunk_tokens = flags->chunk;
+    q->max_model_len = flags->max_model_len;
+    return PLAIT_OK;
+}
+
 plait_status serve_flags_question(const serve_flags *flags, const opt_operands *operands,
                                   plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
@@ -147,6 +180,7 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
     PLAIT_TRY(find_engines(flags->engine, cluster->group[0].accelerator->vendor, arena, q, err));
+    PLAIT_TRY(set_engines(flags, arena, q, err));
     q->weights = plait_serve_usual_weights(cluster->group[0].accelerator, model);
     q->kv = (1u << PLAIT_KV_FORMATS) - 1;
     if (flags->weights != NULL) {

@@ -10,6 +10,8 @@ typedef struct serve_flags {
     int input, output, cached, concurrency;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
+    const char *memory_fraction;
+    int max_num_seqs, chunk, max_model_len;
     int tp, pp, ep, dp_attention;
     bool assume_llama;
     const char
@@ -63,6 +65,22 @@ typedef struct serve_flags {
         SERVE_TEXT(                                                                                \
             values, member, speculate, "speculate", "mtp:N,accept=A",                              \
             "speculative decoding: N drafted tokens per step, each accepted with probability A")
+#define SERVE_CHUNK_HELP                                                                           \
+    "maximum tokens per step of a worker, for chunked prefill (default: the search tries "         \
+    "several; with --eval, the engine's)"
+/* Settings of the engine, under the names of their flags in vLLM where it has one. */
+#define SERVE_ENGINE_OPTIONS(values, member)                                                       \
+    SERVE_TEXT(values, member, memory_fraction, "memory-fraction", "F",                            \
+               "share of device memory that the engine uses, as vLLM's gpu_memory_utilization, "   \
+               "SGLang's mem_fraction_static or TensorRT-LLM's free_gpu_memory_fraction "          \
+               "(default: the engine's)"),                                                         \
+        OPT_OF_INT(values, member.max_num_seqs, "max-num-seqs", "N", 1, 1 << 24,                   \
+                   "maximum running requests of an attention rank (default: the engine's)"),       \
+        OPT_OF_TOKENS(values, member.chunk, "chunk", SERVE_CHUNK_HELP),                            \
+        OPT_OF_TOKENS(values, member.chunk, "max-batched-tokens", "same as --chunk"),              \
+        OPT_OF_TOKENS(values, member.max_model_len, "max-model-len",                               \
+                      "longest request that the engine accepts, input and output; shorter than "   \
+                      "the load's mean request is an error (default: no limit)")
 #define SERVE_DEGREE_OPTIONS(values, member)                                                       \
     SERVE_DEGREE(values, member, tp, "tp",                                                         \
                  "tensor-parallel ranks of attention; without --eval, search only workers with "   \

@@ -99,7 +99,8 @@ plait_status serve_check_question(const plait_serve_options *q, plait_error *err
     plait_serve_limits_asked(q, asked);
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
         amounts = amounts && is_amount(asked[l]);
-    if (!load_is_valid(&q->load) || !amounts)
+    if (!load_is_valid(&q->load) || !amounts || !is_amount(q->chunk_tokens) ||
+        !is_amount(q->max_model_len))
         return plait_fail(err, PLAIT_ERROR_RANGE, "load",
                           "expected a load and limits of 0 or more, found others");
     return PLAIT_OK;

@@ -29,6 +29,7 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     }
     json_end_object(json);
     JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
+    JSON_NUMBERS(json, {"memory_fraction", e->memory_fraction}, {"max_num_seqs", e->max_sequences});
     json_member_bool(json, "simulated", p->simulated);
     JSON_NUMBERS(json, {"concurrency", p->concurrency}, {"running", s->batch},
                  {"ttft_ms", s->ttft_s * 1e3},
@@ -64,6 +65,8 @@ static void write_job(json_writer *json, const plait_serve_options *q)
     PLAIT_SERVE_LIMIT_LIST(X)
 #undef X
     json_member_int64(json, "gpus", q->gpus);
+    if (q->max_model_len > 0.0)
+        json_member_number(json, "max_model_len", q->max_model_len);
     if (q->load.draft > 0) {
         JSON_NUMBER_OBJECT(json, "speculate", {"tokens", q->load.draft},
                            {"accept", q->load.accept});

@@ -36,6 +36,26 @@ says() {
     [ "$(wc -l <"$folder/err")" -eq 1 ] || complain "more than one line: $(cat "$folder/err")"
 }
 
+# ---- settings of the engine ----
+
+settings=(llama-3.1-70b dgx-h100 --gpus 4 --input 2000 --output-tokens 500 --concurrency 64 --eval --tp 4
+    --memory-fraction 0.8 --max-num-seqs 32 --max-batched-tokens 4096 --max-model-len 4000)
+answer "${settings[@]}" --engine vllm
+launch 0 "$folder/s.json"
+for each in "gpu-memory-utilization 0.8" "max-num-seqs 32" "max-num-batched-tokens 4096" "max-model-len 4000"; do
+    has server.sh "--$each"
+done
+answer "${settings[@]}" --engine sglang
+launch 0 "$folder/s.json"
+for each in "mem-fraction-static 0.8" "max-running-requests 32" "chunked-prefill-size 4096" "context-length 4000"; do
+    has server.sh "--$each"
+done
+answer "${settings[@]}" --engine trtllm
+launch 0 "$folder/s.json"
+for each in "free_gpu_memory_fraction: 0.80" "max_batch_size: 32" "max_num_tokens: 4096" "max_seq_len: 4000"; do
+    has server.yaml "$each"
+done
+
 # ---- one pool, for each engine ----
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \

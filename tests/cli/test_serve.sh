@@ -33,6 +33,18 @@ holds() {
 
 small=(llama-3.1-8b dgx-h100 --input 1024 --output-tokens 256)
 
+# ---- settings of the engine ----
+
+serve 0 "${small[@]}" --gpus 1 --concurrency 64 --engine vllm --weights bf16 --kv bf16 --json
+tokens=$(python3 -c "import json; print(json.load(open('$folder/out'))['plans'][0]['workers']['aggregated']['kv_tokens'])")
+serve 0 "${small[@]}" --gpus 1 --concurrency 64 --engine vllm --weights bf16 --kv bf16 --memory-fraction 0.6 \
+    --max-num-seqs 16 --chunk 4k --json
+holds "settings of a search" "all(p['memory_fraction'] == 0.6 and p['max_num_seqs'] == 16 and p['workers']['aggregated']['chunk_tokens'] == 4096 for p in d['plans'])"
+holds "the room that a share leaves" "d['plans'][0]['workers']['aggregated']['kv_tokens'] < 0.6 * $tokens and d['plans'][0]['running'] <= 16"
+serve 2 "${small[@]}" --gpus 1 --max-model-len 1024
+grep -q -- "--max-model-len: expected at least 1280" "$folder/err" || complain "a request that is too long: $(cat "$folder/err")"
+serve 2 "${small[@]}" --gpus 1 --memory-fraction 0
+
 # ---- deployments that a simulation rejects ----
 
 # The closed form meets this rate, but its simulation completes nine tenths of it.

@@ -67,6 +67,10 @@ static plait_status read_plan(const json_cursor *at, const char *document, plait
     PLAIT_TRY(read_name(at, "profile", document, arena, &name, err));
     PLAIT_TRY(plait_check_allocated(profile, err));
     PLAIT_TRY(plait_engine_find(name, arena, profile, err));
+    PLAIT_TRY(
+        json_number_optional(at, "memory_fraction", JSON_FRACTION, &profile->memory_fraction, err));
+    PLAIT_TRY(
+        json_number_optional(at, "max_num_seqs", JSON_POSITIVE, &profile->max_sequences, err));
     plan->engine = profile;
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
@@ -106,6 +110,8 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
     PLAIT_TRY(json_number_optional(&job, "rate", JSON_NON_NEGATIVE, &answer->load.rate, err));
     PLAIT_TRY(json_number_optional(&job, "concurrency", JSON_NON_NEGATIVE,
                                    &answer->load.concurrency, err));
+    PLAIT_TRY(
+        json_number_optional(&job, "max_model_len", JSON_POSITIVE, &answer->max_model_len, err));
     answer->load.kind = answer->load.rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
     PLAIT_TRY(json_object_optional(&job, "speculate", &drafts, err));
     if (!json_is_null(&drafts)) {

@@ -9,6 +9,7 @@ typedef struct serve_answer {
     plait_model model;
     plait_cluster cluster;
     plait_load load;
+    double max_model_len;  /* tokens of the longest request; 0: not set */
     plait_serve_plan plan; /* the deployment, without prices */
 } serve_answer;
 

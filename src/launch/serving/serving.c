@@ -42,6 +42,8 @@ int serving_context(const serving_role *role)
     const double most = role->launch->model->max_seq;
     const double wanted = kilo * ceil(2.0 * (load->input + load->output) / kilo);
 
+    if (role->launch->max_model_len > 0.0)
+        return (int)role->launch->max_model_len;
     return (int)(most > 0.0 && wanted > most ? larger(most, load->input + load->output) : wanted);
 }
 

@@ -51,8 +51,8 @@ int serving_batch(const serving_role *role);
 int serving_chunk(const serving_role *role);
 
 /**
- * Returns the longest request in tokens: twice the mean request, rounded up to a multiple of 1,024,
- * but at most the model's longest sequence.
+ * Returns the longest request in tokens. If the launch has none, it is twice the mean request,
+ * rounded up to a multiple of 1,024, but at most the model's longest sequence.
  */
 int serving_context(const serving_role *role);
 

@@ -12,6 +12,8 @@ static int ranks_of(const serving_role *role)
 static double cache_share(const serving_role *role)
 {
     const plait_serve_launch *launch = role->launch;
+    if (launch->plan->engine->kind == PLAIT_ENGINE_TRTLLM)
+        return launch->plan->engine->memory_fraction;
     const plait_serving serving = {launch->model, launch->cluster, role->worker,
                                    launch->plan->weights, launch->plan->kv};
     const plait_serve_memory m =
