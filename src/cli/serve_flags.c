@@ -176,6 +176,10 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     if (model->patch_dim > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
                           "expected a model with a decoder, found an encoder");
+    if (!cluster->group[0].accelerator->gemm[PLAIT_BF16].measured)
+        print_warning("%s: no measurement supports the constants of %s; they follow from its data "
+                      "sheet and from defaults",
+                      operands->text[1], cluster->group[0].accelerator->name);
     q->model = model;
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
