@@ -132,7 +132,7 @@ static plait_op exchange_of(const block_draft *draft, plait_part part)
         .count = 1.0,
         .node_copies = once ? nodes : 0.0,
         .topk = topk,
-        .experts = moe->experts,
+        .experts = moe->experts + moe->redundant,
         .dispatcher = shard->dispatcher,
         .imbalance = imbalance_of(draft, moe),
     };
@@ -217,7 +217,8 @@ static block_traffic scaled(block_traffic traffic, double share)
 static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
 {
     const plait_shard *shard = draft->shard;
-    const double experts = block_share(moe->experts, shard->ep);
+    const int held = moe->experts + moe->redundant;
+    const double experts = block_share(held, shard->ep);
     const double width = block_share(moe->width, shard->etp);
     const double fc1_width = width * (moe->gated ? 2.0 : 1.0);
     const double token = token_width(draft);
@@ -242,10 +243,10 @@ static void add_experts(block_draft *draft, const plait_moe *moe, double rows)
                             .rows_kept = rows_kept(moe)};
 
     // C.352: expected number of this rank's experts that receive any of the n tokens of all ranks,
-    // if each token selects k of E experts at random: E/ep (1 - (1 - k/E)^n)
+    // if each token selects k of E experts at random: E/ep (1 - (1 - k/E)^n). E includes copies.
     if (draft->serving) {
         const double n = draft->tokens * attention_ranks(shard);
-        const double missed = pow(1.0 - moe_mean_topk(moe) / moe->experts, n);
+        const double missed = pow(1.0 - moe_mean_topk(moe) / held, n);
 
         product.reached = larger(experts * (1.0 - missed), 1e-9);
     }

@@ -422,8 +422,9 @@ static const char *unsupported_reason(const plait_serving *serving)
             return "tp does not divide the heads of recurrent layers";
         if (layer->ffn == PLAIT_FFN_MOE) {
             experts = true;
-            if (layer->moe.experts % w.ep != 0)
-                return "ep does not divide the experts";
+            if ((layer->moe.experts + layer->moe.redundant) % w.ep != 0)
+                return layer->moe.redundant > 0 ? "ep does not divide the experts and their copies"
+                                                : "ep does not divide the experts";
         }
     }
     if (!experts && w.ep > 1)

@@ -146,6 +146,7 @@ typedef struct plait_moe {
     int latent;       /* width of the tokens that experts read and write; 0: the hidden width */
     bool latent_norm; /* a learned norm over `latent` on the sum of the experts' outputs */
     int zero_experts; /* experts without computation, which the router may choose (LongCat) */
+    int redundant;    /* serving: additional copies of experts, of those with the most tokens */
 } plait_moe;
 
 /** A layer that is described only by its costs per token. (C.24) */

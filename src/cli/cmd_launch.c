@@ -12,6 +12,7 @@
 #include "io/folder.h"
 #include "io/plans/plans.h"
 #include "io/plans/serve_answer.h"
+#include "plan/serve_values.h"
 #include "plait/validate.h"
 #include "plait/launch.h"
 
@@ -136,6 +137,8 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
     PLAIT_TRY(plait_check_allocated(answer && folder, err));
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(serve_answer_load(file, arena, answer, err));
+    if (answer->redundant_experts > 0)
+        PLAIT_TRY(serve_set_redundant(&answer->model, answer->redundant_experts, file, arena, err));
     target = (int)plait_serve_target_of(answer->plan.engine->kind);
     if (flags->target != NULL)
         PLAIT_TRY(problem_word("--target", flags->target, plait_serve_target_name, &target, err));

@@ -7,6 +7,7 @@
 
 #include "base/magnitude.h"
 #include "cli/problem.h"
+#include "plan/serve_values.h"
 #include "cli/terminal.h"
 #include "base/text.h"
 
@@ -176,10 +177,9 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
     if (model->patch_dim > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[0],
                           "expected a model with a decoder, found an encoder");
-    if (!cluster->group[0].accelerator->gemm[PLAIT_BF16].measured)
-        print_warning("%s: no measurement supports the constants of %s; they follow from its data "
-                      "sheet and from defaults",
-                      operands->text[1], cluster->group[0].accelerator->name);
+    if (flags->redundant_experts > 0)
+        PLAIT_TRY(serve_set_redundant(model, flags->redundant_experts, "--redundant-experts", arena,
+                                      err));
     q->model = model;
     q->cluster = cluster;
     q->only = (plait_worker){flags->tp, flags->pp, flags->dp_attention, flags->ep};
@@ -195,6 +195,10 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
         PLAIT_TRY(problem_word("--kv", flags->kv, plait_kv_name, &word, err));
         q->kv = 1u << word;
     }
+    if (!cluster->group[0].accelerator->gemm[PLAIT_BF16].measured)
+        print_warning("%s: no measurement supports the constants of %s; they follow from its data "
+                      "sheet and from defaults",
+                      operands->text[1], cluster->group[0].accelerator->name);
     return read_load(flags, model, q, err);
 }
 

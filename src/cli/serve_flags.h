@@ -11,7 +11,7 @@ typedef struct serve_flags {
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
     const char *memory_fraction;
-    int max_num_seqs, chunk, max_model_len;
+    int max_num_seqs, chunk, max_model_len, redundant_experts;
     int tp, pp, ep, dp_attention;
     bool assume_llama;
     const char
@@ -80,7 +80,10 @@ typedef struct serve_flags {
         OPT_OF_TOKENS(values, member.chunk, "max-batched-tokens", "same as --chunk"),              \
         OPT_OF_TOKENS(values, member.max_model_len, "max-model-len",                               \
                       "longest request that the engine accepts, input and output; shorter than "   \
-                      "the load's mean request is an error (default: no limit)")
+                      "the load's mean request is an error (default: no limit)"),                  \
+        OPT_OF_INT(values, member.redundant_experts, "redundant-experts", "R", 0, 1 << 12,         \
+                   "additional copies of experts in each layer; ep must divide the sum (default: " \
+                   "0)")
 #define SERVE_DEGREE_OPTIONS(values, member)                                                       \
     SERVE_DEGREE(values, member, tp, "tp",                                                         \
                  "tensor-parallel ranks of attention; without --eval, search only workers with "   \

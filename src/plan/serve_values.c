@@ -106,6 +106,37 @@ plait_status serve_check_question(const plait_serve_options *q, plait_error *err
     return PLAIT_OK;
 }
 
+// ---- redundant experts ---------------------------------------------------------------------
+
+plait_status serve_set_redundant(plait_model *model, int redundant, const char *where,
+                                 plait_arena *arena, plait_error *err)
+{
+    plait_layer *const kind = plait_arena_alloc(arena, (size_t)model->kinds, sizeof *kind);
+    bool experts = false;
+
+    PLAIT_TRY(plait_check_allocated(kind, err));
+    for (int k = 0; k < model->kinds; k++) {
+        kind[k] = model->kind[k];
+        if (kind[k].ffn != PLAIT_FFN_MOE)
+            continue;
+        kind[k].moe.redundant = redundant;
+        experts = true;
+    }
+    if (!experts)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where, "expected a model with experts, found %s",
+                          model->name);
+    model->kind = kind;
+    return PLAIT_OK;
+}
+
+int serve_redundant(const plait_model *model)
+{
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            return model->kind[k].moe.redundant;
+    return 0;
+}
+
 // ---- a deployment --------------------------------------------------------------------------
 
 static bool is_degree(int degree)

@@ -27,3 +27,13 @@ PLAIT_MUST_CHECK plait_status serve_check_simulation(const plait_deployment *dep
                                                      const plait_load *load,
                                                      const plait_serve_sim_options *draws,
                                                      plait_error *err);
+
+/**
+ * Set the number of redundant experts of each layer with experts. The changed layers are copies in
+ * `arena`. Fails (RANGE, at `where`) for a model without experts.
+ */
+plait_status serve_set_redundant(plait_model *model, int redundant, const char *where,
+                                 plait_arena *arena, plait_error *err) PLAIT_MUST_CHECK;
+
+/** Redundant experts of a layer; 0: none. */
+int serve_redundant(const plait_model *model);

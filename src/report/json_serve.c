@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "io/json/json_write.h"
+#include "plan/serve_values.h"
 
 static void write_plan(json_writer *json, const plait_serve_options *q, const plait_serve_plan *p,
                        int rank)
@@ -67,6 +68,8 @@ static void write_job(json_writer *json, const plait_serve_options *q)
     json_member_int64(json, "gpus", q->gpus);
     if (q->max_model_len > 0.0)
         json_member_number(json, "max_model_len", q->max_model_len);
+    if (serve_redundant(q->model) > 0)
+        json_member_int64(json, "redundant_experts", serve_redundant(q->model));
     if (q->load.draft > 0) {
         JSON_NUMBER_OBJECT(json, "speculate", {"tokens", q->load.draft},
                            {"accept", q->load.accept});

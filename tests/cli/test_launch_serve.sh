@@ -56,6 +56,20 @@ for each in "free_gpu_memory_fraction: 0.80" "max_batch_size: 32" "max_num_token
     has server.yaml "$each"
 done
 
+# ---- redundant experts ----
+
+# DeepSeek-V3 with 256 + 32 experts: 9 on each GPU of a prefill worker, 4 on one of the decode worker
+wide=(deepseek-v3 h100-80gb-sxm:21x8 --eval --redundant-experts 32 --weights fp8_block --kv bf16
+    --prefill 3:tp=1,dp_attention=32,ep=32 --decode 1:dp_attention=72,ep=72 --input 2000 --output-tokens 100 --concurrency 9216)
+refused=$("$plait" serve "${wide[@]}" --redundant-experts 31 --engine sglang 2>&1)
+[[ $refused == *"ep does not divide the experts and their copies"* ]] || complain "287 experts on 32 ranks: $refused"
+answer "${wide[@]}" --engine sglang
+launch 0 "$folder/s.json"
+has prefill.sh "--ep-num-redundant-experts 32"
+has decode.sh "--enable-eplb"
+launch 0 "$folder/s.json" --target vllm
+has decode.sh '"num_redundant_experts":32'
+
 # ---- one pool, for each engine ----
 
 answer deepseek-v3 dgx-h200 --gpus 8 --eval --engine sglang --tp 2 --dp-attention 4 --ep 8 \

@@ -6,6 +6,7 @@
 #include "support/assert_near.h"
 #include "plait/data.h"
 #include "plait/serve.h"
+#include "plan/serve_values.h"
 
 typedef struct fixture {
     plait_arena *arena;
@@ -273,6 +274,32 @@ static void test_table__refuses_what_does_not_divide(void **state)
     assert_non_null(plait_step_table_fill(&odd, &table));
     assert_non_null(plait_step_table_fill(&expertless, &table));
     assert_non_null(plait_step_table_fill(&deep, &table));
+}
+
+/* DeepSeek-V3 with 256 + 32 experts on 72 ranks: four of each layer, as 256 on 64 ranks. */
+static void test_redundant_experts__fill_the_ranks(void **state)
+{
+    plait_step_table table, fewer;
+    plait_model copied = fix.mla;
+    plait_error err;
+    plait_serving wide = serving_of(&fix.mla, (plait_worker){1, 1, 72, 72});
+    const plait_serving plain = serving_of(&fix.mla, (plait_worker){1, 1, 64, 64});
+
+    (void)state;
+    assert_string_equal(plait_step_table_fill(&wide, &table), "ep does not divide the experts");
+    assert_int_equal(serve_set_redundant(&copied, 32, "redundant", fix.arena, &err), PLAIT_OK);
+    assert_int_equal(serve_redundant(&copied), 32);
+    assert_int_equal(serve_redundant(&fix.mla), 0);
+    wide.model = &copied;
+    assert_null(plait_step_table_fill(&wide, &table));
+    assert_null(plait_step_table_fill(&plain, &fewer));
+    assert_near_relative(plait_serve_memory_of(&wide, 1000.0).weights,
+                         plait_serve_memory_of(&plain, 1000.0).weights, 1e-9);
+    // with 4096 tokens of each rank all experts are reached, and all weights are read
+    assert_near_relative(table.experts_s[24], fewer.experts_s[24], 0.01);
+    copied = fix.llama;
+    assert_int_equal(serve_set_redundant(&copied, 32, "redundant", fix.arena, &err),
+                     PLAIT_ERROR_RANGE);
 }
 
 // ---- memory --------------------------------------------------------------------------------
@@ -803,6 +830,7 @@ int main(void)
         cmocka_unit_test(test_prompt__waits_for_its_launches),
         cmocka_unit_test(test_experts__in_four_bits_have_a_factor_of_their_own),
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
+        cmocka_unit_test(test_redundant_experts__fill_the_ranks),
         cmocka_unit_test(test_memory__counts_the_cache),
         cmocka_unit_test(test_memory__pads_experts_in_mxfp4),
         cmocka_unit_test(test_memory__has_the_bits_of_the_checkpoint),

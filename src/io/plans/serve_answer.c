@@ -99,6 +99,8 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
     PLAIT_TRY(read_name(root, "model_file", root->key, arena, &name, err));
     PLAIT_TRY(json_object(root, "job", &job, err));
     PLAIT_TRY(plait_model_find(name, arena, &answer->model, &warning, err));
+    PLAIT_TRY(json_int_optional(&job, "redundant_experts", 0, MAX_DEGREE,
+                                &answer->redundant_experts, err));
     PLAIT_TRY(read_name(root, "cluster_file", root->key, arena, &name, err));
     PLAIT_TRY(json_int(&job, "gpus", 1, PLAIT_MAX_GPUS, &gpus, err));
     PLAIT_TRY(plait_cluster_find(name, arena, &answer->cluster, err));

@@ -1,5 +1,6 @@
 /* sglang.c - writes a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
+#include "plan/serve_values.h"
 
 static void add_all(const serving_role *role, launch_args *out)
 {
@@ -15,6 +16,10 @@ static void add_all(const serving_role *role, launch_args *out)
     }
     if (w.ep > 1)
         args_int(out, "--ep-size", w.ep);
+    if (serve_redundant(role->launch->model) > 0) {
+        args_switch(out, "--enable-eplb");
+        args_int(out, "--ep-num-redundant-experts", serve_redundant(role->launch->model));
+    }
     if (role->nodes > 1) {
         args_int(out, "--nnodes", role->nodes);
         args_words(out, "--node-rank",

@@ -1,6 +1,7 @@
 /* trtllm.c - writes a worker as the YAML file of trtllm-serve */
 #include "base/numbers.h"
 #include "launch/serving/serving.h"
+#include "plan/serve_values.h"
 
 /* Returns the GPUs of a stage, which include the attention ranks. */
 static int ranks_of(const serving_role *role)
@@ -40,6 +41,17 @@ static const char *engine_config(const serving_role *role)
     if (role->worker.ep > 1)
         text_append_printf(&out, "moe_expert_parallel_size: %d\nmoe_tensor_parallel_size: %d\n",
                            role->worker.ep, ranks_of(role) / role->worker.ep);
+    const plait_model *const model = role->launch->model;
+    const int redundant = serve_redundant(model);
+    int experts = 0;
+    for (int k = 0; k < model->kinds; k++)
+        if (model->kind[k].ffn == PLAIT_FFN_MOE)
+            experts = model->kind[k].moe.experts;
+    if (redundant > 0)
+        text_append_printf(
+            &out,
+            "moe_config:\n  load_balancer:\n    num_slots: %d\n    layer_updates_per_iter: 1\n",
+            experts + redundant);
     text_append_printf(&out,
                        "max_batch_size: %d\nmax_num_tokens: %d\nmax_seq_len: %d\n"
                        "enable_chunked_prefill: true\n",

@@ -1,5 +1,6 @@
 /* vllm.c - writes a worker as arguments of `vllm serve` */
 #include "launch/serving/serving.h"
+#include "plan/serve_values.h"
 
 #include <string.h>
 #include <strings.h>
@@ -112,6 +113,11 @@ static void add_all(const serving_role *role, launch_args *out)
         args_int(out, "--data-parallel-size", w.dp_attention);
     if (w.ep > 1)
         args_switch(out, "--enable-expert-parallel");
+    if (serve_redundant(role->launch->model) > 0) {
+        args_switch(out, "--enable-eplb");
+        args_printf(out, "--eplb-config", "{\"num_redundant_experts\":%d}",
+                    serve_redundant(role->launch->model));
+    }
     if (role->nodes > 1 && w.dp_attention > 1) {
         args_int(out, "--data-parallel-size-local", w.dp_attention / role->nodes);
         args_words(out, "--data-parallel-address",
