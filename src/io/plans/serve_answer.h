@@ -9,7 +9,7 @@ typedef struct serve_answer {
     plait_model model;
     plait_cluster cluster;
     plait_load load;
-    int redundant_experts; /* of each layer; `model` has none */
+    int redundant_experts; /* added to each layer; not in `model` */
     double max_model_len;  /* tokens of the longest request; 0: not set */
     plait_serve_plan plan; /* the deployment, without prices */
 } serve_answer;
