@@ -28,7 +28,7 @@ typedef struct plait_job {
     int gpus;
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
-    int document; /* tokens of a document of a packed sequence, which limits attention; 0: seq */
+    int document;   /* tokens of a document of a packed sequence, which limits attention; 0: seq */
 } plait_job;
 
 /**

@@ -179,7 +179,8 @@ static bool same_question(const scenario *a, const scenario *b)
         if ((one[i] == NULL) != (other[i] == NULL) ||
             (one[i] != NULL && strcmp(one[i], other[i]) != 0))
             return false;
-    return p->seq == q->seq && p->document == q->document && p->gbs == q->gbs && p->gpus == q->gpus && p->frontier == q->frontier;
+    return p->seq == q->seq && p->document == q->document && p->gbs == q->gbs &&
+           p->gpus == q->gpus && p->frontier == q->frontier;
 }
 
 static plait_status find_plan(scenario *s)
