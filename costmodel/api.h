@@ -23,6 +23,7 @@
 
 #include "plait/cost.h"
 #include "plait/lowlevel/schedule.h"
+#include "plait/serve.h"
 
 // ---- one stage -----------------------------------------------------------------------------
 
@@ -422,3 +423,11 @@ plait_layer_cost plait_stage_pricer_layer(const plait_stage_pricer *pricer, int 
 
 /** Exposed time of sends in a step of equal stages. (C.64) */
 double plait_stage_pricer_sends_s(const plait_stage_pricer *pricer);
+
+// ---- serving -------------------------------------------------------------------------------
+
+/**
+ * Returns the number of sequences that a worker of the last role can run at once, by the engine's
+ * limit and by its caches. (C.363)
+ */
+double plait_serve_batch_cap(const plait_deployment *d, const plait_load *load);

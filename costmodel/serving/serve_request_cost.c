@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/numbers.h"
+#include "costmodel/api.h"
 #include "costmodel/serving/serve_grid.h"
 
 /*
@@ -131,6 +132,14 @@ double serve_most_sequences(const plait_pool *pool, const plait_load *load, bool
         most = smaller(most, pool->kv_tokens /
                                  (reserves ? load->input + load->output : mean_context(load)));
     return most;
+}
+
+double plait_serve_batch_cap(const plait_deployment *d, const plait_load *load)
+{
+    const plait_pool *pool = &d->pool[d->disaggregated];
+
+    return floor(serve_most_sequences(pool, load, serve_reserves(d))) *
+           pool->table->worker.dp_attention;
 }
 
 plait_service serve_service(const plait_load *load, serve_turn t, double ttft_s, double tpot_s)

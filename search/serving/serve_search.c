@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "costmodel/api.h"
 #include "plait/units.h"
 #include "search/serving/serve_private.h"
 #include "plan/serve_values.h"
@@ -75,9 +76,7 @@ bool serve_price(const plait_serve_options *q, plait_load load, plait_serve_plan
     plan->service = plait_serve(&d, load);
     if (!plan->service.stable)
         return false;
-    plan->batch_cap = smaller(d.pool[last].max_sequences,
-                              floor(d.pool[last].kv_tokens / (load.input + load.output)) *
-                                  plan->worker[last].dp_attention);
+    plan->batch_cap = plait_serve_batch_cap(&d, &load);
     plan->service.batch = smaller(plan->service.batch, plan->batch_cap);
     plan->ttft_p95_s = ttft_of_slowest(&plan->service, load.kind, 0.05);
     plan->ttft_p99_s = ttft_of_slowest(&plan->service, load.kind, 0.01);
