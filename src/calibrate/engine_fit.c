@@ -26,7 +26,7 @@ static double *value_of(plait_engine *engine, int n)
     return (double *)(void *)((char *)engine + numbers[n].offset);
 }
 
-/* What the folds of a fit are; a group has one source, model and accelerator. */
+/* Kinds of folds of a fit; a group has one source, model and accelerator. */
 typedef enum fold_kind {
     FOLD_SOURCES,
     FOLD_GROUPS,

@@ -136,8 +136,7 @@ static plait_status try_model(const reader *r, const char *name, plait_model *ou
     plait_error unknown;
 
     *found = false;
-    if (name == NULL || name[0] == '\0')
-        return plait_check_allocated(name, err);
+    PLAIT_TRY(plait_check_allocated(name, err));
     const plait_status status = plait_model_find(name, r->arena, out, &warning, &unknown);
     *found = status == PLAIT_OK;
     return faults_only(status, &unknown, err);
@@ -162,10 +161,14 @@ static plait_status find_model(reader *r, const char *name, const char *hf_name,
         return PLAIT_OK;
     plait_model *const model = plait_arena_alloc(r->arena, 1, sizeof *model);
     PLAIT_TRY(plait_check_allocated(model, err));
-    const char *const tries[] = {name, hf_name, file_beside(r->path, name, r->arena),
-                                 file_beside(r->path, hf_name, r->arena)};
-    for (size_t i = 0; i < sizeof tries / sizeof *tries && !found; i++)
-        PLAIT_TRY(try_model(r, tries[i], model, &found, err));
+    const char *const names[] = {name, hf_name};
+    for (int i = 0; i < 4 && !found; i++) {
+        const char *const one = names[i % 2];
+        // without a name, the folder of the table would be read as a checkpoint
+        if (one[0] != '\0')
+            PLAIT_TRY(try_model(r, i < 2 ? one : file_beside(r->path, one, r->arena), model, &found,
+                                err));
+    }
     if (found)
         *out = model;
     r->model[r->models++] = (known_model){name, hf_name, *out};
@@ -499,10 +502,10 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     run->kind = kind_of(read_text(r, row, AT_engine), run->vendor);
     const bool published =
         read_text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;
-    const char *const said = read_text(r, row, AT_weight_dtype);
-    const int weights =
-        weights_of(said[0] == '\0' && model->weights != NULL ? model->weights : said, published,
-                   node->group[0].accelerator);
+    const char *const stated = read_text(r, row, AT_weight_dtype);
+    const char *const format =
+        published && stated[0] == '\0' && model->weights != NULL ? model->weights : stated;
+    const int weights = weights_of(format, published, node->group[0].accelerator);
     plait_serving serving = {
         .model = model,
         .weights = (plait_weight_format)weights,

@@ -280,7 +280,7 @@ static plait_status find_narrowest(const json_cursor *at, plait_arena *arena, hf
 
 /* ---- modules in 16 bits ---- */
 
-/* Which parts of each layer the file keeps in 16 bits. */
+/* Parts of each layer that the file keeps in 16 bits. */
 typedef struct hf_wide {
     bool attention[PLAIT_MAX_LAYERS];
     bool ffn[PLAIT_MAX_LAYERS];
