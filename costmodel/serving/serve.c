@@ -169,7 +169,9 @@ static double decode_attention_s(const plait_step_table *table, const plait_engi
 
 double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences)
 {
-    return engine->step_s + engine->sequence_s * sequences * table->worker.dp_attention;
+    const double busy_s = engine->sequence_s * sequences * table->worker.dp_attention;
+
+    return engine->step_s + (engine->host_overlap ? 0.0 : busy_s);
 }
 
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
@@ -201,6 +203,11 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
+    if (engine->host_overlap) {
+        const double busy_s = engine->sequence_s * sequences * table->worker.dp_attention;
+        part[PLAIT_STEP_launch] += larger(busy_s - sum, 0.0);
+        sum = larger(sum, busy_s);
+    }
     if (step.prompt > 0.0) { // no CUDA graph covers prompts, so the host launches each kernel
         const double launches_s = table->kernels * engine->launch_s;
         part[PLAIT_STEP_launch] += larger(launches_s - sum, 0.0);

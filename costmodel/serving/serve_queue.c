@@ -77,22 +77,25 @@ static double admission_s(const plait_pool *pool, double step_s, double arrivals
 
 /*
  * Seconds of a prompt's own steps: those of the prompt alone, or those beside decoding sequences,
- * whichever are longer.
+ * whichever are longer. An engine that prefills first runs it with the prompts of its group.
  */
 static double own_s(serve_turn t, double held)
 {
-    return larger(t.prompt_s, t.chunks * t.step_s + held);
+    return larger(t.prompt_s, t.first ? t.own_s : t.chunks * t.step_s + held);
 }
 
 /*
  * Seconds that a prompt delays the next one: the time that it adds to steps, and its share of their
- * token budget. If all steps are full, the `decoding` sequences use their part of the budget first.
+ * token budget if they also decode. If all steps are full, the `decoding` sequences use their part
+ * of the budget first.
  */
 static double prompt_delay_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                              double decoding, double held)
 {
     const double fresh = serve_fresh(load);
 
+    if (t.first)
+        return held;
     return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - decoding, 1.0);
 }
 
@@ -108,27 +111,38 @@ typedef struct balance {
     plait_service s;
 } balance;
 
+/* How the common start of all users of a closed loop delays their prompts. */
+typedef struct start {
+    double wait_s; /* mean wait of a prompt for the others, over all rounds */
+    double share;  /* share of the rounds in which all prompts arrive at the same time */
+} start;
+
 /*
- * Mean seconds that a prompt waits because all c users start at the same time (C.373). The last
- * prompt waits for all others, and the mean one for half of them. Short prompts share a step and
- * end together. This wait occurs in one of `rounds` rounds. It recurs in the other rounds if the
- * users stay synchronised: SGLang runs prompts before it decodes, so answers of equal length end
- * together.
+ * All c users start at the same time (C.373). The last prompt waits for all others, and the mean
+ * one for half of them. Short prompts share a step and end together. This occurs in one of `rounds`
+ * rounds. It recurs in the other rounds if the users stay synchronised: an engine that prefills
+ * first decodes all answers together, so answers of equal length end together. Unequal lengths
+ * spread the ends, more with each round.
  */
-static double start_s(const balance *at, serve_turn t, double held, double decoding_s)
+static start start_of(const balance *at, serve_turn t, double held, double decoding_s)
 {
     const plait_pool *pool = &at->d->pool[0];
     const plait_load *load = at->load;
-    const double steps = serve_fresh(load) / round_tokens(pool, serve_fresh(load));
+    const double fresh = serve_fresh(load);
     const double others = larger(at->running - 1.0, 0.0);
-    const double beside = smaller(larger(1.0 / steps, 1.0), larger(at->running, 1.0)) - 1.0;
-    const double all_s = others * (held + t.step_s * steps);
-    const double again = load->rounds > 0.0 ? 1.0 / load->rounds : 0.0;
-    const double apart_s = 2.0 * load->spread * decoding_s;
-    const bool in_step = at->d->engine->kind == PLAIT_ENGINE_SGLANG && all_s > apart_s;
+    const double beside = smaller(larger(round_tokens(pool, fresh) / fresh, 1.0) - 1.0, others);
 
-    return (all_s + beside * held) / 2.0 *
-           larger(again, in_step && load->rounds > 0.0 ? 1.0 - apart_s / all_s : 0.0);
+    if (!(load->rounds > 0.0))
+        return (start){0.0, 0.0};
+    const double each_s = t.first ? serve_prompt_s(pool, at->d->engine, load, (plait_step){0},
+                                                   t.chunks / (1.0 + beside)) *
+                                        held / t.share_s
+                                  : prompt_delay_s(pool, load, t, 0.0, held);
+    const double all_s = others * each_s;
+    const double apart_s = 2.0 * load->spread * decoding_s * 2.0 / 3.0 * sqrt(load->rounds);
+    const double again = t.first && all_s > apart_s ? 1.0 - apart_s / all_s : 0.0;
+    const double share = larger(1.0 / load->rounds, again);
+    return (start){(all_s + beside * (t.first ? each_s : held)) / 2.0 * share, share};
 }
 
 /*
@@ -144,12 +158,16 @@ static double closed_gap(void *context, double sequences)
     const double held = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
     const double others = 1.0 - 1.0 / larger(at->running, 1.0);
     const double users = larger(at->running, 1.0) * pool->table->worker.dp_attention;
-    const double tpot = tpot_of(at->load, t, sequences, (1.0 - 1.0 / users) * held);
+    const double freely = tpot_of(at->load, t, sequences, (1.0 - 1.0 / users) * held);
+    const start begin = start_of(at, t, held, (at->load->output - 1.0) * freely);
+    // After a common start only the later half of the prompts delays an answer.
+    const double tpot =
+        tpot_of(at->load, t, sequences, (1.0 - begin.share / 2.0) * (1.0 - 1.0 / users) * held);
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
     const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
-    const double queue = rho / (2.0 * (1.0 - rho)) * turn + start_s(at, t, held, decoding) +
+    const double queue = (1.0 - begin.share) * rho / (2.0 * (1.0 - rho)) * turn + begin.wait_s +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
     const double alone = engine->first_s + under_way + own_s(t, held);

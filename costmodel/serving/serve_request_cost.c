@@ -82,17 +82,36 @@ double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const 
            stages * all[PLAIT_STEP_prompt_attention];
 }
 
+bool serve_prefills_first(const plait_pool *pool, const plait_engine *engine)
+{
+    return engine->prefill_first && pool->table->worker.pp == 1;
+}
+
+/*
+ * Mean prompts that share a step of their own (C.371). The prompts that arrive during a decode step
+ * run together in the next step, up to the token budget. `arrivals` is their mean number, and a
+ * step without arrivals is not counted.
+ */
+static double group_size(double arrivals, double fit)
+{
+    const double group = arrivals > 1e-9 ? arrivals / (1.0 - exp(-arrivals)) : 1.0;
+
+    return smaller(group, larger(fit, 1.0));
+}
+
 /*
  * Returns the cost of a request (C.371). If nothing decodes, each chunk of its prompt is a step.
  * Beside b decoding sequences, a chunk adds only the time of its tokens, since the step launches
- * kernels and reads weights anyway. In a round of the pipeline each stage runs the chunk once.
+ * kernels and reads weights anyway. In a round of the pipeline each stage runs the chunk once. An
+ * engine that prefills first stops decoding for the steps of a prompt.
  */
 serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                          double sequences)
 {
     const double fresh = serve_fresh(load);
+    const bool first = serve_prefills_first(pool, engine);
     // Tokens of a prompt that an attention rank processes in one step.
-    const double decoded = sequences / pool->table->worker.pp;
+    const double decoded = first ? 0.0 : sequences / pool->table->worker.pp;
     const double budget = pool->chunk_tokens > 0.0 ? pool->chunk_tokens - decoded : fresh;
     const double chunk = smaller(fresh, larger(budget, 1.0));
     const double chunks = ceil(fresh / chunk - 1e-9);
@@ -100,14 +119,21 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
         .sequences = sequences, .context = mean_context(load), .verified = 1.0 + load->draft};
     serve_turn t = {.step_s = serve_decode_s(pool, engine, load, sequences, NULL),
                     .chunks = chunks,
-                    .yield = serve_yield(load)};
+                    .yield = serve_yield(load),
+                    .first = first};
 
     t.prompt_s = serve_prompt_s(pool, engine, load, (plait_step){0}, chunks);
-    t.share_s = t.prompt_s;
-    if (sequences > 0.0)
+    t.own_s = t.share_s = t.prompt_s;
+    if (first && sequences > 0.0) {
+        const double group = group_size(sequences * t.yield / load->output, budget / fresh);
+        if (group > 1.0)
+            t.share_s = serve_prompt_s(pool, engine, load, (plait_step){0}, 1.0 / group);
+        t.own_s = group * t.share_s;
+    } else if (sequences > 0.0) {
         t.share_s = (serve_prompt_s(pool, engine, load, steps, chunks) -
                      chunks * plait_step_s(pool->table, engine, steps, NULL)) /
                     pool->table->worker.pp;
+    }
     return t;
 }
 

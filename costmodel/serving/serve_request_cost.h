@@ -14,8 +14,10 @@ typedef struct serve_turn {
     double step_s;   /* seconds of a step that only decodes */
     double share_s;  /* seconds that a prompt adds to steps of other sequences */
     double prompt_s; /* seconds of all chunks of one prompt alone */
+    double own_s;    /* seconds of the steps that contain a prompt, beside other sequences */
     double chunks;   /* steps over which a prompt is split */
     double yield;    /* tokens per sequence and step, above 1 with speculation */
+    bool first;      /* prompts run in steps of their own, before sequences decode */
 } serve_turn;
 
 /**
@@ -45,6 +47,13 @@ double serve_decode_s(const plait_pool *pool, const plait_engine *engine, const 
  */
 double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                       plait_step beside, double chunks);
+
+/**
+ * Does a worker run prompts in steps of their own, while decoding sequences wait? If not, a step
+ * contains prompts and decoding sequences. With several stages each batch in flight prefills on its
+ * own, which is priced as mixed steps. (C.371)
+ */
+bool serve_prefills_first(const plait_pool *pool, const plait_engine *engine);
 
 /** Does a request start only if the cache of its whole answer fits? (C.364) */
 bool serve_reserves(const plait_deployment *d);

@@ -150,6 +150,8 @@ typedef struct plait_engine {
     double block_tokens;                 /* tokens of one cache block */
     double poll_steps;                   /* steps from one poll for new requests to the next */
     double gather_steps; /* maximum steps that a prompt waits to be batched with others */
+    bool prefill_first;  /* prompts run in steps of their own, before decoding continues */
+    bool host_overlap;   /* the host's time for sequences runs beside the previous step's kernels */
 } plait_engine;
 
 /** Sets all constants to the defaults for an engine without measured runs. */

@@ -330,6 +330,10 @@ plait_status engine_write(const plait_engine *e, plait_arena *arena, const char 
     json_member_number(&json, "memory_fraction", e->memory_fraction);
     json_member_number(&json, "graph_gb", e->graph_bytes / PLAIT_GB);
     json_member_number(&json, "block_tokens", e->block_tokens);
+    if (e->prefill_first)
+        json_member_bool(&json, "prefill_first", true);
+    if (e->host_overlap)
+        json_member_bool(&json, "host_overlap", true);
     json_end_object(&json);
     // Three digits are enough, since repeats of a run differ by some percent. A missing key stands
     // for the assumed value.

@@ -29,6 +29,8 @@ static const field default_fields[] = {
      FIELD_AT(plait_engine, block_tokens)},
     {"poll_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, poll_steps)},
     {"gather_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, gather_steps)},
+    {"prefill_first", .is_bool = true, FIELD_AT(plait_engine, prefill_first)},
+    {"host_overlap", .is_bool = true, FIELD_AT(plait_engine, host_overlap)},
     {.key = NULL},
 };
 
