@@ -23,20 +23,30 @@ static double crowded_s(const plait_pool *pool, const plait_engine *engine, cons
 
 /*
  * The prefill pool: seconds of a prompt alone, and of each when many wait; the number of attention
- * ranks (lanes); and the capacity in prompts/s.
+ * ranks (lanes); the capacity in prompts/s; and the mean square of crowded_s over its squared mean.
  */
 typedef struct intake {
-    double prompt_s, crowded_s, lanes, capacity;
+    serve_turn turn;
+    double prompt_s, crowded_s, lanes, capacity, varies;
 } intake;
 
 static intake intake_of(const plait_deployment *d, const plait_load *load)
 {
     const plait_pool *pool = &d->pool[0];
-    const double alone_s = serve_turn_of(pool, d->engine, load, 0.0).prompt_s;
-    intake in = {.prompt_s = alone_s,
-                 .crowded_s = crowded_s(pool, d->engine, load, alone_s),
+    intake in = {.turn = serve_turn_of(pool, d->engine, load, 0.0),
+                 .varies = 1.0,
                  .lanes = (double)d->replicas * pool->workers * pool->table->worker.dp_attention};
+    double square = 0.0;
 
+    in.prompt_s = in.turn.prompt_s;
+    for (int g = 0; g < in.turn.groups; g++) {
+        const plait_load one = serve_load_of(load, &in.turn.group[g]);
+        const double crowded = crowded_s(pool, d->engine, &one, in.turn.group_own_s[g]);
+        in.crowded_s += in.turn.group[g].share * crowded;
+        square += in.turn.group[g].share * crowded * crowded;
+    }
+    if (in.turn.groups > 1)
+        in.varies = square / (in.crowded_s * in.crowded_s);
     in.capacity = in.lanes / in.crowded_s;
     return in;
 }
@@ -47,7 +57,7 @@ static intake intake_of(const plait_deployment *d, const plait_load *load)
  */
 static double intake_wait_s(const intake *in, const plait_load *load, double rho)
 {
-    const double arrivals = rho / (2.0 * larger(1.0 - rho, 1e-3));
+    const double arrivals = in->varies * rho / (2.0 * larger(1.0 - rho, 1e-3));
 
     if (load->kind != PLAIT_LOAD_CLOSED)
         return arrivals * in->crowded_s;
@@ -80,10 +90,10 @@ static double apart_gap(void *context, double sequences)
     pair_balance *at = context;
     const plait_load *load = at->load;
     const plait_engine *engine = at->d->engine;
-    const serve_turn t = {
-        .step_s = serve_decode_s(&at->d->pool[1], engine, load, larger(sequences, 1.0), NULL),
-        .prompt_s = at->in.prompt_s,
-        .yield = at->yield};
+    serve_turn t = at->in.turn;
+
+    t.step_s = serve_decode_s(&at->d->pool[1], engine, load, larger(sequences, 1.0), NULL);
+    t.yield = at->yield;
     const double tpot = t.step_s / t.yield;
     const double decoding = (load->output - 1.0) * tpot;
     const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;

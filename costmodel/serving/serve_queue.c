@@ -55,12 +55,6 @@ static double tpot_of(const plait_load *load, serve_turn t, double sequences, do
     return (t.step_s + sequences * t.yield / load->output * held) / t.yield;
 }
 
-/* Token budget of one round of the pipeline, in which each stage has its own batch. */
-static double round_tokens(const plait_pool *pool, double fresh)
-{
-    return pool->chunk_tokens > 0.0 ? pool->chunk_tokens * pool->table->worker.pp : fresh;
-}
-
 /*
  * Seconds until the scheduler admits a prompt, beyond the current step (C.380). A prompt waits for
  * half of the steps between two checks of arrivals. If the engine gathers prompts, the first prompt
@@ -96,7 +90,7 @@ static double prompt_delay_s(const plait_pool *pool, const plait_load *load, ser
 
     if (t.first)
         return held;
-    return held + t.step_s * fresh / larger(round_tokens(pool, fresh) - decoding, 1.0);
+    return held + t.step_s * fresh / larger(serve_round_tokens(pool, fresh) - decoding, 1.0);
 }
 
 /*
@@ -108,6 +102,7 @@ typedef struct balance {
     const plait_load *load;
     double share;   /* load of one attention rank, in users or requests/s */
     double running; /* closed loop: users of the rank with a request in flight */
+    double implied; /* arrivals: running sequences that the service implies */
     plait_service s;
 } balance;
 
@@ -130,7 +125,8 @@ static start start_of(const balance *at, serve_turn t, double held, double decod
     const plait_load *load = at->load;
     const double fresh = serve_fresh(load);
     const double others = larger(at->running - 1.0, 0.0);
-    const double beside = smaller(larger(round_tokens(pool, fresh) / fresh, 1.0) - 1.0, others);
+    const double beside =
+        smaller(larger(serve_round_tokens(pool, fresh) / fresh, 1.0) - 1.0, others);
 
     if (!(load->rounds > 0.0))
         return (start){0.0, 0.0};
@@ -167,7 +163,10 @@ static double closed_gap(void *context, double sequences)
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
     const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
-    const double queue = (1.0 - begin.share) * rho / (2.0 * (1.0 - rho)) * turn + begin.wait_s +
+    // The users of a closed loop ask when a step ends, so a long step delays no more of them than a
+    // short one: the variance of prompts adds to the wait only up to one step.
+    const double mean_wait = smaller(t.varies * turn / 2.0, larger(turn / 2.0, t.step_s));
+    const double queue = (1.0 - begin.share) * rho / (1.0 - rho) * mean_wait + begin.wait_s +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
     const double alone = engine->first_s + under_way + own_s(t, held);
@@ -238,13 +237,25 @@ static double arriving_gap(void *context, double sequences)
         return HUGE_VAL;
     }
     const double tpot = t.step_s / t.yield / (1.0 - busy);
-    const double queue = x * held / (2.0 * (1.0 - x * held)) * held +
+    const double queue = t.varies * x * held / (2.0 * (1.0 - x * held)) * held +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
-    const double ttft = engine->first_s + t.step_s / 2.0 + own_s(t, added) + queue;
+    const double own = own_s(t, added);
+    const double ttft = engine->first_s + t.step_s / 2.0 + own + queue;
+    // Prompts that arrive during a prompt's own steps, or during its wait and do not fit in a step
+    // with it, run in its first decode steps. They lengthen short answers most. (C.400)
+    const double fresh = serve_fresh(at->load);
+    const double apart = smaller(fresh / serve_round_tokens(pool, fresh), 1.0);
+    const double later_s =
+        at->load->lengths != NULL ? x * (own + apart * queue) * added / (1.0 - busy) : 0.0;
     at->s = serve_service(at->load, t, ttft, tpot);
+    if (at->load->lengths != NULL) {
+        at->s.e2e_s += later_s;
+        at->s.tpot_s += later_s * at->load->lengths->per_output;
+    }
     at->s.queue_s = queue;
     at->s.utilisation = x * held;
-    return x * at->load->output * tpot - sequences;
+    at->implied = x * at->load->output * tpot + x * later_s;
+    return at->implied - sequences;
 }
 
 /*
@@ -264,7 +275,7 @@ static plait_service random_arrivals(const plait_deployment *d, const plait_load
     const double sequences = serve_find_zero(arriving_gap, &at, most);
     if (!s->stable)
         return *s;
-    if (at.share * load->output * s->tpot_s > sequences * (1.0 + SERVE_LOOSE))
+    if (at.implied > sequences * (1.0 + SERVE_LOOSE))
         return (plait_service){.utilisation = 1.0, .binds = PLAIT_SERVE_BINDS_CAPACITY};
     s->batch = sequences * pool->table->worker.dp_attention;
     s->requests_per_s = load->rate;

@@ -32,7 +32,7 @@ double serve_fresh(const plait_load *load)
 
 static double mean_context(const plait_load *load)
 {
-    return load->input + load->output / 2.0;
+    return load->lengths != NULL ? load->lengths->context : load->input + load->output / 2.0;
 }
 
 /*
@@ -105,8 +105,8 @@ static double group_size(double arrivals, double fit)
  * kernels and reads weights anyway. In a round of the pipeline each stage runs the chunk once. An
  * engine that prefills first stops decoding for the steps of a prompt.
  */
-serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
-                         double sequences)
+static serve_turn turn_of(const plait_pool *pool, const plait_engine *engine,
+                          const plait_load *load, double sequences)
 {
     const double fresh = serve_fresh(load);
     const bool first = serve_prefills_first(pool, engine);
@@ -137,6 +137,43 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
     return t;
 }
 
+double serve_round_tokens(const plait_pool *pool, double fresh)
+{
+    return pool->chunk_tokens > 0.0 ? pool->chunk_tokens * pool->table->worker.pp : fresh;
+}
+
+serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
+                         double sequences)
+{
+    serve_turn mean = {.varies = 1.0};
+    double delay_s = 0.0, square = 0.0;
+
+    mean.groups = serve_groups(load, mean.group);
+    for (int g = 0; g < mean.groups; g++) {
+        const plait_load one = serve_load_of(load, &mean.group[g]);
+        const serve_turn t = turn_of(pool, engine, &one, sequences);
+        const double share = mean.group[g].share, fresh = serve_fresh(&one);
+        const double mixed_s =
+            t.first || sequences <= 0.0 ? t.own_s : t.chunks * t.step_s + t.share_s;
+        const double budget_s = t.first ? 0.0 : t.step_s * fresh / serve_round_tokens(pool, fresh);
+        const double delay = t.share_s + budget_s;
+
+        mean.step_s = t.step_s;
+        mean.yield = t.yield;
+        mean.first = t.first;
+        mean.own_s += share * t.own_s;
+        mean.chunks += share * t.chunks;
+        mean.prompt_s += share * t.prompt_s;
+        mean.share_s += share * t.share_s;
+        mean.group_own_s[g] = larger(t.prompt_s, mixed_s);
+        delay_s += share * delay;
+        square += share * delay * delay;
+    }
+    if (mean.groups > 1 && delay_s > 0.0)
+        mean.varies = square / (delay_s * delay_s);
+    return mean;
+}
+
 bool serve_reserves(const plait_deployment *d)
 {
     return d->disaggregated || d->engine->kind == PLAIT_ENGINE_TRTLLM;
@@ -155,8 +192,8 @@ double serve_most_sequences(const plait_pool *pool, const plait_load *load, bool
     if (pool->max_sequences > 0.0)
         most = pool->max_sequences / ranks;
     if (pool->kv_tokens > 0.0)
-        most = smaller(most, pool->kv_tokens /
-                                 (reserves ? load->input + load->output : mean_context(load)));
+        most = smaller(most,
+                       pool->kv_tokens / (reserves ? plait_load_whole(load) : mean_context(load)));
     return most;
 }
 
@@ -170,7 +207,7 @@ double plait_serve_batch_cap(const plait_deployment *d, const plait_load *load)
 
 plait_service serve_service(const plait_load *load, serve_turn t, double ttft_s, double tpot_s)
 {
-    return (plait_service){
+    plait_service s = {
         .stable = true,
         .ttft_s = ttft_s,
         .tpot_s = tpot_s,
@@ -178,6 +215,18 @@ plait_service serve_service(const plait_load *load, serve_turn t, double ttft_s,
         .step_s = t.step_s,
         .prompt_s = t.prompt_s,
     };
+    double mean_s = 0.0;
+
+    if (t.groups <= 1)
+        return s;
+    s.groups = t.groups;
+    for (int g = 0; g < t.groups; g++)
+        mean_s += t.group[g].share * t.group_own_s[g];
+    for (int g = 0; g < t.groups; g++) {
+        s.group_share[g] = t.group[g].share;
+        s.group_later_s[g] = t.group_own_s[g] - mean_s;
+    }
+    return s;
 }
 
 double serve_travel_s(const plait_deployment *d, const plait_load *load)

@@ -7,8 +7,8 @@
 #include "plait/serve.h"
 
 /**
- * Cost of one request on a worker, while a given number of other sequences decode on the same
- * attention rank.
+ * Mean cost of a request on a worker, while a given number of other sequences decode on the same
+ * attention rank. With one length of prompts there is one group.
  */
 typedef struct serve_turn {
     double step_s;   /* seconds of a step that only decodes */
@@ -18,7 +18,23 @@ typedef struct serve_turn {
     double chunks;   /* steps over which a prompt is split */
     double yield;    /* tokens per sequence and step, above 1 with speculation */
     bool first;      /* prompts run in steps of their own, before sequences decode */
+    double varies;   /* mean square over squared mean of the time that a prompt delays the next */
+    int groups;
+    plait_length_group group[PLAIT_LENGTH_GROUPS];
+    double group_own_s[PLAIT_LENGTH_GROUPS]; /* seconds of a prompt's own steps */
 } serve_turn;
+
+/** Copies the groups of lengths of a load, one without a distribution; returns their number. */
+int serve_groups(const plait_load *load, plait_length_group group[PLAIT_LENGTH_GROUPS]);
+
+/** The load with one group's lengths of prompts in place of the mean ones. */
+plait_load serve_load_of(const plait_load *load, const plait_length_group *group);
+
+/**
+ * Token budget of one round of the pipeline, in which each stage has its own batch; `fresh` if the
+ * pool has no budget.
+ */
+double serve_round_tokens(const plait_pool *pool, double fresh);
 
 /**
  * Returns the cost of a request beside `sequences` decoding sequences on its attention rank.

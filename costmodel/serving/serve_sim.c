@@ -44,11 +44,18 @@ static void issue_request(sim *s, double time)
 {
     if (s->issued >= s->draws.requests)
         return;
+    const plait_lengths *const lengths = s->load.lengths;
     request *q = &s->requests[s->issued];
-    *q = (request){.arrived = time,
-                   .input = draw_length(s, s->load.input),
-                   .output = draw_length(s, s->load.output),
-                   .next = NONE};
+    *q = (request){.arrived = time, .cached = s->load.cached, .next = NONE};
+    if (lengths != NULL) {
+        const int drawn = (int)(random_share(&s->state) * lengths->count);
+        q->input = lengths->request[drawn].input;
+        q->output = lengths->request[drawn].output;
+        q->cached = lengths->request[drawn].cached;
+    } else {
+        q->input = draw_length(s, s->load.input);
+        q->output = draw_length(s, s->load.output);
+    }
     push_event(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
 }
 
@@ -91,9 +98,9 @@ static double room_of(const sim *s, const request *q)
 }
 
 /* Tokens of a request that must be processed before it decodes. */
-static double fresh_of(const sim *s, const request *q)
+static double fresh_of(const request *q)
 {
-    return q->input + q->made - smaller(s->load.cached, q->input - 1.0);
+    return q->input + q->made - smaller(q->cached, q->input - 1.0);
 }
 
 static double cap_of(const worker *w)
@@ -120,7 +127,7 @@ static bool waits_for_others(const sim *s, const worker *w, rank *r)
     if (r->waited >= w->pool->gather_steps)
         return false;
     for (int q = r->head; q != NONE; q = s->requests[q].next)
-        tokens += fresh_of(s, &s->requests[q]);
+        tokens += fresh_of(&s->requests[q]);
     return tokens < round_of(w) - r->decoding.count;
 }
 
@@ -162,11 +169,11 @@ static void select_prompts(const sim *s, const worker *w, rank *r, bool held_bac
     for (int q = r->head; q != NONE && budget >= 1.0; q = s->requests[q].next) {
         const request *one = &s->requests[q];
         const double done = q == r->head ? r->done : 0.0;
-        const double cached = one->input + one->made - fresh_of(s, one);
+        const double cached = one->input + one->made - fresh_of(one);
         const double others = r->decoding.count + r->prompts;
         if (done == 0.0 && others > 0.0 && (room_of(s, one) > room || others + 1.0 > cap_of(w)))
             break;
-        const double left = fresh_of(s, one) - done;
+        const double left = fresh_of(one) - done;
         const double taken = smaller(left, budget);
         room -= room_of(s, one);
         r->before += cached + done;
@@ -299,7 +306,7 @@ static void end_prompts(sim *s, worker *w, rank *r)
     while (left > 0.0 && r->head != NONE) {
         const int q = r->head;
         const request *one = &s->requests[q];
-        const double fresh = fresh_of(s, one);
+        const double fresh = fresh_of(one);
         const double taken = smaller(left, fresh - r->done);
         left -= taken;
         r->done += taken;

@@ -39,7 +39,7 @@ event event_take(event_heap *heap, int at);
 /* One request, from arrival to its last token. */
 typedef struct request {
     double arrived, first, last;
-    double input, output;
+    double input, output, cached;
     double made; /* output tokens before a preemption; they are recomputed after it */
     int next;    /* next request in the queue of its rank */
 } request;

@@ -318,6 +318,80 @@ typedef enum plait_load_kind {
     PLAIT_LOAD_KINDS
 } plait_load_kind;
 
+/** Tokens of one request: prompt, answer, and prompt tokens found in a prefix cache. */
+typedef struct plait_request_lengths {
+    double input, output, cached;
+} plait_request_lengths;
+
+/** Mean and quantiles of a length, tokens. */
+typedef struct plait_length_stats {
+    double mean, p50, p90, p99, max;
+} plait_length_stats;
+
+/**
+ * A group of requests with similar prompts: its share of all requests, and its mean prompt and
+ * cached tokens. The groups are ordered by uncached tokens and smaller towards the longest prompts.
+ */
+typedef struct plait_length_group {
+    double share, input, cached;
+} plait_length_group;
+
+enum { PLAIT_LENGTH_GROUPS = 8 };
+
+/** A distribution of lengths: equally likely requests, and their moments. (C.400) */
+typedef struct plait_lengths {
+    const plait_request_lengths *request; /* [count] */
+    int count;
+    plait_length_stats input, output;
+    double cached;     /* mean */
+    double context;    /* mean context of a decoding sequence */
+    double whole;      /* mean length that a decoding sequence reaches */
+    double longest;    /* tokens of the longest request, prompt and answer */
+    double output_cv;  /* standard deviation of the answers over their mean */
+    double per_output; /* mean of 1/(answer - 1), over answers of two or more tokens */
+    plait_length_group group[PLAIT_LENGTH_GROUPS];
+} plait_lengths;
+
+/** A length by its mean and quantiles, tokens, or by its mean and an even spread. */
+typedef struct plait_length_shape {
+    double mean;
+    double p50, p90, max; /* 0: an even spread */
+    double spread;        /* half width of the even spread over the mean */
+} plait_length_shape;
+
+/**
+ * Draw requests with prompts of one shape and independent answers of another. The number is fixed,
+ * and the draws have the means and quantiles of the shapes up to the rounding to whole tokens.
+ * (C.400)
+ *
+ * @param out  [*count] requests, in `arena`
+ * @return     RANGE with the place `input` or `output` if no distribution has these quantiles and
+ *             this mean; NOMEM
+ */
+PLAIT_MUST_CHECK plait_status plait_lengths_sample(plait_length_shape input,
+                                                   plait_length_shape output, plait_arena *arena,
+                                                   plait_request_lengths **out, int *count,
+                                                   plait_error *err);
+
+/**
+ * Requests of conversations: turn k of a conversation has the prompts and answers of the turns
+ * before it at the start of its prompt, and in the prefix cache. (C.401)
+ *
+ * @param request  [count] new tokens of the prompt, and the answer, of one turn
+ * @param turns    requests of a conversation, at least 1
+ * @param out      [*made] requests, in `arena`
+ */
+PLAIT_MUST_CHECK plait_status plait_lengths_converse(const plait_request_lengths *request,
+                                                     int count, int turns, plait_arena *arena,
+                                                     plait_request_lengths **out, int *made,
+                                                     plait_error *err);
+
+/**
+ * The distribution of `count` >= 1 equally likely requests of at least one input and one output
+ * token. Changes the order of the requests, which the result refers to. (C.400)
+ */
+plait_lengths plait_lengths_of(plait_request_lengths *request, int count);
+
 typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
@@ -329,7 +403,14 @@ typedef struct plait_load {
     double accept;        /* probability that a drafted token is accepted; 0: no speculation */
     int draft;            /* tokens drafted per step */
     double draft_layers;  /* share of the model's layers that one drafted token runs */
+    const plait_lengths *lengths; /* distribution, with the means above; NULL: by `spread` */
 } plait_load;
+
+/** Mean tokens that a decoding sequence has at its end: prompt and answer. */
+double plait_load_whole(const plait_load *load);
+
+/** Tokens of the longest request, prompt and answer; without a distribution, of the mean one. */
+double plait_load_longest(const plait_load *load);
 
 /** One role of a deployment: aggregated, prefill or decode. */
 typedef struct plait_pool {
@@ -403,6 +484,9 @@ typedef struct plait_service {
     double queue_s;                 /* queueing part of ttft_s */
     double parts[PLAIT_STEP_PARTS]; /* parts of step_s */
     plait_serve_bind binds;
+    int groups; /* groups of prompts of different length; 0: of one length */
+    double group_share[PLAIT_LENGTH_GROUPS];
+    double group_later_s[PLAIT_LENGTH_GROUPS]; /* TTFT of a group less that of all, without waits */
 } plait_service;
 
 /** Service of a deployment under a load, by closed forms. (C.370 to C.377) */

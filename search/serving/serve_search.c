@@ -27,10 +27,32 @@ enum { CHUNKS = sizeof chunks / sizeof *chunks };
 
 // ---- one deployment ------------------------------------------------------------------------
 
+/* Returns the probability that a prompt waits longer than t. (C.379) */
+static double waits_beyond(const plait_service *s, double t)
+{
+    const double share = smaller(s->utilisation, 1.0);
+
+    if (t < 0.0)
+        return 1.0;
+    return s->queue_s > 0.0 ? share * exp(-t * share / s->queue_s) : 0.0;
+}
+
+/* Returns the share of the requests whose TTFT exceeds t, over the groups of prompts. (C.400) */
+static double share_beyond(const plait_service *s, double t)
+{
+    const double without_wait_s = s->ttft_s - s->queue_s;
+    double sum = 0.0;
+
+    for (int g = 0; g < s->groups; g++)
+        sum += s->group_share[g] * waits_beyond(s, t - without_wait_s - s->group_later_s[g]);
+    return sum;
+}
+
 /*
  * C.379: returns the TTFT that a share `beyond` of the requests exceeds. The tail of the wait falls
  * as e^(-t/m), where m is the mean wait of the requests that wait. If users wait for a free place
- * in the cache or for a round of prompts, all wait equally long.
+ * in the cache or for a round of prompts, all wait equally long. With groups of prompts the time is
+ * found by bisection (C.400).
  */
 static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, double beyond)
 {
@@ -39,7 +61,16 @@ static double ttft_of_slowest(const plait_service *s, plait_load_kind kind, doub
     if (kind != PLAIT_LOAD_RATE &&
         (s->binds == PLAIT_SERVE_BINDS_CAPACITY || s->utilisation >= 1.0))
         return s->ttft_s + s->queue_s;
-    return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
+    if (s->groups == 0)
+        return s->ttft_s - s->queue_s + log(share / beyond) * s->queue_s / share;
+    double low = 0.0, high = s->ttft_s;
+    while (share_beyond(s, high) > beyond)
+        high *= 2.0;
+    for (int i = 0; i < 40; i++) {
+        const double middle = 0.5 * (low + high);
+        *(share_beyond(s, middle) > beyond ? &low : &high) = middle;
+    }
+    return high;
 }
 
 plait_deployment serve_deployment_of(const plait_serve_options *q, const plait_serve_plan *plan,
@@ -347,7 +378,7 @@ bool serve_breaks_rule(const plait_serve_options *q, const plait_engine *engine,
 
 bool serve_fits(const plait_engine *engine, const serve_candidate *c, const plait_load *load)
 {
-    return plait_serve_kv_tokens(&c->memory, engine) >= load->input + load->output;
+    return plait_serve_kv_tokens(&c->memory, engine) >= plait_load_longest(load);
 }
 
 static void search_aggregated(serve_search_state *s, const plait_engine *engine,
@@ -480,7 +511,7 @@ static plait_status explain_memory(const plait_engine *engine, const serve_candi
                                    const plait_load *load, plait_arena *arena, const char **why,
                                    plait_error *err)
 {
-    const double held = plait_serve_held_bytes(&c->memory, engine, load->input + load->output);
+    const double held = plait_serve_held_bytes(&c->memory, engine, plait_load_longest(load));
     const double room = plait_serve_room_bytes(&c->memory, engine);
 
     *why = plait_arena_printf(arena,

@@ -12,7 +12,7 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
     out->serving = *serving;
     out->reason = plait_step_table_fill(serving, &out->table);
     if (out->reason == NULL)
-        out->memory = plait_serve_memory_of(serving, load->input + load->output);
+        out->memory = plait_serve_memory_of(serving, plait_load_whole(load));
 }
 
 /*
@@ -90,7 +90,7 @@ static void add_candidates(const plait_serve_options *q, plait_worker w, serve_c
             serving.weights = (plait_weight_format)f;
             serving.kv = (plait_kv_format)kv;
             c->serving = serving;
-            c->memory = plait_serve_memory_of(&serving, q->load.input + q->load.output);
+            c->memory = plait_serve_memory_of(&serving, plait_load_whole(&q->load));
             if (c->memory.weights >= c->memory.all) {
                 (*large)++;
                 continue;

@@ -20,7 +20,10 @@ static bool load_is_valid(const plait_load *load)
            is_amount(load->output) && is_amount(load->cached) &&
            (load->cached == 0.0 || load->cached < load->input) && is_amount(load->concurrency) &&
            is_amount(load->rate) && load->accept >= 0.0 && load->accept <= 1.0 &&
-           load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers);
+           load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers) &&
+           (load->lengths == NULL ||
+            (load->lengths->count > 0 && load->lengths->request != NULL &&
+             is_amount(load->lengths->context) && is_amount(load->lengths->longest)));
 }
 
 /*

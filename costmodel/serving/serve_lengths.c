@@ -1,0 +1,273 @@
+/*
+ * serve_lengths.c - distributions of the lengths of requests: draws from quantiles, conversations,
+ * and the moments that the closed forms use (C.400, C.401)
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/numbers.h"
+#include "base/status.h"
+#include "costmodel/serving/serve_request_cost.h"
+
+// ---- draws from quantiles ------------------------------------------------------------------
+
+enum { DRAWS = 1024 };
+
+/* Returns the standard normal quantile of a probability, by bisection. */
+static double normal_quantile(double probability)
+{
+    double low = -9.0, high = 9.0;
+
+    for (int i = 0; i < 60; i++) {
+        const double middle = 0.5 * (low + high);
+        *(0.5 * erfc(-middle / sqrt(2.0)) < probability ? &low : &high) = middle;
+    }
+    return 0.5 * (low + high);
+}
+
+static double whole_tokens(double length)
+{
+    return larger(floor(length + 0.5), 1.0);
+}
+
+/*
+ * Fills the draws above the 90 % quantile, which rise from p90 to max with t^bend as the exponent
+ * of max/p90. Returns the mean of all draws.
+ */
+static double fill_tail(const plait_length_shape *shape, int first, double bend,
+                        double length[DRAWS])
+{
+    double sum = 0.0;
+
+    for (int i = first; i < DRAWS; i++) {
+        const double t = (i - first + 1.0) / (DRAWS - first);
+        length[i] = whole_tokens(shape->p90 * pow(shape->max / shape->p90, pow(t, bend)));
+    }
+    for (int i = 0; i < DRAWS; i++)
+        sum += length[i];
+    return sum / DRAWS;
+}
+
+/*
+ * Fills the lengths of a shape, in ascending order. Up to the 90 % quantile they are log-normal
+ * through p50 and p90; the bend of the tail above it gives the mean.
+ */
+static plait_status fill_lengths(const plait_length_shape *shape, const char *where,
+                                 double length[DRAWS], plait_error *err)
+{
+    static const double tail = 0.9, rounding = 0.005; // share that whole tokens change the mean by
+    const double sigma =
+        shape->p50 > 0.0 ? log(shape->p90 / shape->p50) / normal_quantile(tail) : 0.0;
+    double low = -9.0, high = 9.0; // logarithm of the bend; a higher bend has a lower mean
+    int i = 0;
+
+    for (; i < DRAWS && (shape->p50 <= 0.0 || (i + 0.5) / DRAWS <= tail); i++) {
+        const double u = (i + 0.5) / DRAWS;
+        length[i] =
+            whole_tokens(shape->p50 > 0.0 ? shape->p50 * exp(sigma * normal_quantile(u))
+                                          : shape->mean * (1.0 + shape->spread * (2.0 * u - 1.0)));
+    }
+    if (i == DRAWS)
+        return PLAIT_OK;
+    const double most = fill_tail(shape, i, exp(low), length);
+    const double least = fill_tail(shape, i, exp(high), length);
+    if (shape->mean < (1.0 - rounding) * least || shape->mean > (1.0 + rounding) * most)
+        return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                          "expected a mean from %.0f to %.0f tokens with these percentiles, found "
+                          "%.0f",
+                          ceil(least), floor(most), shape->mean);
+    for (int round = 0; round < 40; round++) {
+        const double middle = 0.5 * (low + high);
+        *(fill_tail(shape, i, exp(middle), length) > shape->mean ? &low : &high) = middle;
+    }
+    return PLAIT_OK;
+}
+
+static plait_status check_shape(const plait_length_shape *shape, const char *where,
+                                plait_error *err)
+{
+    static const double most = 1e12;
+    const bool even = shape->p50 == 0.0 && shape->p90 == 0.0 && shape->max == 0.0;
+
+    if (shape->mean >= 1.0 && shape->mean <= most &&
+        (even ? shape->spread >= 0.0 && shape->spread <= 1.0
+              : shape->p50 >= 1.0 && shape->p90 >= shape->p50 && shape->max >= shape->p90 &&
+                    shape->max <= most))
+        return PLAIT_OK;
+    return plait_fail(err, PLAIT_ERROR_RANGE, where,
+                      "expected a mean of at least 1 with ascending quantiles or a spread from 0 "
+                      "to 1, found other values");
+}
+
+plait_status plait_lengths_sample(plait_length_shape input, plait_length_shape output,
+                                  plait_arena *arena, plait_request_lengths **out, int *count,
+                                  plait_error *err)
+{
+    enum { STRIDE = 633 }; // DRAWS over the golden ratio: pairs cover the square evenly
+    PLAIT_TRY(check_shape(&input, "input", err));
+    PLAIT_TRY(check_shape(&output, "output", err));
+    double *const inputs = plait_arena_alloc(arena, DRAWS, sizeof *inputs);
+    double *const outputs = plait_arena_alloc(arena, DRAWS, sizeof *outputs);
+    plait_request_lengths *const request = plait_arena_alloc(arena, DRAWS, sizeof *request);
+
+    PLAIT_TRY(plait_check_allocated(inputs && outputs && request, err));
+    PLAIT_TRY(fill_lengths(&input, "input", inputs, err));
+    PLAIT_TRY(fill_lengths(&output, "output", outputs, err));
+    for (int i = 0; i < DRAWS; i++)
+        request[i] =
+            (plait_request_lengths){.input = inputs[i], .output = outputs[i * STRIDE % DRAWS]};
+    *out = request;
+    *count = DRAWS;
+    return PLAIT_OK;
+}
+
+// ---- conversations -------------------------------------------------------------------------
+
+plait_status plait_lengths_converse(const plait_request_lengths *request, int count, int turns,
+                                    plait_arena *arena, plait_request_lengths **out, int *made,
+                                    plait_error *err)
+{
+    enum { MOST = 1 << 20 }; // requests of all conversations
+
+    if (request == NULL || count < 1 || turns < 1 || turns > MOST)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "turns",
+                          "expected requests, and 1 to %d turns, found others", MOST);
+    const int conversations = (int)larger(smaller(count, floor((double)MOST / turns)), 1.0);
+    plait_request_lengths *const all =
+        plait_arena_alloc(arena, (size_t)conversations * (size_t)turns, sizeof *all);
+    int n = 0;
+
+    PLAIT_TRY(plait_check_allocated(all, err));
+    for (int c = 0; c < conversations; c++) {
+        double before = 0.0; // tokens of the turns before
+        for (int k = 0; k < turns; k++) {
+            // Another request of the list is the next turn, so that turns are independent.
+            const plait_request_lengths *one = &request[((int64_t)c + (int64_t)k * 389) % count];
+            all[n++] = (plait_request_lengths){.input = before + one->input,
+                                               .output = one->output,
+                                               .cached = before + one->cached};
+            before += one->input + one->output;
+        }
+    }
+    *out = all;
+    *made = n;
+    return PLAIT_OK;
+}
+
+// ---- moments -------------------------------------------------------------------------------
+
+static double uncached(const plait_request_lengths *request)
+{
+    return larger(request->input - request->cached, 1.0);
+}
+
+static int by_input(const void *a, const void *b)
+{
+    const plait_request_lengths *const left = a, *const right = b;
+
+    return (left->input > right->input) - (left->input < right->input);
+}
+
+static int by_output(const void *a, const void *b)
+{
+    const plait_request_lengths *const left = a, *const right = b;
+
+    return (left->output > right->output) - (left->output < right->output);
+}
+
+/* A total order, so that equal requests in any order give the same draws. */
+static int by_uncached(const void *a, const void *b)
+{
+    const plait_request_lengths *const left = a, *const right = b;
+    const double x = uncached(left), y = uncached(right);
+
+    if (x != y)
+        return x < y ? -1 : 1;
+    const int order = by_input(a, b);
+    return order != 0 ? order : by_output(a, b);
+}
+
+#define QUANTILE(field, share) request[(int)smaller((share)*count, count - 1.0)].field
+#define STATS(field, mean_)                                                                        \
+    ((plait_length_stats){mean_, QUANTILE(field, 0.5), QUANTILE(field, 0.9),                       \
+                          QUANTILE(field, 0.99), QUANTILE(field, 1.0)})
+
+plait_lengths plait_lengths_of(plait_request_lengths *request, int count)
+{
+    // Shares of requests below the end of each group: narrow groups at the longest prompts.
+    static const double end[PLAIT_LENGTH_GROUPS] = {0.3, 0.55, 0.75, 0.87, 0.94, 0.98, 0.995, 1.0};
+    plait_lengths l = {.request = request, .count = count};
+    double input = 0.0, output = 0.0, square = 0.0, context = 0.0, inverse = 0.0, several = 0.0;
+
+    for (int i = 0; i < count; i++) {
+        const plait_request_lengths *one = &request[i];
+        input += one->input;
+        output += one->output;
+        l.cached += smaller(one->cached, one->input - 1.0) / count;
+        square += one->output * one->output;
+        context += one->output * one->input;
+        inverse += one->output > 1.0 ? 1.0 / (one->output - 1.0) : 0.0;
+        several += one->output > 1.0;
+        l.longest = larger(l.longest, one->input + one->output);
+    }
+    // A sequence decodes for a time in proportion to its answer, which weights the means.
+    l.context = (context + square / 2.0) / output;
+    l.whole = (context + square) / output;
+    l.output_cv = sqrt(larger(square / output * count / output - 1.0, 0.0));
+    l.per_output = inverse / larger(several, 1.0);
+    qsort(request, (size_t)count, sizeof *request, by_output);
+    l.output = STATS(output, output / count);
+    qsort(request, (size_t)count, sizeof *request, by_input);
+    l.input = STATS(input, input / count);
+    qsort(request, (size_t)count, sizeof *request, by_uncached);
+    for (int g = 0, i = 0; g < PLAIT_LENGTH_GROUPS; g++) {
+        plait_length_group *const group = &l.group[g];
+        const int first = i, last = (int)floor(end[g] * count + 0.5);
+
+        for (; i < last; i++) {
+            group->input += request[i].input;
+            group->cached += smaller(request[i].cached, request[i].input - 1.0);
+        }
+        if (i > first) {
+            group->share = (double)(i - first) / count;
+            group->input /= i - first;
+            group->cached /= i - first;
+        }
+    }
+    return l;
+}
+
+// ---- a load --------------------------------------------------------------------------------
+
+double plait_load_whole(const plait_load *load)
+{
+    return load->lengths != NULL ? load->lengths->whole : load->input + load->output;
+}
+
+double plait_load_longest(const plait_load *load)
+{
+    return load->lengths != NULL ? load->lengths->longest : load->input + load->output;
+}
+
+int serve_groups(const plait_load *load, plait_length_group group[PLAIT_LENGTH_GROUPS])
+{
+    int count = 0;
+
+    if (load->lengths == NULL) {
+        group[0] = (plait_length_group){1.0, load->input, load->cached};
+        return 1;
+    }
+    for (int g = 0; g < PLAIT_LENGTH_GROUPS; g++)
+        if (load->lengths->group[g].share > 0.0)
+            group[count++] = load->lengths->group[g];
+    return count;
+}
+
+plait_load serve_load_of(const plait_load *load, const plait_length_group *group)
+{
+    plait_load one = *load;
+
+    one.input = group->input;
+    one.cached = group->cached;
+    return one;
+}
