@@ -29,7 +29,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     src/io/json | src/io/csv) echo src/base src/io ;;
     src/io/data) echo src/base src/io src/io/json ;;
     src/io/model | src/io/cluster | src/io/runtime) echo src/base src/io src/io/{data,json} ;;
-    src/io/plans) echo src/base src/io src/io/{cluster,data,json,model} ;;
+    src/io/plans) echo src/base src/io src/io/{cluster,csv,data,json,model} ;;
     src/report | src/launch | src/calibrate | src/validate)
         echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime}
         ;;

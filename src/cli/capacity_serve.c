@@ -101,10 +101,10 @@ static plait_status read_rates(const capacity_serve *flags, plait_arena *arena,
 }
 
 const char *const capacity_serve_options[] = {
-    "rates",    "availability",  "elastic", "input",    "output-tokens", "isl",  "osl",
-    "rate",     "prefix-cached", "ttft",    "ttft-p95", "ttft-p99",      "tpot", "tpot-p95",
-    "tpot-p99", "engine",        "weights", "kv",       "speculate",     "tp",   "pp",
-    "ep",       "dp-attention",  NULL};
+    "rates",     "availability", "elastic",    "input",    "output-tokens", "isl",     "osl",
+    "lengths",   "turns",        "prefix-hit", "rate",     "prefix-cached", "ttft",    "ttft-p95",
+    "ttft-p99",  "tpot",         "tpot-p95",   "tpot-p99", "engine",        "weights", "kv",
+    "speculate", "tp",           "pp",         "ep",       "dp-attention",  NULL};
 
 plait_status capacity_serve_run(const capacity_serve *flags, const capacity_flags *run,
                                 const opt_operands *operands, const char *output, bool json,

@@ -150,7 +150,7 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
         .cluster = &answer->cluster,
         .plan = &answer->plan,
         .load = answer->load,
-        .max_model_len = answer->max_model_len,
+        .max_model_len = answer->max_model_len > 0.0 ? answer->max_model_len : answer->longest,
         .form = (plait_serve_form)form,
         .container = flags->container};
     PLAIT_TRY(plait_check_allocated(launch.checkpoint, err));

@@ -64,8 +64,8 @@ static const opt options[] = {
     OPT_OF_INT(serve_values, seed, "seed", "N", 0, 1 << 30,
                "seed of the random numbers (default: 1)"),
     TEXT(spread, "spread", "S",
-         "vary prompt and answer lengths uniformly by up to a share S of their means (default: "
-         "0.2)"),
+         "vary lengths that are given by their mean alone uniformly, by up to a share S of it "
+         "(default: 0.2)"),
     OPT_OF_INT(serve_values, burst, "burst", "N", 1, 1 << 20, "requests arrive in bursts of N"),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain",
@@ -330,12 +330,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
             operands, eval_options,
             "expected --eval in the same command, since this option describes one deployment",
             err));
-    PLAIT_TRY(serve_flags_question(&flags.load, operands, arena, &question, err));
-    question.load.spread = 0.2;
-    if (flags.spread != NULL && (!magnitude_parse(flags.spread, &question.load.spread) ||
-                                 question.load.spread < 0.0 || question.load.spread > 1.0))
+    flags.load.spread = 0.2;
+    if (flags.spread != NULL && (!magnitude_parse(flags.spread, &flags.load.spread) ||
+                                 flags.load.spread < 0.0 || flags.load.spread > 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--spread",
                           "expected a share from 0 to 1, found '%.40s'", flags.spread);
+    if (flags.spread != NULL && flags.load.lengths != NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--spread",
+                          "expected --spread or --lengths, found both");
+    PLAIT_TRY(serve_flags_question(&flags.load, operands, arena, &question, err));
     report.model_file = operands->text[0];
     report.cluster_file = operands->text[1];
     if (flags.versus != NULL) {

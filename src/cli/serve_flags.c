@@ -3,46 +3,150 @@
  */
 #include "cli/serve_flags.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/magnitude.h"
 #include "cli/problem.h"
 #include "plan/serve_values.h"
 #include "cli/terminal.h"
 #include "base/text.h"
+#include "io/plans/request_trace.h"
 
 /* ---- the load and its bounds ---- */
 
-static plait_status read_load(const serve_flags *flags, const plait_model *model,
-                              plait_serve_options *q, plait_error *err)
+static plait_status read_shape(const char *flag, const char *text, double spread,
+                               plait_length_shape *shape, plait_error *err)
 {
-    if (flags->input == 0 || flags->output == 0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, flags->input == 0 ? "--input" : "--output-tokens",
+    enum { COUNTS = 4 };
+    int count[COUNTS] = {0}, found = 0;
+    char part[32];
+    bool valid = true;
+
+    if (text == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, flag,
                           "expected a number of tokens, found nothing");
-    if (flags->cached >= flags->input)
+    for (const char *at = text; valid && at != NULL; found++) {
+        const char *const end = strchr(at, ',');
+        snprintf(part, sizeof part, "%.*s", (int)(end != NULL ? end - at : 31), at);
+        valid =
+            found < COUNTS && magnitude_parse_count(part, 1024, 1, PLAIT_MAX_SEQ, &count[found]);
+        at = end != NULL ? end + 1 : NULL;
+    }
+    if (!valid || (found != 1 && found != COUNTS) ||
+        (found > 1 && (count[1] > count[2] || count[2] > count[3])))
+        return plait_fail(err, PLAIT_ERROR_RANGE, flag,
+                          "expected the mean, or the mean, median, 90th percentile and maximum, "
+                          "from 1 to %d tokens, found \"%.60s\"",
+                          PLAIT_MAX_SEQ, text);
+    *shape = (plait_length_shape){
+        .mean = count[0], .p50 = count[1], .p90 = count[2], .max = count[3], .spread = spread};
+    return PLAIT_OK;
+}
+
+/*
+ * Set the distribution of lengths, and the means of the load; without percentiles, a file or turns,
+ * the load has means and a spread only.
+ */
+static plait_status read_lengths(const serve_flags *flags, plait_arena *arena, plait_load *load,
+                                 double *rate, plait_error *err)
+{
+    plait_length_shape input = {0}, output = {0};
+    plait_request_lengths *request;
+    static const double golden = 0.6180339887498949;
+    request_trace trace;
+    double hit = 1.0;
+    int count;
+
+    if (flags->lengths != NULL && (flags->input != NULL || flags->output != NULL))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--lengths",
+                          "expected --lengths, or --input and --output-tokens, found both");
+    if (flags->prefix_hit != NULL &&
+        (!magnitude_parse(flags->prefix_hit, &hit) || hit < 0.0 || hit > 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-hit",
+                          "expected a share from 0 to 1, found '%.40s'", flags->prefix_hit);
+    if (flags->prefix_hit != NULL && flags->lengths == NULL && flags->turns <= 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-hit",
+                          "expected --turns or --lengths in the same command, found neither");
+    if (flags->lengths != NULL) {
+        PLAIT_TRY(request_trace_read(flags->lengths, arena, &trace, err));
+        request = trace.request;
+        count = trace.count;
+        *rate = trace.rate;
+    } else {
+        PLAIT_TRY(read_shape("--input", flags->input, flags->spread, &input, err));
+        PLAIT_TRY(read_shape("--output-tokens", flags->output, flags->spread, &output, err));
+        load->input = input.mean;
+        load->output = output.mean;
+        if (input.p50 <= 0.0 && output.p50 <= 0.0 && flags->turns <= 1)
+            return PLAIT_OK;
+        plait_error inner;
+        if (plait_lengths_sample(input, output, arena, &request, &count, &inner) != PLAIT_OK)
+            return plait_fail(err, inner.status,
+                              text_equal(inner.where, "input") ? "--input" : "--output-tokens",
+                              "%s", inner.message);
+    }
+    if (flags->turns > 1)
+        PLAIT_TRY(
+            plait_lengths_converse(request, count, flags->turns, arena, &request, &count, err));
+    // Equally spaced phases: the share of the requests that hit is exact for each turn.
+    for (int i = 0; i < count; i++) {
+        if (fmod((i + 0.5) * golden, 1.0) >= hit)
+            request[i].cached = 0.0;
+        request[i].cached = fmax(request[i].cached, fmin(flags->cached, request[i].input - 1.0));
+    }
+    plait_lengths *const lengths = plait_arena_alloc(arena, 1, sizeof *lengths);
+    PLAIT_TRY(plait_check_allocated(lengths, err));
+    *lengths = plait_lengths_of(request, count);
+    load->lengths = lengths;
+    load->input = lengths->input.mean;
+    load->output = lengths->output.mean;
+    load->cached = lengths->cached;
+    load->spread = fmin(sqrt(3.0) * lengths->output_cv, 1.0); // the even spread of this variance
+    return PLAIT_OK;
+}
+
+static plait_status read_load(const serve_flags *flags, const plait_model *model,
+                              plait_arena *arena, plait_serve_options *q, plait_error *err)
+{
+    double rate = 0.0;
+
+    q->load = (plait_load){.kind = PLAIT_LOAD_CLOSED,
+                           .cached = flags->cached,
+                           .spread = flags->spread,
+                           .concurrency = flags->concurrency};
+    PLAIT_TRY(read_lengths(flags, arena, &q->load, &rate, err));
+    const double longest = plait_load_longest(&q->load);
+    if (flags->cached >= q->load.input)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
-                          "expected fewer than the %d tokens of --input, found %d", flags->input,
+                          "expected fewer than the %.0f tokens of --input, found %d", q->load.input,
                           flags->cached);
-    if (flags->max_model_len > 0 && (double)flags->input + flags->output > flags->max_model_len)
+    if (flags->max_model_len > 0 && longest > flags->max_model_len)
         return plait_fail(
             err, PLAIT_ERROR_RANGE, "--max-model-len",
-            "expected at least %.0f, the tokens of --input and --output-tokens, found %d",
-            (double)flags->input + flags->output, flags->max_model_len);
-    if (model->max_seq > 0 && (double)flags->input + flags->output > model->max_seq)
-        print_warning(
-            "--input: %d input and %d output tokens exceed %d, the published context length of %s",
-            flags->input, flags->output, model->max_seq, model->name);
+            "expected at least %.0f, the tokens of --input and --output-tokens, found %d", longest,
+            flags->max_model_len);
+    if (model->max_seq > 0 && longest > model->max_seq) {
+        if (q->load.lengths == NULL)
+            print_warning("--input: %.0f input and %.0f output tokens exceed %d, the published "
+                          "context length of %s",
+                          q->load.input, q->load.output, model->max_seq, model->name);
+        else
+            print_warning("the longest request has %.0f tokens, which exceed %d, the published "
+                          "context length of %s",
+                          longest, model->max_seq, model->name);
+    }
     if (flags->rate != NULL && flags->concurrency > 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--rate",
                           "expected --rate or --concurrency, found both");
-    q->load = (plait_load){.kind = flags->rate != NULL ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED,
-                           .input = flags->input,
-                           .output = flags->output,
-                           .cached = flags->cached,
-                           .concurrency = flags->concurrency};
     if (flags->rate != NULL)
         PLAIT_TRY(
             magnitude_positive("--rate", flags->rate, "requests a second", &q->load.rate, err));
+    else if (flags->concurrency == 0)
+        q->load.rate = rate;
+    if (q->load.rate > 0.0)
+        q->load.kind = PLAIT_LOAD_RATE;
     double *const asked[] = {
 #define X(flag, name) &q->name##_s,
         PLAIT_SERVE_LIMIT_LIST(X)
@@ -199,7 +303,7 @@ plait_status serve_flags_question(const serve_flags *flags, const opt_operands *
         print_warning("%s: no measurement supports the constants of %s; they follow from its data "
                       "sheet and from defaults",
                       operands->text[1], cluster->group[0].accelerator->name);
-    return read_load(flags, model, q, err);
+    return read_load(flags, model, arena, q, err);
 }
 
 plait_status serve_flags_check_file(const char *path, plait_error *err)

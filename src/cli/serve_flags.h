@@ -7,7 +7,9 @@
 
 /** Values of the options; NULL and 0 if not given. */
 typedef struct serve_flags {
-    int input, output, cached, concurrency;
+    int cached, concurrency, turns;
+    double spread; /* half width of lengths given by their mean alone, over the mean */
+    const char *input, *output, *lengths, *prefix_hit;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
     const char *memory_fraction;
@@ -24,15 +26,28 @@ typedef struct serve_flags {
     OPT_OF_INT(values, member.field, name, "N", 1, 1 << 16, help)
 
 /* Rows of an option table: `member` of `values` is the serve_flags. */
+#define SERVE_LENGTH(values, field, name, help)                                                    \
+    OPT_OF_TEXT(values, field, name, 0, "TOKENS[,P50,P90,MAX]", help)
 #define SERVE_INPUT_OPTION(values, member)                                                         \
-    OPT_OF_TOKENS(values, member.input, "input", "mean tokens of a prompt")
+    SERVE_LENGTH(values, member.input, "input",                                                    \
+                 "mean tokens of a prompt, and its median, 90th percentile and maximum")
 #define SERVE_OUTPUT_OPTION(values, member)                                                        \
-    OPT_OF_TOKENS(values, member.output, "output-tokens", "mean tokens of an answer")
+    SERVE_LENGTH(values, member.output, "output-tokens", "the same of an answer")
 #define SERVE_MODEL_OPTION(values, member) MODEL_OPTION(values, member.assume_llama)
 /* Aliases of both lengths, as in the benchmarks of engines. */
 #define SERVE_LENGTH_ALIASES(values, member)                                                       \
-    OPT_OF_TOKENS(values, member.input, "isl", "same as --input"),                                 \
-        OPT_OF_TOKENS(values, member.output, "osl", "same as --output-tokens")
+    SERVE_LENGTH(values, member.input, "isl", "same as --input"),                                  \
+        SERVE_LENGTH(values, member.output, "osl", "same as --output-tokens"),                     \
+        SERVE_TEXT(values, member, lengths, "lengths", "FILE",                                     \
+                   "lengths of requests, instead of --input and --output-tokens: a CSV file with " \
+                   "columns of input and output tokens, or a trace of Azure, BurstGPT or "         \
+                   "Mooncake; its timestamps give the rate if there is no other load"),            \
+        OPT_OF_INT(values, member.turns, "turns", "N", 1, 1000,                                    \
+                   "requests of a conversation: each prompt begins with the earlier prompts and "  \
+                   "answers (default: 1)"),                                                        \
+        SERVE_TEXT(values, member, prefix_hit, "prefix-hit", "SHARE",                              \
+                   "share of prompts whose repeated tokens, of earlier turns or in a trace of "    \
+                   "Mooncake, are in the prefix cache (default: 1)")
 #define SERVE_RATE_OPTION(values, member)                                                          \
     SERVE_TEXT(values, member, rate, "rate", "R",                                                  \
                "mean requests per second, with random (Poisson) arrivals")

@@ -52,11 +52,29 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     json_end_object(json);
 }
 
+static void write_length(json_writer *json, const char *key, const plait_length_stats *length)
+{
+    JSON_NUMBER_OBJECT(json, key, {"p50", length->p50}, {"p90", length->p90}, {"p99", length->p99},
+                       {"max", length->max});
+}
+
+void json_serve_lengths(json_writer *json, const plait_load *load)
+{
+    if (load->lengths == NULL)
+        return;
+    json_member_object(json, "lengths");
+    write_length(json, "input", &load->lengths->input);
+    write_length(json, "output", &load->lengths->output);
+    json_member_number(json, "longest", load->lengths->longest);
+    json_end_object(json);
+}
+
 static void write_job(json_writer *json, const plait_serve_options *q)
 {
     json_member_object(json, "job");
     JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
                  {"prefix_cached", q->load.cached});
+    json_serve_lengths(json, &q->load);
     if (q->load.kind == PLAIT_LOAD_RATE)
         json_member_number(json, "rate", q->load.rate);
     else if (q->load.concurrency > 0.0)

@@ -83,10 +83,10 @@ void report_fleet_question(const report_fleet *report, FILE *out)
         low = fmin(low, ask->rate[h]);
         high = fmax(high, ask->rate[h]);
     }
-    fprintf(out, "%s on %s, %d x %s per node: %.0f input tokens%s, %.0f output tokens, ",
-            q->model->name, q->cluster->name, report->answer->gpus_per_node,
-            q->cluster->group[0].accelerator->name, q->load.input,
-            q->load.cached > 0.0 ? " (prefix partly cached)" : "", q->load.output);
+    fprintf(out, "%s on %s, %d x %s per node: ", q->model->name, q->cluster->name,
+            report->answer->gpus_per_node, q->cluster->group[0].accelerator->name);
+    report_serve_lengths(&q->load, out);
+    fprintf(out, ", ");
     if (low < high)
         fprintf(out, "%.4g to %.4g requests/s over the day\n", low, high);
     else
@@ -389,6 +389,7 @@ void json_fleet(json_writer *json, const report_fleet *report)
     json_member_object(json, "asked");
     JSON_NUMBERS(json, {"input", q->load.input}, {"output", q->load.output},
                  {"prefix_cached", q->load.cached});
+    json_serve_lengths(json, &q->load);
 #define X(flag, name)                                                                              \
     json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
     PLAIT_SERVE_LIMIT_LIST(X)

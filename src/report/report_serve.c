@@ -88,12 +88,30 @@ static bool is_open(const plait_serve_options *q)
     return q->load.kind == PLAIT_LOAD_CLOSED && q->load.concurrency <= 0.0;
 }
 
+void report_serve_lengths(const plait_load *load, FILE *out)
+{
+    const plait_lengths *const l = load->lengths;
+
+    if (l == NULL) {
+        fprintf(out, "%.0f input tokens%s, %.0f output tokens", load->input,
+                load->cached > 0.0 ? " (prefix partly cached)" : "", load->output);
+        return;
+    }
+    fprintf(out, "%.0f input tokens (p50 %.0f, p90 %.0f, max %.0f", load->input, l->input.p50,
+            l->input.p90, l->input.max);
+    if (load->cached > 0.0)
+        fprintf(out, "; %.0f %% cached", 100.0 * load->cached / load->input);
+    fprintf(out, "), %.0f output tokens (p50 %.0f, p90 %.0f, max %.0f)", load->output,
+            l->output.p50, l->output.p90, l->output.max);
+}
+
 static void print_question(const report_serve *report, FILE *out)
 {
     const plait_serve_options *q = report->question;
-    fprintf(out, "%s on up to %d x %s: %.0f input tokens%s, %.0f output tokens", q->model->name,
-            q->gpus, q->cluster->group[0].accelerator->name, q->load.input,
-            q->load.cached > 0.0 ? " (prefix partly cached)" : "", q->load.output);
+
+    fprintf(out, "%s on up to %d x %s: ", q->model->name, q->gpus,
+            q->cluster->group[0].accelerator->name);
+    report_serve_lengths(&q->load, out);
     if (q->load.kind == PLAIT_LOAD_RATE)
         fprintf(out, ", %.6g requests/s at random times", q->load.rate);
     else if (q->load.concurrency > 0.0)

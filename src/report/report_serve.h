@@ -73,6 +73,12 @@ bool report_serve_bounds(const plait_serve_options *question, FILE *out);
 void report_serve_needs(const plait_serve_options *question, const plait_serve_plan *plan,
                         FILE *out);
 
+/** Prints the mean lengths of a load, and the quantiles of its distribution. */
+void report_serve_lengths(const plait_load *load, FILE *out);
+
+/** Writes the key `lengths` with the quantiles of a load's distribution, if it has one. */
+void json_serve_lengths(json_writer *json, const plait_load *load);
+
 /** Writes the document of `plait serve --json`. */
 void json_serve(json_writer *json, const report_serve *report);
 

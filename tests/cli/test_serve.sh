@@ -45,6 +45,29 @@ serve 2 "${small[@]}" --gpus 1 --max-model-len 1024
 grep -q -- "--max-model-len: expected at least 1280" "$folder/err" || complain "a request that is too long: $(cat "$folder/err")"
 serve 2 "${small[@]}" --gpus 1 --memory-fraction 0
 
+# ---- distributions of lengths ----
+
+one=(llama-3.1-8b dgx-h100 --gpus 1 --eval --engine vllm --concurrency 8)
+serve 0 "${one[@]}" --input 1000,400,2500,16000 --output-tokens 250 --json
+holds "the quantiles" "abs(d['job']['lengths']['input']['p50'] - 400) < 4 and d['job']['lengths']['input']['max'] == 16000 and d['job']['lengths']['output']['max'] == 300"
+holds "the longest prompts" "d['plans'][0]['ttft_p99_ms'] > 4 * d['plans'][0]['ttft_ms']"
+printf 'timestamp,input,output\n0,100,10\n1,3900,390\n4,2000,200\n' >"$folder/trace.csv"
+serve 0 "${one[@]}" --lengths "$folder/trace.csv" --json
+holds "the means of a file" "d['job']['input'] == 2000 and d['job']['output'] == 200 and d['job']['lengths']['longest'] == 4290"
+serve 0 llama-3.1-8b dgx-h100 --gpus 1 --eval --engine vllm --lengths "$folder/trace.csv" --json
+holds "the rate of a file" "d['job']['rate'] == 0.5"
+serve 0 "${one[@]}" --input 200 --output-tokens 100 --turns 5 --json
+holds "the prompts of turns" "abs(d['job']['input'] / 800 - 1) < 0.01 and abs(d['job']['prefix_cached'] / 600 - 1) < 0.01"
+hits=$(python3 -c "import json; print(json.load(open('$folder/out'))['plans'][0]['ttft_ms'])")
+serve 0 "${one[@]}" --input 200 --output-tokens 100 --turns 5 --prefix-hit 0.25 --json
+holds "a share of the prompts" "abs(d['job']['prefix_cached'] / 150 - 1) < 0.01 and d['plans'][0]['ttft_ms'] > $hits"
+serve 2 "${one[@]}" --input 9000,400,2500,16000 --output-tokens 250
+grep -q -- "--input: expected a mean from" "$folder/err" || complain "an impossible mean: $(cat "$folder/err")"
+serve 2 "${one[@]}" --input 900,400,200,16000 --output-tokens 250
+serve 2 "${one[@]}" --input 900 --lengths "$folder/trace.csv"
+serve 2 "${one[@]}" --input 900 --output-tokens 100 --prefix-hit 0.5
+serve 2 "${one[@]}" --lengths "$folder/out"
+
 # ---- deployments that a simulation rejects ----
 
 # The closed form meets this rate, but its simulation completes nine tenths of it.

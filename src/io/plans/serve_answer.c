@@ -92,7 +92,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
 {
     serve_answer *answer = out;
     const char *name, *warning;
-    json_cursor job, plans, at, drafts;
+    json_cursor job, plans, at, drafts, lengths;
     int gpus;
 
     PLAIT_TRY(json_as_object(root, err));
@@ -114,6 +114,9 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
                                    &answer->load.concurrency, err));
     PLAIT_TRY(
         json_number_optional(&job, "max_model_len", JSON_POSITIVE, &answer->max_model_len, err));
+    PLAIT_TRY(json_object_optional(&job, "lengths", &lengths, err));
+    if (!json_is_null(&lengths))
+        PLAIT_TRY(json_number(&lengths, "longest", JSON_POSITIVE, &answer->longest, err));
     answer->load.kind = answer->load.rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
     PLAIT_TRY(json_object_optional(&job, "speculate", &drafts, err));
     if (!json_is_null(&drafts)) {

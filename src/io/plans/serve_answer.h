@@ -11,6 +11,7 @@ typedef struct serve_answer {
     plait_load load;
     int redundant_experts; /* added to each layer; not in `model` */
     double max_model_len;  /* tokens of the longest request; 0: not set */
+    double longest;        /* longest request of the distribution of lengths; 0: none */
     plait_serve_plan plan; /* the deployment, without prices */
 } serve_answer;
 
