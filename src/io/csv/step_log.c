@@ -7,13 +7,8 @@
 
 #include "base/numbers.h"
 #include "base/text.h"
+#include "io/csv/log_text.h"
 #include "io/file.h"
-
-/* A part of a log: one line, or the whole log. */
-typedef struct log_text {
-    const char *at;
-    const char *end;
-} log_text;
 
 typedef struct peak_format {
     const char *mark;
@@ -40,77 +35,6 @@ typedef struct step_format {
     const peak_format *peak;
 } step_format;
 
-// ---- lines and numbers ---------------------------------------------------------------------
-
-/* Gets the next line. Lines also end at a carriage return, because progress bars end with one. */
-static bool next_line(log_text *rest, log_text *line)
-{
-    if (rest->at >= rest->end)
-        return false;
-    *line = (log_text){rest->at, rest->at};
-    while (line->end < rest->end && *line->end != '\n' && *line->end != '\r')
-        line->end++;
-    rest->at = line->end + 1;
-    return true;
-}
-
-/* Returns the text after a mark; NULL if the text does not contain the mark. */
-static const char *text_after(log_text text, const char *mark)
-{
-    const size_t length = strlen(mark);
-
-    for (const char *at = text.at; (size_t)(text.end - at) >= length; at++) {
-        at = memchr(at, mark[0], (size_t)(text.end - at) - length + 1);
-        if (at == NULL)
-            return NULL;
-        if (memcmp(at, mark, length) == 0)
-            return at + length;
-    }
-    return NULL;
-}
-
-/*
- * Returns a positive number such as "1,234.5", "1.23K" or "6.5e+03"; NaN if there is none, or if it
- * is part of a clock such as 1:02:03. Blanks, quotes, ':' and '=' before the number are skipped, so
- * a mark may be a key of JSON or of Python.
- */
-static double number_at(const char *at, const char *end, const char **stop)
-{
-    char digits[40];
-    size_t used = 0;
-    double value;
-
-    while (at < end && strchr(" '\":=", *at) != NULL && *at != '\0')
-        at++;
-    while (at < end && used + 1 < sizeof digits &&
-           ((*at >= '0' && *at <= '9') || *at == '.' || *at == ',')) {
-        if (*at != ',')
-            digits[used++] = *at;
-        at++;
-    }
-    if (end - at > 2 && *at == 'e' && (at[1] == '+' || at[1] == '-') && used + 5 < sizeof digits) {
-        digits[used++] = *at++;
-        digits[used++] = *at++;
-        for (int d = 0; d < 3 && at < end && *at >= '0' && *at <= '9'; d++)
-            digits[used++] = *at++;
-    }
-    digits[used] = '\0';
-    if (stop != NULL)
-        *stop = at;
-    if (!text_parse_number(digits, &value) || !(value > 0.0) || (at < end && *at == ':'))
-        return (double)NAN;
-    if (end - at > 1 && at[1] == 'i') // "41234.5MiB": the format has the unit
-        return value;
-    return value * (at < end && *at == 'K' ? 1e3 : at < end && *at == 'M' ? 1e6 : 1.0);
-}
-
-static double number_after(log_text text, const char *mark)
-{
-    const char *const at = text_after(text, mark);
-
-    return at != NULL ? number_at(at, text.end, NULL) : (double)NAN;
-}
-
 // ---- lines with a number -----------------------------------------------------------------------
 
 static int collect_lines(log_text log, const step_format *format, double *out)
@@ -118,14 +42,15 @@ static int collect_lines(log_text log, const step_format *format, double *out)
     log_text line;
     int count = 0;
 
-    while (next_line(&log, &line)) {
+    while (log_next_line(&log, &line)) {
         double sum = 0.0;
 
         // A validation step of torchtitan prints the rate of a forward pass only.
-        if (text_after(line, format->line) == NULL || text_after(line, "validate step:") != NULL)
+        if (log_text_after(line, format->line) == NULL ||
+            log_text_after(line, "validate step:") != NULL)
             continue;
         for (int m = 0; m < MARKS && format->mark[m] != NULL; m++)
-            sum += number_after(line, format->mark[m]);
+            sum += log_number_after(line, format->mark[m]);
         if (!isnan(sum))
             out[count++] = format->scale * sum;
     }
@@ -180,8 +105,8 @@ static bool read_steps(const char *bracket, const char *begin, progress_bar *out
     const char *const total = digits_before(bracket - 1, begin);
     if (total == begin || total[-1] != '/')
         return false;
-    out->total = number_at(total, bracket, &stop);
-    out->done = number_at(digits_before(total - 1, begin), total - 1, &stop);
+    out->total = log_number_at(total, bracket, &stop);
+    out->done = log_number_at(digits_before(total - 1, begin), total - 1, &stop);
     return !isnan(out->total) && !isnan(out->done);
 }
 
@@ -197,7 +122,7 @@ static bool read_bar(const char *bracket, log_text log, progress_bar *out)
     (void)clock_at(at + 1, log.end, &at); // skips the remaining time
     if (at >= log.end || *at != ',')
         return false;
-    const double number = number_at(at + 1, log.end, &stop);
+    const double number = log_number_at(at + 1, log.end, &stop);
     if (log.end - stop < 4 || stop[-1] < '0' || stop[-1] > '9')
         return false;
     out->is_rate = memcmp(stop, "it/s", 4) == 0;
@@ -225,7 +150,7 @@ static bool is_of_files(const char *bracket, log_text log)
 
     while (line > log.at && line[-1] != '\n' && line[-1] != '\r')
         line--;
-    return text_after((log_text){line, bracket}, "oading ") != NULL;
+    return log_text_after((log_text){line, bracket}, "oading ") != NULL;
 }
 
 /*
@@ -367,11 +292,11 @@ static int collect_bars(log_text log, const step_format *format, double *out)
  */
 static int collect_summary(log_text log, const step_format *format, double *out)
 {
-    const double run_s = number_after(log, "train_runtime");
-    const double total = number_after(log, "Total optimization steps");
-    const double resumed = number_after(log, "Continuing training from global step");
+    const double run_s = log_number_after(log, "train_runtime");
+    const double total = log_number_after(log, "Total optimization steps");
+    const double resumed = log_number_after(log, "Continuing training from global step");
     const double steps = isnan(resumed) ? total : total - resumed;
-    const double per_s = number_after(log, "train_steps_per_second");
+    const double per_s = log_number_after(log, "train_steps_per_second");
 
     (void)format;
     if (isnan(per_s) || steps <= 0.0 ||
@@ -387,9 +312,9 @@ static int collect_summary(log_text log, const step_format *format, double *out)
  */
 static bool read_elapsed(log_text line, double *step, double *seconds)
 {
-    const char *at = text_after(line, "\"elapsed_time\": \"");
+    const char *at = log_text_after(line, "\"elapsed_time\": \"");
 
-    *step = number_after(line, "\"current_steps\":");
+    *step = log_number_after(line, "\"current_steps\":");
     *seconds = at != NULL ? clock_at(at, line.end, &at) : (double)NAN;
     return !isnan(*step) && !isnan(*seconds);
 }
@@ -402,8 +327,8 @@ static bool read_wall_time(log_text line, double *step, double *seconds)
     if (comma == NULL)
         return false;
     const char *const second = memchr(comma + 1, ',', (size_t)(line.end - comma - 1));
-    *seconds = number_at(line.at, comma, NULL);
-    *step = second != NULL ? number_at(comma + 1, second, NULL) : (double)NAN;
+    *seconds = log_number_at(line.at, comma, NULL);
+    *step = second != NULL ? log_number_at(comma + 1, second, NULL) : (double)NAN;
     return !isnan(*step) && !isnan(*seconds);
 }
 
@@ -411,14 +336,14 @@ static bool read_wall_time(log_text line, double *step, double *seconds)
 static int collect_between(log_text log, const step_format *format, double *out)
 {
     const bool table = format->line == NULL;
-    const char *const header = table ? text_after(log, format->mark[0]) : NULL;
+    const char *const header = table ? log_text_after(log, format->mark[0]) : NULL;
     double last_step = (double)NAN, last_s = (double)NAN, step, seconds;
     log_text line;
     int count = 0;
 
     if (table && (header == NULL || header != log.at + strlen(format->mark[0])))
         return 0;
-    while (next_line(&log, &line)) {
+    while (log_next_line(&log, &line)) {
         if (!(table ? read_wall_time : read_elapsed)(line, &step, &seconds))
             continue;
         if (step > last_step && seconds > last_s)
@@ -517,8 +442,9 @@ static void find_peak(log_text log, const peak_format *peak, step_log *out)
     if (peak == NULL)
         return;
     out->reserved = peak->reserved;
-    while (next_line(&log, &line))
-        out->peak_bytes = fmax(out->peak_bytes, peak->unit_bytes * number_after(line, peak->mark));
+    while (log_next_line(&log, &line))
+        out->peak_bytes =
+            fmax(out->peak_bytes, peak->unit_bytes * log_number_after(line, peak->mark));
 }
 
 /* Returns an upper bound on the number of values: each value has its own line or bar. */
