@@ -16,7 +16,7 @@
  * Units: seconds, bytes, tokens, requests/s. Loads and rates are those of the whole deployment
  * unless a comment states otherwise.
  *
- * Left out: images and audio, beams, guided decoding.
+ * Left out: images and audio, adapters, beams, guided decoding.
  */
 #ifndef PLAIT_SERVE_H
 #define PLAIT_SERVE_H
@@ -146,12 +146,15 @@ typedef struct plait_engine {
     double chunk_tokens;                 /* default token budget of a step */
     double max_sequences;                /* default limit of running sequences of a worker */
     double memory_fraction;              /* share of device memory that the engine uses */
-    double graph_bytes;                  /* bytes of one GPU besides weights and cache */
-    double block_tokens;                 /* tokens of one cache block */
-    double poll_steps;                   /* steps from one poll for new requests to the next */
+    double graph_bytes;  /* bytes of one GPU that no other term of C.367 counts, as CUDA graphs */
+    double block_tokens; /* tokens of one cache block */
+    double poll_steps;   /* steps from one poll for new requests to the next */
     double gather_steps; /* maximum steps that a prompt waits to be batched with others */
     bool prefill_first;  /* prompts run in steps of their own, before decoding continues */
     bool host_overlap;   /* the host's time for sequences runs beside the previous step's kernels */
+    double logit_bytes;  /* vLLM: bytes of the profiled sampler for each logit of a sequence */
+    double outside_bytes; /* bytes outside PyTorch that the engine counts on one GPU (C.367) */
+    double group_bytes;   /* additional bytes of communicators on GPUs with tp or dp_attention */
 } plait_engine;
 
 /** Sets all constants to the defaults for an engine without measured runs. */
@@ -227,8 +230,6 @@ typedef struct plait_serving {
     plait_worker worker;
     plait_weight_format weights;
     plait_kv_format kv;
-    int lora_adapters; /* LoRA adapters in memory, which tokens use equally often; 0: none */
-    int lora_rank;
 } plait_serving;
 
 /**
@@ -285,9 +286,19 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
 typedef struct plait_serve_memory {
     double all; /* device memory */
     double weights;
-    double token;    /* bytes of one cached token, over all layers without a window */
-    double sequence; /* bytes of a sequence at any length: states, full windows */
-    double mean;     /* mean tokens of a sequence at its longest, as `sequence` assumes */
+    double token;        /* bytes of one cached token, over all layers without a window */
+    double sequence;     /* bytes of a sequence at any length: states, full windows */
+    double mean;         /* mean tokens of a sequence at its longest, as `sequence` assumes */
+    double window;       /* tokens of the longest window; 0: no layer has one */
+    double window_token; /* bytes of one cached token, over all layers with a window */
+    double batch_token;  /* bytes of activations for each token of a step (C.367) */
+    double hidden_token; /* bytes of the hidden states of a token */
+    double expert_token; /* bytes of the workspace of experts for each token of a step */
+    double vocab;        /* logits of a sequence */
+    int ranks;           /* GPUs of a stage */
+    int stages;
+    int window_layers; /* layers with a window, of all stages */
+    int whole_layers;  /* layers that cache every token, of all stages */
 } plait_serve_memory;
 
 /**
@@ -308,6 +319,28 @@ double plait_serve_held_bytes(const plait_serve_memory *memory, const plait_engi
  * Capacity of the cache of one attention rank under an engine, tokens; 0: the weights do not fit.
  */
 double plait_serve_kv_tokens(const plait_serve_memory *memory, const plait_engine *engine);
+
+/**
+ * The figures of memory that an engine prints when it starts, for one attention rank. `free_bytes`
+ * is valid for SGLang, and `activation_bytes` for vLLM.
+ */
+typedef struct plait_serve_start {
+    double weight_bytes;
+    double activation_bytes; /* peak of the profile run in addition to the weights */
+    double cache_bytes;      /* KV caches and states; 0: the weights leave nothing */
+    double cache_tokens;     /* the number of tokens that the engine prints */
+    double request_tokens;   /* longest request */
+    double concurrency;      /* longest requests that the caches hold together */
+    double free_bytes;       /* free memory after the caches are allocated */
+} plait_serve_start;
+
+/**
+ * The figures that an engine prints about the memory of a worker when it starts. (C.368)
+ *
+ * @param request_tokens  longest request that the engine accepts (vLLM's max_model_len)
+ */
+plait_serve_start plait_serve_start_of(const plait_serving *serving, const plait_engine *engine,
+                                       double request_tokens);
 
 /* ---- service ----------------------------------------------------------------------------- */
 
@@ -394,8 +427,6 @@ PLAIT_MUST_CHECK plait_status plait_lengths_converse(const plait_request_lengths
  */
 plait_lengths plait_lengths_of(plait_request_lengths *request, int count);
 
-enum { PLAIT_MAX_LORA = 4096 }; /* LoRA adapters, and their rank */
-
 typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
@@ -408,8 +439,6 @@ typedef struct plait_load {
     int draft;            /* tokens drafted per step */
     double draft_layers;  /* share of the model's layers that one drafted token runs */
     const plait_lengths *lengths; /* distribution, with the means above; NULL: by `spread` */
-    int lora_adapters;            /* LoRA adapters that requests use equally often; 0: none */
-    int lora_rank;                /* rank of each adapter */
 } plait_load;
 
 /** Mean tokens that a decoding sequence has at its end: prompt and answer. */

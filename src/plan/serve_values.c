@@ -21,8 +21,6 @@ static bool load_is_valid(const plait_load *load)
            (load->cached == 0.0 || load->cached < load->input) && is_amount(load->concurrency) &&
            is_amount(load->rate) && load->accept >= 0.0 && load->accept <= 1.0 &&
            load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers) &&
-           load->lora_adapters >= 0 && load->lora_adapters <= PLAIT_MAX_LORA &&
-           load->lora_rank >= 0 && load->lora_rank <= PLAIT_MAX_LORA &&
            (load->lengths == NULL ||
             (load->lengths->count > 0 && load->lengths->request != NULL &&
              is_amount(load->lengths->context) && is_amount(load->lengths->longest)));
@@ -45,6 +43,9 @@ static const number_range engine_numbers[] = {
     NUMBER_RATE(block_tokens),
     NUMBER_AMOUNT(poll_steps),
     NUMBER_AMOUNT(gather_steps),
+    NUMBER_AMOUNT(logit_bytes),
+    NUMBER_AMOUNT(outside_bytes),
+    NUMBER_AMOUNT(group_bytes),
     NUMBER_RATE(band[PLAIT_SERVE_TTFT][0]),
     NUMBER_RATE(band[PLAIT_SERVE_TTFT][1]),
     NUMBER_RATE(band[PLAIT_SERVE_TPOT][0]),

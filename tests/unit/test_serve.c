@@ -10,7 +10,7 @@
 
 typedef struct fixture {
     plait_arena *arena;
-    plait_model llama, moe, mla, nemotron, kimi;
+    plait_model llama, moe, mla, nemotron, kimi, oss;
     plait_cluster cluster;
     plait_engine *profile;
     size_t profiles;
@@ -50,6 +50,7 @@ static int load_all(void **state)
     if (plait_model_find("llama-3.1-8b", fix.arena, &fix.llama, &warning, &err) != PLAIT_OK ||
         plait_model_find("qwen3-30b-a3b", fix.arena, &fix.moe, &warning, &err) != PLAIT_OK ||
         plait_model_find("deepseek-v3", fix.arena, &fix.mla, &warning, &err) != PLAIT_OK ||
+        plait_model_find("gpt-oss-120b", fix.arena, &fix.oss, &warning, &err) != PLAIT_OK ||
         plait_model_parse(nemotron, sizeof nemotron - 1, "nemotron", fix.arena, &fix.nemotron,
                           &warning, &err) != PLAIT_OK ||
         plait_model_parse(kimi, sizeof kimi - 1, "kimi", fix.arena, &fix.kimi, &warning, &err) !=
@@ -84,11 +85,7 @@ static const plait_engine bare = {.name = "bare",
 
 static plait_serving serving_of(const plait_model *model, plait_worker worker)
 {
-    return (plait_serving){.model = model,
-                           .cluster = &fix.cluster,
-                           .worker = worker,
-                           .weights = PLAIT_WEIGHT_BF16,
-                           .kv = PLAIT_KV_BF16};
+    return (plait_serving){model, &fix.cluster, worker, PLAIT_WEIGHT_BF16, PLAIT_KV_BF16};
 }
 
 static plait_step_table table_of(const plait_model *model, plait_worker worker)
@@ -309,44 +306,6 @@ static void test_redundant_experts__fill_the_ranks(void **state)
 // ---- memory --------------------------------------------------------------------------------
 
 /* vLLM 0.14.1 reports 64.38 GiB on an H100: 2880 is padded to 3072. At tp 2, 1440 is to 1472. */
-/*
- * LoRA of rank 16 on all linear layers of Llama-3.1-8B: q and o 2 x 131,072, k and v 2 x 81,920,
- * gate and up 2 x 294,912, and down 294,912 parameters in each of 32 layers. Tensor ranks shard one
- * of the two matrices: A of o and down, B of the others.
- */
-static void test_adapters__take_memory_and_time(void **state)
-{
-    plait_serving with = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
-    const plait_serving without = with;
-    plait_step_table table, plain = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
-    const plait_step one = {.sequences = 1.0, .context = 1.0, .verified = 1.0};
-
-    (void)state;
-    with.lora_adapters = 3;
-    with.lora_rank = 16;
-    assert_near(plait_serve_memory_of(&with, 1000.0).weights -
-                    plait_serve_memory_of(&without, 1000.0).weights,
-                2.0 * 3.0 * 32.0 * (2.0 * 131072.0 + 2.0 * 81920.0 + 3.0 * 294912.0), 1.0);
-    assert_null(plait_step_table_fill(&with, &table));
-    assert_near(table.kernels - plain.kernels, 2.0 * 4.0 * 32.0, 1e-9);
-    const double few = table.linear_s[0] - plain.linear_s[0];
-    assert_true(few > 0.0);
-    with.lora_adapters = 64; // one token uses one adapter, 64 tokens use most of them
-    assert_null(plait_step_table_fill(&with, &table));
-    assert_near_relative(table.linear_s[0] - plain.linear_s[0], few, 1e-9);
-    assert_true(table.linear_s[11] - plain.linear_s[11] > few);
-    assert_true(plait_step_s(&table, &bare, one, NULL) > plait_step_s(&plain, &bare, one, NULL));
-
-    with.worker.tp = 2;
-    plait_serving two = without;
-    two.worker.tp = 2;
-    assert_near(
-        plait_serve_memory_of(&with, 1000.0).weights - plait_serve_memory_of(&two, 1000.0).weights,
-        2.0 * 64.0 * 32.0 * 16.0 *
-            (3.0 * 4096.0 + 3072.0 + 2048.0 + 4096.0 + 2.0 * 4096.0 + 14336.0 + 7168.0 + 4096.0),
-        1.0);
-}
-
 static void test_memory__pads_experts_in_mxfp4(void **state)
 {
     const double experts = 36.0 * 128.0 * 3.0 * 2880.0 * 2880.0, gib = 1024.0 * 1024.0 * 1024.0;
@@ -482,7 +441,10 @@ static void test_step__of_a_hybrid_reads_states_of_constant_size(void **state)
     assert_non_null(plait_step_table_fill(&odd, &none));
 }
 
-/* 79.1 GiB, 16 GB of weights: vLLM's share is of all, TensorRT-LLM's of what the weights leave. */
+/*
+ * 79.1 GiB, 16 GB of weights. vLLM's share is of all, less a step of 8192 tokens of 2 (3 x 14336 +
+ * 3 x 4096) bytes; SGLang's of what is free before the weights, TensorRT-LLM's of what they leave.
+ */
 static void test_memory__is_shared_out_as_each_engine_does(void **state)
 {
     const plait_serving one = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
@@ -491,14 +453,82 @@ static void test_memory__is_shared_out_as_each_engine_does(void **state)
     plait_engine other = bare;
 
     (void)state;
-    other.kind = PLAIT_ENGINE_TRTLLM;
     assert_near_relative(plait_serve_kv_tokens(&memory, &bare),
-                         (0.9 * memory.all - memory.weights) / memory.token, 1e-6);
+                         (0.9 * memory.all - memory.weights - 8192.0 * 110592.0) / memory.token,
+                         1e-6);
+    other.outside_bytes = 1e9;
+    other.kind = PLAIT_ENGINE_SGLANG;
+    assert_near_relative(plait_serve_kv_tokens(&memory, &other),
+                         (0.9 * (memory.all - 1e9) - memory.weights) / memory.token, 1e-6);
+    other.kind = PLAIT_ENGINE_TRTLLM;
     assert_near_relative(plait_serve_kv_tokens(&memory, &other),
                          0.9 * (memory.all - memory.weights) / memory.token, 1e-6);
     memory.weights = 0.95 * memory.all;
     assert_near(plait_serve_kv_tokens(&memory, &bare), 0.0, 0.0);
     assert_true(plait_serve_kv_tokens(&memory, &other) > 0.0);
+}
+
+/*
+ * The log of vLLM 0.19.0 for Llama-3.1-8B on an H100 with 0.95 of its memory: 1.89 GiB of
+ * activations, 58.11 GiB for caches, 476,016 tokens, 58.11 requests of 8192 tokens. A sampler of
+ * 15 x 1024 x 128256 bytes and 8192 x 2 x 4096 of hidden states have 1.897 GiB.
+ */
+static void test_start__prints_what_vllm_printed(void **state)
+{
+    const plait_serving one = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_serving two = serving_of(&fix.llama, (plait_worker){1, 2, 1, 1});
+    plait_engine vllm = bare;
+
+    (void)state;
+    vllm.memory_fraction = 0.95;
+    vllm.logit_bytes = 15.0;
+    vllm.outside_bytes = 0.27e9;
+    const plait_serve_start start = plait_serve_start_of(&one, &vllm, 8192.0);
+    assert_near(start.activation_bytes, 15.0 * 1024 * 128256 + 8192.0 * 2 * 4096, 1.0);
+    assert_near_relative(start.activation_bytes, 1.89 * 1073741824, 0.005);
+    assert_near_relative(start.cache_bytes, 58.11 * 1073741824, 0.003);
+    assert_near_relative(start.cache_tokens, 476016.0, 0.003);
+    assert_near(fmod(start.cache_tokens, 16.0), 0.0, 0.0);
+    assert_near_relative(start.concurrency, 58.11, 0.003);
+    // The stage of the output layer has 16 layers and the larger half of the vocabulary.
+    assert_near_relative(plait_serve_start_of(&two, &vllm, 8192.0).weight_bytes, 7.51 * 1073741824,
+                         0.005);
+}
+
+/*
+ * vLLM 0.10.1.1 had 284.25 requests of 16,384 tokens for gpt-oss-120b in 45.32 GiB on each of 4
+ * A100s. A token takes 9216 bytes in the 18 layers of each kind; a request 1024 blocks without
+ * windows, and 137 with windows of 128 and steps of 2048 tokens.
+ */
+static void test_start__counts_windows_as_vllm_does(void **state)
+{
+    const plait_serving four = serving_of(&fix.oss, (plait_worker){4, 1, 1, 1});
+    plait_engine vllm = bare;
+
+    (void)state;
+    vllm.chunk_tokens = 2048.0;
+    const plait_serve_start start = plait_serve_start_of(&four, &vllm, 16384.0);
+    assert_near_relative(start.cache_bytes / start.concurrency, 16.0 * 9216 * (1024 + 137), 1e-9);
+    assert_near_relative(45.32 * 1073741824 / (start.cache_bytes / start.concurrency), 284.25,
+                         1e-3);
+}
+
+/* SGLang's pool: 0.8 of its tokens also in layers with windows; caches and states as 1 to 0.9. */
+static void test_start__divides_pools_as_sglang_does(void **state)
+{
+    const plait_serving oss = serving_of(&fix.oss, (plait_worker){4, 1, 1, 1});
+    const plait_serving hybrid = serving_of(&fix.kimi, (plait_worker){4, 1, 1, 1});
+    plait_engine sglang = bare;
+
+    (void)state;
+    sglang.kind = PLAIT_ENGINE_SGLANG;
+    sglang.block_tokens = 1.0;
+    const plait_serve_start windows = plait_serve_start_of(&oss, &sglang, 16384.0);
+    assert_near(windows.cache_tokens, floor(windows.cache_bytes / (1.8 * 9216)), 0.0);
+    const plait_serve_start states = plait_serve_start_of(&hybrid, &sglang, 16384.0);
+    assert_near(states.cache_tokens, floor(states.cache_bytes / 1.9 / (7.0 * 576 * 2)), 0.0);
+    assert_near_relative(windows.free_bytes, 0.1 * fix.cluster.group[0].accelerator->memory_bytes,
+                         1e-9);
 }
 
 // ---- loads ---------------------------------------------------------------------------------
@@ -874,7 +904,6 @@ int main(void)
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
         cmocka_unit_test(test_redundant_experts__fill_the_ranks),
         cmocka_unit_test(test_memory__counts_the_cache),
-        cmocka_unit_test(test_adapters__take_memory_and_time),
         cmocka_unit_test(test_memory__pads_experts_in_mxfp4),
         cmocka_unit_test(test_memory__has_the_bits_of_the_checkpoint),
         cmocka_unit_test(test_memory__has_the_wide_modules_of_the_checkpoint),
@@ -882,6 +911,9 @@ int main(void)
         cmocka_unit_test(test_memory__of_kimi_is_that_of_the_engines),
         cmocka_unit_test(test_step__of_a_hybrid_reads_states_of_constant_size),
         cmocka_unit_test(test_memory__is_shared_out_as_each_engine_does),
+        cmocka_unit_test(test_start__prints_what_vllm_printed),
+        cmocka_unit_test(test_start__counts_windows_as_vllm_does),
+        cmocka_unit_test(test_start__divides_pools_as_sglang_does),
         cmocka_unit_test(test_closed_loop__obeys_littles_law),
         cmocka_unit_test(test_arrivals__slow_down_until_too_many_come),
         cmocka_unit_test(test_speculation__yields_what_is_accepted_in_a_row),

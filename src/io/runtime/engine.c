@@ -31,6 +31,11 @@ static const field default_fields[] = {
     {"gather_steps", JSON_NON_NEGATIVE, .most = 1e6, FIELD_AT(plait_engine, gather_steps)},
     {"prefill_first", .is_bool = true, FIELD_AT(plait_engine, prefill_first)},
     {"host_overlap", .is_bool = true, FIELD_AT(plait_engine, host_overlap)},
+    {"logit_bytes", JSON_NON_NEGATIVE, .most = 1e3, FIELD_AT(plait_engine, logit_bytes)},
+    {"outside_gb", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GB,
+     FIELD_AT(plait_engine, outside_bytes)},
+    {"group_gb", JSON_NON_NEGATIVE, .most = 1e6, .unit = PLAIT_GB,
+     FIELD_AT(plait_engine, group_bytes)},
     {.key = NULL},
 };
 
