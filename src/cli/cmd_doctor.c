@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "launch/import.h"
 #include "cli/imported.h"
+#include "cli/server_log.h"
 #include "report/lines.h"
 #include "report/report_answers.h"
 #include "base/text.h"
@@ -228,6 +229,15 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     json_writer json;
 
     PLAIT_TRY(plait_check_allocated(answer && today, err));
+    if (operands->count == 1 && flags->from == NULL) {
+        const server_log_flags server = {flags->model, flags->cluster, flags->json,
+                                         flags->problem.assume_llama};
+        bool is_server = false;
+
+        PLAIT_TRY(server_log_report(operands->text[0], &server, arena, &is_server, err));
+        if (is_server)
+            return PLAIT_OK;
+    }
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
     const struct {
         const char *option, *what;
@@ -271,15 +281,18 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 }
 
 const command command_doctor = {
-    .usage = {.command = "doctor",
-              .synopsis = "[--from FORMAT] FILE [ARGUMENT...] --cluster CLUSTER [options]",
-              .summary = "Price a running job, and find the fewest changes that make it faster.",
-              .about =
-                  "FILE is any input of `plait import`. The log of a run also gives the measured "
-                  "step time.\nEach change sets one or two keys of the plan, and the keys that "
-                  "depend on them. Exit status 1\nwhen the current plan does not fit.",
-              .max_operands = OPT_MAX_OPERANDS,
-              .options = options},
+    .usage =
+        {.command = "doctor",
+         .synopsis = "[--from FORMAT] FILE [ARGUMENT...] --cluster CLUSTER [options]",
+         .summary = "Price a running job, and find the fewest changes that make it faster.",
+         .about =
+             "FILE is any input of `plait import`. The log of a run also gives the measured "
+             "step time.\nFor the start log of vLLM, SGLang or TensorRT-LLM, prints its memory "
+             "next to the prediction.\nEach change sets one or two keys of the plan, and the keys "
+             "that "
+             "depend on them. Exit status 1\nwhen the current plan does not fit.",
+         .max_operands = OPT_MAX_OPERANDS,
+         .options = options},
     .values_size = sizeof(doctor_values),
     .run = run,
 };

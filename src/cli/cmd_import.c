@@ -164,10 +164,6 @@ static plait_status import_serving(const char *from, const opt_operands *operand
         text_append_printf(&out, " --kv %s", plait_kv_name[in.kv]);
     if (in.drafted > 0)
         text_append_printf(&out, " --speculate mtp:%d,accept=A", in.drafted);
-    if (in.lora_adapters > 0)
-        text_append_printf(&out, " --lora-adapters %d", in.lora_adapters);
-    if (in.lora_adapters > 0 && in.lora_rank > 0)
-        text_append_printf(&out, " --lora-rank %d", in.lora_rank);
     text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
     const char *next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));

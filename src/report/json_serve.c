@@ -29,6 +29,13 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
                            {"kv_tokens", floor(p->kv_tokens[r])});
     }
     json_end_object(json);
+    json_member_object(json, "start");
+    for (int r = 0; r <= p->disaggregated; r++) {
+        const plait_serve_start start = report_serve_start_of(q, p, r);
+
+        json_serve_start(json, report_serve_role(p, r), e->kind, &start);
+    }
+    json_end_object(json);
     JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
     JSON_NUMBERS(json, {"memory_fraction", e->memory_fraction}, {"max_num_seqs", e->max_sequences});
     json_member_bool(json, "simulated", p->simulated);
@@ -88,10 +95,6 @@ static void write_job(json_writer *json, const plait_serve_options *q)
         json_member_number(json, "max_model_len", q->max_model_len);
     if (serve_redundant(q->model) > 0)
         json_member_int64(json, "redundant_experts", serve_redundant(q->model));
-    if (q->load.lora_adapters > 0) {
-        JSON_NUMBER_OBJECT(json, "lora", {"adapters", q->load.lora_adapters},
-                           {"rank", q->load.lora_rank});
-    }
     if (q->load.draft > 0) {
         JSON_NUMBER_OBJECT(json, "speculate", {"tokens", q->load.draft},
                            {"accept", q->load.accept});

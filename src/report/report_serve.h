@@ -79,6 +79,39 @@ void report_serve_lengths(const plait_load *load, FILE *out);
 /** Writes the key `lengths` with the quantiles of a load's distribution, if it has one. */
 void json_serve_lengths(json_writer *json, const plait_load *load);
 
+/** Returns the figures that the engine prints when the workers of a role start. (C.368) */
+plait_serve_start report_serve_start_of(const plait_serve_options *question,
+                                        const plait_serve_plan *plan, int role);
+
+/** Prints these figures for each role, under the names in the engine's log. */
+void report_serve_start(const plait_serve_options *question, const plait_serve_plan *plan,
+                        FILE *out);
+
+/** Writes these figures as a member. */
+void json_serve_start(json_writer *json, const char *key, plait_engine_kind kind,
+                      const plait_serve_start *start);
+
+/**
+ * The figures in the log of a server's start. If `predicted` is not NULL, `serving` and `engine` are
+ * those of the prediction; otherwise `missing` is the reason.
+ */
+typedef struct report_start {
+    const char *file;
+    plait_engine_kind kind;
+    const char *version, *served; /* version of the engine, and name of the model; NULL: unknown */
+    plait_serve_start measured;   /* 0: not in the log */
+    const plait_serve_start *predicted;
+    const plait_serving *serving;
+    const plait_engine *engine;
+    const char *missing;
+} report_start;
+
+PLAIT_MUST_CHECK plait_status report_start_log(const report_start *report, FILE *out,
+                                               plait_error *err);
+
+/** Writes the document of `plait doctor SERVER.log --json`. */
+void json_start_log(json_writer *json, const report_start *report);
+
 /** Writes the document of `plait serve --json`. */
 void json_serve(json_writer *json, const report_serve *report);
 

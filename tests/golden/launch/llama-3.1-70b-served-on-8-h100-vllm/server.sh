@@ -14,7 +14,7 @@ args=(
 --tensor-parallel-size 4
 
 # batch, chunk, cache
---max-num-seqs 309
+--max-num-seqs 296
 --max-num-batched-tokens 8192
 --enable-chunked-prefill
 --max-model-len 5120

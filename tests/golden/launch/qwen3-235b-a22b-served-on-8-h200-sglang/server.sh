@@ -12,8 +12,8 @@ args=(
 --ep-size 8
 
 # batch, chunk, cache
---max-running-requests 428
---cuda-graph-max-bs 428
+--max-running-requests 432
+--cuda-graph-max-bs 432
 --chunked-prefill-size 8192
 --context-length 10240
 --mem-fraction-static 0.85
