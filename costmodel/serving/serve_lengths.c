@@ -31,55 +31,76 @@ static double whole_tokens(double length)
 }
 
 /*
- * Fills the draws above the 90 % quantile, which rise from p90 to max with t^bend as the exponent
- * of max/p90. Returns the mean of all draws.
+ * Draws of a shape by its quantiles: logarithms of the lengths between p50 and p90 are normal, those
+ * below p50 are `fall` times as far from it, and lengths above p90 rise to max with t^bend as the
+ * exponent of max/p90.
  */
-static double fill_tail(const plait_length_shape *shape, int first, double bend,
-                        double length[DRAWS])
+typedef struct quantile_draws {
+    const plait_length_shape *shape;
+    double deviations[DRAWS]; /* normal quantiles over that of p90 */
+    double fall, bend;
+} quantile_draws;
+
+/* Fills the lengths in ascending order, and returns their mean. */
+static double fill_lengths(const quantile_draws *d, double length[DRAWS])
 {
+    const plait_length_shape *const shape = d->shape;
+    const int tail = (int)(0.9 * DRAWS);
+    const double width = log(shape->p90 / shape->p50), rise = shape->max / shape->p90;
     double sum = 0.0;
 
-    for (int i = first; i < DRAWS; i++) {
-        const double t = (i - first + 1.0) / (DRAWS - first);
-        length[i] = whole_tokens(shape->p90 * pow(shape->max / shape->p90, pow(t, bend)));
-    }
-    for (int i = 0; i < DRAWS; i++)
+    for (int i = 0; i < DRAWS; i++) {
+        const double z = d->deviations[i];
+        const double t = (i - tail + 1.0) / (DRAWS - tail);
+        length[i] = whole_tokens(i < tail ? shape->p50 * exp(width * (z < 0.0 ? d->fall * z : z))
+                                          : shape->p90 * pow(rise, pow(t, d->bend)));
         sum += length[i];
+    }
     return sum / DRAWS;
 }
 
+/* Finds *at between low and high such that the mean, which falls as *at grows, is that of the shape. */
+static void find_mean(quantile_draws *d, double *at, double low, double high, double length[DRAWS])
+{
+    for (int round = 0; round < 40; round++) {
+        *at = sqrt(low * high);
+        *(fill_lengths(d, length) > d->shape->mean ? &low : &high) = *at;
+    }
+}
+
 /*
- * Fills the lengths of a shape, in ascending order. Up to the 90 % quantile they are log-normal
- * through p50 and p90; the bend of the tail above it gives the mean.
+ * Fills the lengths of a shape, in ascending order. The bend of the tail gives the mean; below the
+ * mean of a sharp bend, the lengths under the median give it.
  */
-static plait_status fill_lengths(const plait_length_shape *shape, const char *where,
+static plait_status draw_lengths(const plait_length_shape *shape, const char *where,
                                  double length[DRAWS], plait_error *err)
 {
-    static const double tail = 0.9, rounding = 0.005; // share that whole tokens change the mean by
-    const double sigma =
-        shape->p50 > 0.0 ? log(shape->p90 / shape->p50) / normal_quantile(tail) : 0.0;
-    double low = -9.0, high = 9.0; // logarithm of the bend; a higher bend has a lower mean
-    int i = 0;
+    static const double least_bend = 1e-4, sharp = 8.0, most_fall = 100.0;
+    static const double rounding = 0.005; // share that whole tokens change the mean by
+    quantile_draws d = {.shape = shape, .fall = 1.0, .bend = least_bend};
 
-    for (; i < DRAWS && (shape->p50 <= 0.0 || (i + 0.5) / DRAWS <= tail); i++) {
+    for (int i = 0; i < DRAWS; i++) {
         const double u = (i + 0.5) / DRAWS;
-        length[i] =
-            whole_tokens(shape->p50 > 0.0 ? shape->p50 * exp(sigma * normal_quantile(u))
-                                          : shape->mean * (1.0 + shape->spread * (2.0 * u - 1.0)));
+        d.deviations[i] = normal_quantile(u) / normal_quantile(0.9);
+        length[i] = whole_tokens(shape->mean * (1.0 + shape->spread * (2.0 * u - 1.0)));
     }
-    if (i == DRAWS)
+    if (shape->p50 <= 0.0)
         return PLAIT_OK;
-    const double most = fill_tail(shape, i, exp(low), length);
-    const double least = fill_tail(shape, i, exp(high), length);
+    const double most = fill_lengths(&d, length);
+    d.bend = sharp;
+    const double middle = fill_lengths(&d, length);
+    d.fall = most_fall;
+    const double least = fill_lengths(&d, length);
     if (shape->mean < (1.0 - rounding) * least || shape->mean > (1.0 + rounding) * most)
         return plait_fail(err, PLAIT_ERROR_RANGE, where,
                           "expected a mean from %.0f to %.0f tokens with these percentiles, found "
                           "%.0f",
                           ceil(least), floor(most), shape->mean);
-    for (int round = 0; round < 40; round++) {
-        const double middle = 0.5 * (low + high);
-        *(fill_tail(shape, i, exp(middle), length) > shape->mean ? &low : &high) = middle;
-    }
+    d.fall = 1.0;
+    if (shape->mean < middle)
+        find_mean(&d, &d.fall, 1.0, most_fall, length);
+    else
+        find_mean(&d, &d.bend, least_bend, sharp, length);
     return PLAIT_OK;
 }
 
@@ -111,8 +132,8 @@ plait_status plait_lengths_sample(plait_length_shape input, plait_length_shape o
     plait_request_lengths *const request = plait_arena_alloc(arena, DRAWS, sizeof *request);
 
     PLAIT_TRY(plait_check_allocated(inputs && outputs && request, err));
-    PLAIT_TRY(fill_lengths(&input, "input", inputs, err));
-    PLAIT_TRY(fill_lengths(&output, "output", outputs, err));
+    PLAIT_TRY(draw_lengths(&input, "input", inputs, err));
+    PLAIT_TRY(draw_lengths(&output, "output", outputs, err));
     for (int i = 0; i < DRAWS; i++)
         request[i] =
             (plait_request_lengths){.input = inputs[i], .output = outputs[i * STRIDE % DRAWS]};

@@ -28,6 +28,7 @@ static int end(void **state)
 }
 
 static const plait_length_shape chat = {1155.0, 1020.0, 1850.0, 7437.0, 0.0};
+static const plait_length_shape skewed = {1155.0, 1020.0, 2735.0, 14050.0, 0.0}; // many short ones
 static const plait_length_shape even = {.mean = 200.0, .spread = 0.5};
 
 static void test_sample__has_the_mean_and_the_quantiles(void **state)
@@ -46,6 +47,12 @@ static void test_sample__has_the_mean_and_the_quantiles(void **state)
     assert_near_relative(l.output.mean, 200.0, 0.001);
     assert_near_relative(l.output.p90, 280.0, 0.005); // 100 + 0.9 x 200
     assert_near_relative(l.output_cv, 0.5 / sqrt(3.0), 0.01);
+    must(plait_lengths_sample(skewed, even, arena, &request, &count, &err), &err);
+    const plait_lengths short_ones = plait_lengths_of(request, count);
+    assert_near_relative(short_ones.input.mean, 1155.0, 0.001);
+    assert_near_relative(short_ones.input.p50, 1020.0, 0.005);
+    assert_near_relative(short_ones.input.p90, 2735.0, 0.005);
+    assert_near(short_ones.input.max, 14050.0, 0.0);
     // Prompts and answers are independent: the mean answer weights prompts as their mean does.
     assert_near_relative(l.whole, 1155.0 + 200.0 * (1.0 + 0.25 / 3.0), 0.005);
 }
