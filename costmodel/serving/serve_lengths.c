@@ -45,7 +45,7 @@ typedef struct quantile_draws {
 static double fill_lengths(const quantile_draws *d, double length[DRAWS])
 {
     const plait_length_shape *const shape = d->shape;
-    const int tail = (int)(0.9 * DRAWS);
+    const int tail = (int)(0.9 * DRAWS + 0.5);
     const double width = log(shape->p90 / shape->p50), rise = shape->max / shape->p90;
     double sum = 0.0;
 
