@@ -101,8 +101,8 @@ static double apart_gap(void *context, double sequences)
     const double x = is_closed ? smaller(decoded, at->in.capacity) : load->rate;
     const double wait = intake_wait_s(&at->in, load, smaller(x / at->in.capacity, 1.0));
 
-    at->s = serve_service(load, t,
-                          engine->first_s + at->in.prompt_s + wait + at->travel_s + t.step_s, tpot);
+    at->s = serve_service(
+        load, t, engine->request_s + at->in.prompt_s + wait + at->travel_s + t.step_s, tpot);
     at->s.queue_s = wait;
     at->s.utilisation = smaller(x / at->in.capacity, 1.0);
     if (!is_closed)
@@ -157,7 +157,7 @@ plait_role_limit plait_serve_prefill_limit(const plait_pool *pool, const plait_e
     const plait_deployment one = {.engine = engine, .replicas = 1, .pool = {*pool}};
     const intake in = intake_of(&one, load);
 
-    return (plait_role_limit){in.capacity / pool->workers, engine->first_s + in.prompt_s};
+    return (plait_role_limit){in.capacity / pool->workers, engine->request_s + in.prompt_s};
 }
 
 double plait_serve_decode_tpot(const plait_pool *pool, const plait_engine *engine,

@@ -31,28 +31,31 @@ static double most_of_draws(double mean, double ranks)
  * the same steps (C.372). The ranks synchronise in the experts of each layer, so a step takes as
  * long as the rank with the most prompts needs. A rank has `mean` prompts per step. In a closed
  * loop it has one prompt with probability `mean`, else none. With random arrivals the number is a
- * Poisson draw.
+ * Poisson draw. If the engine prefills first, a rank without a prompt decodes meanwhile, so prompts
+ * of other ranks add only what their step is longer than a decode step.
  */
 static double prompt_share_s(const plait_pool *pool, const plait_load *load, serve_turn t,
                              double sequences)
 {
     static const double crowd = 100.0; // above this mean the largest draw is close to the mean
     const double ranks = pool->table->worker.dp_attention;
-    const double mean = sequences * t.yield * t.chunks / load->output;
+    const double mean = serve_arrivals(load, t, sequences) * t.chunks;
+    const double rho = smaller(mean, 1.0);
+    double steps = ranks; // of all ranks, for each step of a prompt of this rank
 
     if (ranks <= 1.0 || pool->gather_steps > 0.0)
         return t.share_s;
-    if (!(mean > 0.0))
-        return ranks * t.share_s;
-    if (load->kind == PLAIT_LOAD_RATE)
-        return (mean < crowd ? larger(most_of_draws(mean, ranks) / mean, 1.0) : 1.0) * t.share_s;
-    const double rho = smaller(mean, 1.0);
-    return (1.0 - pow(1.0 - rho, ranks)) / rho * t.share_s;
+    if (mean > 0.0 && load->kind == PLAIT_LOAD_RATE)
+        steps = mean < crowd ? larger(most_of_draws(mean, ranks) / mean, 1.0) : 1.0;
+    else if (mean > 0.0)
+        steps = (1.0 - pow(1.0 - rho, ranks)) / rho;
+    const double meanwhile = t.first ? smaller(t.step_s / t.own_s, 1.0) : 0.0;
+    return (1.0 + (steps - 1.0) * (1.0 - meanwhile)) * t.share_s;
 }
 
 static double tpot_of(const plait_load *load, serve_turn t, double sequences, double held)
 {
-    return (t.step_s + sequences * t.yield / load->output * held) / t.yield;
+    return (t.step_s + serve_arrivals(load, t, sequences) * held) / t.yield;
 }
 
 /*
@@ -106,10 +109,11 @@ typedef struct balance {
     plait_service s;
 } balance;
 
-/* How the common start of all users of a closed loop delays their prompts. */
+/* How the common start of all users of a closed loop delays their prompts and answers. */
 typedef struct start {
-    double wait_s; /* mean wait of a prompt for the others, over all rounds */
-    double share;  /* share of the rounds in which all prompts arrive at the same time */
+    double wait_s;  /* mean wait of a prompt for those before it, over all rounds */
+    double after_s; /* mean time that the prompts after it add to its answer, over all rounds */
+    double share;   /* share of the rounds in which all prompts arrive at the same time */
 } start;
 
 /*
@@ -129,16 +133,50 @@ static start start_of(const balance *at, serve_turn t, double held, double decod
         smaller(larger(serve_round_tokens(pool, fresh) / fresh, 1.0) - 1.0, others);
 
     if (!(load->rounds > 0.0))
-        return (start){0.0, 0.0};
-    const double each_s = t.first ? serve_prompt_s(pool, at->d->engine, load, (plait_step){0},
-                                                   t.chunks / (1.0 + beside)) *
-                                        held / t.share_s
-                                  : prompt_delay_s(pool, load, t, 0.0, held);
+        return (start){0};
+    const double added_s = t.first ? serve_prompt_s(pool, at->d->engine, load, (plait_step){0},
+                                                    t.chunks / (1.0 + beside)) *
+                                         held / t.share_s
+                                   : held;
+    const double each_s = t.first ? added_s : prompt_delay_s(pool, load, t, 0.0, held);
     const double all_s = others * each_s;
     const double apart_s = 2.0 * load->spread * decoding_s * 2.0 / 3.0 * sqrt(load->rounds);
     const double again = t.first && all_s > apart_s ? 1.0 - apart_s / all_s : 0.0;
     const double share = larger(1.0 / load->rounds, again);
-    return (start){(all_s + beside * (t.first ? each_s : held)) / 2.0 * share, share};
+    return (start){.wait_s = share * (all_s + beside * added_s) / 2.0,
+                   .after_s = share * others * added_s / 2.0,
+                   .share = share};
+}
+
+/*
+ * Mean seconds that a prompt waits in a closed loop for the prompts of others (C.373).
+ *
+ * If prompts share steps with decoding, they form a queue as in M/D/1. The users of a closed loop
+ * ask when a step ends, so a long step delays no more of them than a short one: the variance of
+ * prompts adds to the wait only up to one step.
+ *
+ * An engine that prefills first ends no answer during a prompt, so a prompt waits only for the
+ * prompts that began while it was on its way, and for those of its decode step that exceed the
+ * token budget.
+ *
+ * @param x  requests/s of the attention rank
+ */
+static double others_s(const balance *at, serve_turn t, double sequences, double x, double held)
+{
+    const plait_pool *pool = &at->d->pool[0];
+    const double others = 1.0 - 1.0 / larger(at->running, 1.0);
+
+    if (t.first) {
+        const double fresh = serve_fresh(at->load);
+        const double fit = larger(serve_round_tokens(pool, fresh) / fresh, 1.0);
+        const double ahead = serve_arrivals(at->load, t, sequences) + 1.0 - fit;
+        const double way = smaller(at->d->engine->request_s + t.step_s, t.own_s);
+        return others * (x * pool->table->worker.dp_attention * way * (t.own_s - way / 2.0) +
+                         larger(ahead, 0.0) / 2.0 * t.share_s);
+    }
+    const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
+    const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
+    return rho / (1.0 - rho) * smaller(t.varies * turn / 2.0, larger(turn / 2.0, t.step_s));
 }
 
 /*
@@ -153,23 +191,20 @@ static double closed_gap(void *context, double sequences)
     const serve_turn t = serve_turn_of(pool, engine, at->load, larger(sequences, 1.0));
     const double held = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
     const double others = 1.0 - 1.0 / larger(at->running, 1.0);
-    const double users = larger(at->running, 1.0) * pool->table->worker.dp_attention;
+    const double users = larger(at->running * pool->table->worker.dp_attention, 1.0);
     const double freely = tpot_of(at->load, t, sequences, (1.0 - 1.0 / users) * held);
     const start begin = start_of(at, t, held, (at->load->output - 1.0) * freely);
-    // After a common start only the later half of the prompts delays an answer.
     const double tpot =
-        tpot_of(at->load, t, sequences, (1.0 - begin.share / 2.0) * (1.0 - 1.0 / users) * held);
+        tpot_of(at->load, t, sequences, (1.0 - begin.share) * (1.0 - 1.0 / users) * held) +
+        begin.after_s / at->load->output;
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);
     const double rho = smaller(others * x * turn, 1.0 - SERVE_LOOSE);
-    // The users of a closed loop ask when a step ends, so a long step delays no more of them than a
-    // short one: the variance of prompts adds to the wait only up to one step.
-    const double mean_wait = smaller(t.varies * turn / 2.0, larger(turn / 2.0, t.step_s));
-    const double queue = (1.0 - begin.share) * rho / (1.0 - rho) * mean_wait + begin.wait_s +
+    const double queue = (1.0 - begin.share) * others_s(at, t, sequences, x, held) + begin.wait_s +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
-    const double alone = engine->first_s + under_way + own_s(t, held);
+    const double alone = engine->request_s + under_way + own_s(t, held);
     const double round = at->running * turn - decoding;
     const double ttft = larger(alone + queue, round);
 
@@ -240,7 +275,7 @@ static double arriving_gap(void *context, double sequences)
     const double queue = t.varies * x * held / (2.0 * (1.0 - x * held)) * held +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double own = own_s(t, added);
-    const double ttft = engine->first_s + t.step_s / 2.0 + own + queue;
+    const double ttft = engine->request_s + t.step_s / 2.0 + own + queue;
     // Prompts that arrive during a prompt's own steps, or during its wait and do not fit in a step
     // with it, run in its first decode steps. They lengthen short answers most. (C.400)
     const double fresh = serve_fresh(at->load);
@@ -339,7 +374,7 @@ static plait_service offline(const plait_deployment *d, const plait_load *load)
         return s;
     const serve_turn t = serve_turn_of(pool, engine, load, batch);
     const double tpot = tpot_of(load, t, batch, prompt_share_s(pool, load, t, batch));
-    s = serve_service(load, t, engine->first_s + t.step_s / 2.0 + t.prompt_s, tpot);
+    s = serve_service(load, t, engine->request_s + t.step_s / 2.0 + t.prompt_s, tpot);
     s.batch = batch * pool->table->worker.dp_attention;
     s.requests_per_s = batch * ranks / (load->output * tpot);
     return s;

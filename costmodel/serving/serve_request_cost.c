@@ -88,18 +88,6 @@ bool serve_prefills_first(const plait_pool *pool, const plait_engine *engine)
 }
 
 /*
- * Mean prompts that share a step of their own (C.371). The prompts that arrive during a decode step
- * run together in the next step, up to the token budget. `arrivals` is their mean number, and a
- * step without arrivals is not counted.
- */
-static double group_size(double arrivals, double fit)
-{
-    const double group = arrivals > 1e-9 ? arrivals / (1.0 - exp(-arrivals)) : 1.0;
-
-    return smaller(group, larger(fit, 1.0));
-}
-
-/*
  * Returns the cost of a request (C.371). If nothing decodes, each chunk of its prompt is a step.
  * Beside b decoding sequences, a chunk adds only the time of its tokens, since the step launches
  * kernels and reads weights anyway. In a round of the pipeline each stage runs the chunk once. An
@@ -125,16 +113,23 @@ static serve_turn turn_of(const plait_pool *pool, const plait_engine *engine,
     t.prompt_s = serve_prompt_s(pool, engine, load, (plait_step){0}, chunks);
     t.own_s = t.share_s = t.prompt_s;
     if (first && sequences > 0.0) {
-        const double group = group_size(sequences * t.yield / load->output, budget / fresh);
-        if (group > 1.0)
+        // The prompts that arrive during a decode step share the next steps.
+        const double group = smaller(serve_arrivals(load, t, sequences) + 1.0, budget / fresh);
+        if (group > 1.0) {
             t.share_s = serve_prompt_s(pool, engine, load, (plait_step){0}, 1.0 / group);
-        t.own_s = group * t.share_s;
+            t.own_s = group * t.share_s;
+        }
     } else if (sequences > 0.0) {
         t.share_s = (serve_prompt_s(pool, engine, load, steps, chunks) -
                      chunks * plait_step_s(pool->table, engine, steps, NULL)) /
                     pool->table->worker.pp;
     }
     return t;
+}
+
+double serve_arrivals(const plait_load *load, serve_turn t, double sequences)
+{
+    return sequences * t.yield / load->output;
 }
 
 double serve_round_tokens(const plait_pool *pool, double fresh)

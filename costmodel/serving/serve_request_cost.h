@@ -43,6 +43,9 @@ double serve_round_tokens(const plait_pool *pool, double fresh);
 serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, const plait_load *load,
                          double sequences);
 
+/** Mean requests of an attention rank that arrive, and that end, per decode step. */
+double serve_arrivals(const plait_load *load, serve_turn turn, double sequences);
+
 /** Returns the tokens per sequence and step with speculative decoding. (C.370) */
 double serve_yield(const plait_load *load);
 

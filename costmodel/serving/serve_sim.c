@@ -31,9 +31,9 @@ static void push_event(sim *s, double time, event_kind kind, int of)
  * Adds request q to the decoding sequences of a rank. It ends after `tokens` tokens, at `yield`
  * tokens per step.
  */
-static void start_decoding(sim *s, const worker *w, rank *r, int q, double tokens)
+static void start_decoding(sim *s, rank *r, int q, double tokens)
 {
-    const event end = {.time = w->step + ceil(tokens / s->yield), .of = q};
+    const event end = {.time = r->step + ceil(tokens / s->yield), .of = q};
 
     s->out_of_memory |= !event_push(&r->decoding, s->arena, end);
 }
@@ -56,7 +56,7 @@ static void issue_request(sim *s, double time)
         q->input = draw_length(s, s->load.input);
         q->output = draw_length(s, s->load.output);
     }
-    push_event(s, time + s->d->engine->first_s, ARRIVES, s->issued++);
+    push_event(s, time + s->d->engine->request_s, ARRIVES, s->issued++);
 }
 
 static void issue_arrivals(sim *s)
@@ -160,7 +160,7 @@ static bool is_held_back(const sim *s, const worker *w)
  */
 static void select_prompts(const sim *s, const worker *w, rank *r, bool held_back)
 {
-    double budget = round_of(w) - r->decoding.count;
+    double budget = round_of(w) - (w->first ? 0.0 : r->decoding.count);
     double room = r->room;
 
     r->prompt = r->prompts = r->before = 0.0;
@@ -197,7 +197,7 @@ static void start_arrived(sim *s, worker *w, rank *r)
         r->head = one->next;
         r->room -= room_of(s, one);
         r->contexts += one->input;
-        start_decoding(s, w, r, q, larger(one->output - 1.0, 1.0));
+        start_decoding(s, r, q, larger(one->output - 1.0, 1.0));
     }
 }
 
@@ -227,6 +227,26 @@ static double round_s(const sim *s, const worker *w, plait_step step)
 }
 
 /*
+ * Seconds of a step in which ranks have either prompts or decoding sequences: the longer of both,
+ * since the ranks run them at the same time.
+ */
+static double apart_s(const sim *s, const worker *w, plait_step step)
+{
+    plait_step prompts = step, decoding = step;
+
+    prompts.sequences = 0.0;
+    decoding.prompt = 0.0;
+    return larger(plait_step_s(w->pool->table, s->d->engine, prompts, NULL),
+                  step.sequences > 0.0 ? plait_step_s(w->pool->table, s->d->engine, decoding, NULL)
+                                       : 0.0);
+}
+
+static bool rank_decodes(const worker *w, const rank *r)
+{
+    return !w->first || r->prompt <= 0.0;
+}
+
+/*
  * Starts a step of a worker. All ranks synchronise in every layer, so the step takes the time of
  * the fullest rank.
  */
@@ -240,7 +260,8 @@ static void start_step(sim *s, worker *w)
         if (!w->prefills)
             start_arrived(s, w, r);
         select_prompts(s, w, r, held_back);
-        step.sequences = larger(step.sequences, r->decoding.count);
+        if (rank_decodes(w, r))
+            step.sequences = larger(step.sequences, r->decoding.count);
         if (r->prompt > step.prompt) {
             step.prompt = r->prompt;
             step.prompts = r->prompts;
@@ -254,7 +275,8 @@ static void start_step(sim *s, worker *w)
         return;
     step.context = decoding > 0.0 ? contexts / decoding : 1.0;
     s->steps += 1.0;
-    push_event(s, s->now + round_s(s, w, step), STEP_ENDS, (int)(w - s->workers));
+    const double step_s = w->first && step.prompt > 0.0 ? apart_s(s, w, step) : round_s(s, w, step);
+    push_event(s, s->now + step_s, STEP_ENDS, (int)(w - s->workers));
 }
 
 static void complete_request(sim *s, worker *w, rank *r, int q)
@@ -277,7 +299,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (one->made > 0.0) { // after a preemption the user already has the first tokens
         r->room -= room_of(s, one);
         r->contexts += one->input + one->made;
-        start_decoding(s, w, r, q, one->output - one->made);
+        start_decoding(s, r, q, one->output - one->made);
         return;
     }
     one->first = s->now;
@@ -296,7 +318,7 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
         complete_request(s, w, r, q);
         return;
     }
-    start_decoding(s, w, r, q, one->output - 1.0);
+    start_decoding(s, r, q, one->output - 1.0);
 }
 
 static void end_prompts(sim *s, worker *w, rank *r)
@@ -322,7 +344,7 @@ static void end_prompts(sim *s, worker *w, rank *r)
  * Restarts the newest sequence because the KV cache is full. Its output so far becomes part of its
  * prompt.
  */
-static void preempt_newest(sim *s, const worker *w, rank *r)
+static void preempt_newest(sim *s, rank *r)
 {
     int newest = 0;
 
@@ -331,7 +353,7 @@ static void preempt_newest(sim *s, const worker *w, rank *r)
             newest = i;
     const event end = event_take(&r->decoding, newest);
     request *q = &s->requests[end.of];
-    const double made = q->output - (end.time - w->step) * s->yield;
+    const double made = q->output - (end.time - r->step) * s->yield;
     q->made = smaller(larger(made, 1.0), q->output - 1.0);
     r->contexts = larger(r->contexts - q->input - q->made, r->decoding.count);
     q->next = r->head;
@@ -346,8 +368,11 @@ static void end_step(sim *s, worker *w)
     w->step += 1.0;
     for (int i = 0; i < w->count; i++) {
         rank *r = &w->ranks[i];
-        r->contexts += r->decoding.count * s->yield;
-        while (r->decoding.count > 0 && r->decoding.of[0].time <= w->step) {
+        if (rank_decodes(w, r)) {
+            r->step += 1.0;
+            r->contexts += r->decoding.count * s->yield;
+        }
+        while (r->decoding.count > 0 && r->decoding.of[0].time <= r->step) {
             const int q = event_take(&r->decoding, 0).of;
             r->room += room_of(s, &s->requests[q]);
             r->contexts -= s->requests[q].input + s->requests[q].output;
@@ -361,7 +386,7 @@ static void end_step(sim *s, worker *w)
             if (r->decoding.count > 0 && r->contexts + r->done > all)
                 r->done = 0.0; // a prompt in progress is the newest request
             while (r->decoding.count > 1 && r->contexts > all) // the step extended all caches
-                preempt_newest(s, w, r);
+                preempt_newest(s, r);
             r->room = all - r->contexts;
         }
     }
@@ -387,6 +412,7 @@ static bool fill_workers(sim *s)
                       .count = (int)ranks,
                       .prefills = !decodes,
                       .decodes = decodes || !d->disaggregated,
+                      .first = !d->disaggregated && serve_prefills_first(pool, d->engine),
                       .ranks = plait_arena_alloc(s->arena, ranks, sizeof *w->ranks)};
         if (w->ranks == NULL)
             return false;

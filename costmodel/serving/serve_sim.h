@@ -50,6 +50,7 @@ typedef struct rank {
     double waited;   /* steps since the first prompt began to wait for others; NONE: not waiting */
     double room;     /* free space of the KV cache, in tokens */
     double contexts; /* sum of the context lengths of decoding sequences */
+    double step;     /* steps in which this rank has decoded */
     int running;     /* number of requests on this rank: waiting, in prefill or decoding */
     double prompt, prompts, before; /* tokens and number of prompts in the current step,
                                        and sum of their cached tokens */
@@ -60,10 +61,11 @@ typedef struct worker {
     const plait_pool *pool;
     rank *ranks;
     int count;
-    int load; /* requests assigned to this worker */
-    double step;
+    int load;    /* requests assigned to this worker */
+    double step; /* steps that the worker has run */
     bool busy;
     bool prefills, decodes; /* roles of this worker */
+    bool first;             /* a rank with prompts in a step does not decode in it */
 } worker;
 
 typedef struct sim {

@@ -106,8 +106,8 @@ int plait_worker_gpus(plait_worker worker);
     X(step_s, "step_us", 1e-6, 0.0, 50000.0, 1000.0)       /* additional time a step */            \
     X(sequence_s, "sequence_us", 1e-6, 0.0, 1000.0, 0.0)   /* time a decoding sequence */          \
     X(launch_s, "launch_us", 1e-6, 0.0, 1000.0, 30.0)      /* one kernel outside CUDA graphs */    \
-    X(first_s, "first_ms", 1e-3, 0.0, 1000.0, 30.0) /* time from arrival to the first step */      \
-    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)   /* share of the links' rate for caches */
+    X(request_s, "request_ms", 1e-3, 0.0, 1000.0, 40.0)    /* time of a request outside steps */   \
+    X(handover, "handover", 1.0, 0.005, 1.0, 0.2)          /* share of the links' rate for caches */
 
 enum {
 #define X(field, word, unit, least, most, assumed) PLAIT_ENGINE_##field,

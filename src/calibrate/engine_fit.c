@@ -84,11 +84,12 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 
 /*
  * Returns the loss of the runs that are not held out, plus a penalty for the distance of each
- * number from its start. The penalty has its largest weight for expert kernels, since the runs of
- * one generation have only one or two models with experts. The weight is smaller for other kernels
- * and smallest for the scheduler. Runs of one model cannot tell the factors of its kernels apart,
- * so each number has the weight of experts. The weights are **chosen** for the least errors on
- * held-out runs.
+ * number from its start. The penalty is strongest for the host's time of a request and of a launch,
+ * since sources measure behind different servers and these times follow the source rather than the
+ * engine, then for expert kernels, since the runs of one generation have only one or two models
+ * with experts, and weakest for the rate of caches. Runs of one model cannot tell the factors of
+ * its kernels apart, so each number has a strong penalty. The weights are **chosen** for the least
+ * errors on held-out runs.
  */
 static double loss_of(const sample *s, const plait_engine *engine, const plait_engine *start)
 {
@@ -107,6 +108,7 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
         const double pull = s->one_model                ? 1.0
                             : experts                   ? 0.4
                             : n < PLAIT_ENGINE_launch_s ? 0.1
+                            : n < PLAIT_ENGINE_handover ? 0.5
                                                         : 0.01;
         const double small = 0.02 * numbers[n].most * numbers[n].unit;
         sum += (pull + 1.0 / (double)s->count) / PLAIT_ENGINE_NUMBER_COUNT *

@@ -660,7 +660,7 @@ static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
     plait_engine remote = bare;
 
     (void)state;
-    remote.first_s = 17e-3;
+    remote.request_s = 17e-3;
     d.engine = &remote;
     for (int users = 1; users <= 64; users *= 4) {
         const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
@@ -714,27 +714,70 @@ static void test_start__is_one_of_its_rounds(void **state)
     }
 }
 
-/* Answers of one length of an engine that runs prompts first: each round is like the start. */
-static void test_start__repeats_where_users_stay_in_step(void **state)
+/*
+ * An engine that prefills first keeps users with answers of one length in step: each round is like
+ * the start, and TTFT contains half of all prompts. With unequal answers it does not.
+ */
+static void test_prefill_first__keeps_equal_answers_in_step(void **state)
 {
     const plait_step_table table = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
     plait_deployment d = one_worker(&table, &fix.llama);
     plait_engine prompts_first = bare;
-    plait_load load = {.kind = PLAIT_LOAD_CLOSED,
-                       .input = 2000.0,
-                       .output = 200.0,
-                       .concurrency = 32.0,
-                       .rounds = 10.0};
+    double ttft_s[2];
 
     (void)state;
-    prompts_first.kind = PLAIT_ENGINE_SGLANG;
+    prompts_first.prefill_first = true;
+    prompts_first.request_s = 20e-3;
     d.engine = &prompts_first;
-    const plait_service in_step = plait_serve(&d, load);
-    load.spread = 1.0;
-    const plait_service apart = plait_serve(&d, load);
-    d.engine = &bare;
-    assert_near_relative(plait_serve(&d, load).ttft_s, apart.ttft_s, 1e-12);
-    assert_true(in_step.ttft_s > 3.0 * apart.ttft_s);
+    for (int unequal = 0; unequal < 2; unequal++) {
+        const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                                 .input = 2000.0,
+                                 .output = 200.0,
+                                 .spread = unequal,
+                                 .concurrency = 32.0,
+                                 .rounds = 10.0};
+        const plait_service s = plait_serve(&d, load);
+        const plait_serve_sim_result x =
+            drawn_of(&d, load, (plait_serve_sim_options){.seed = 2, .requests = 320});
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.1);
+        assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.1);
+        ttft_s[unequal] = s.ttft_s;
+    }
+    assert_true(ttft_s[0] > 2.0 * ttft_s[1]);
+}
+
+/*
+ * Decoding waits for the prompts of an engine that prefills first: against mixed steps, the first
+ * token is earlier and the others are later. Closed forms and simulation agree.
+ */
+static void test_prefill_first__agrees_with_the_simulation(void **state)
+{
+    static const plait_worker workers[] = {{1, 1, 1, 1}, {4, 1, 1, 1}, {1, 1, 4, 4}};
+    plait_engine prompts_first = bare;
+
+    (void)state;
+    prompts_first.prefill_first = true;
+    prompts_first.request_s = 20e-3;
+    for (size_t w = 0; w < sizeof workers / sizeof *workers; w++)
+        for (double users = 1.0; users <= 256.0; users *= 4.0)
+            for (double input = 200.0; input <= 20000.0; input *= 10.0) {
+                const plait_model *model = workers[w].ep > 1 ? &fix.moe : &fix.llama;
+                const plait_step_table table = table_of(model, workers[w]);
+                plait_deployment d = one_worker(&table, model);
+                const plait_load load = {.kind = PLAIT_LOAD_CLOSED,
+                                         .input = input,
+                                         .output = 300.0,
+                                         .spread = 0.5,
+                                         .concurrency = users};
+                d.engine = &prompts_first;
+                const plait_service s = plait_serve(&d, load);
+                const plait_serve_sim_result x =
+                    drawn_of(&d, load,
+                             (plait_serve_sim_options){
+                                 .seed = 3, .requests = 1500, .warmup_requests = (int)users});
+                assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
+                assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.1);
+            }
 }
 
 /* Who looks every 20 steps leaves a prompt waiting for half of that; who gathers for 20, for all of it where few come. */
@@ -921,7 +964,8 @@ int main(void)
         cmocka_unit_test(test_prefill_apart__leaves_decoding_alone),
         cmocka_unit_test(test_simulation__takes_as_long_as_the_closed_forms_say),
         cmocka_unit_test(test_start__is_one_of_its_rounds),
-        cmocka_unit_test(test_start__repeats_where_users_stay_in_step),
+        cmocka_unit_test(test_prefill_first__keeps_equal_answers_in_step),
+        cmocka_unit_test(test_prefill_first__agrees_with_the_simulation),
         cmocka_unit_test(test_prompts__wait_to_be_looked_at),
         cmocka_unit_test(test_simulation__loses_no_request),
         cmocka_unit_test(test_simulation__preempts_where_an_engine_does),
