@@ -53,9 +53,10 @@ static double prompt_share_s(const plait_pool *pool, const plait_load *load, ser
     return (1.0 + (steps - 1.0) * (1.0 - meanwhile)) * t.share_s;
 }
 
-static double tpot_of(const plait_load *load, serve_turn t, double sequences, double held)
+/* Seconds per token if one prompt of each of `users` adds `held` seconds to an answer. */
+static double tpot_of(const plait_load *load, serve_turn t, double users, double held)
 {
-    return (t.step_s + serve_arrivals(load, t, sequences) * held) / t.yield;
+    return (t.step_s + serve_arrivals(load, t, users) * held) / t.yield;
 }
 
 /*
@@ -192,11 +193,13 @@ static double closed_gap(void *context, double sequences)
     const double held = prompt_share_s(pool, at->load, t, larger(sequences, 1.0));
     const double others = 1.0 - 1.0 / larger(at->running, 1.0);
     const double users = larger(at->running * pool->table->worker.dp_attention, 1.0);
-    const double freely = tpot_of(at->load, t, sequences, (1.0 - 1.0 / users) * held);
+    // During an answer, as many prompts run as sequences decode. If prompts run in separate steps,
+    // none runs with the user's own prompt, so all prompts of others run during the answer.
+    const double prompts = (1.0 - 1.0 / users) * (t.first ? at->running : sequences);
+    const double freely = tpot_of(at->load, t, prompts, held);
     const start begin = start_of(at, t, held, (at->load->output - 1.0) * freely);
-    const double tpot =
-        tpot_of(at->load, t, sequences, (1.0 - begin.share) * (1.0 - 1.0 / users) * held) +
-        begin.after_s / at->load->output;
+    const double tpot = tpot_of(at->load, t, (1.0 - begin.share) * prompts, held) +
+                        begin.after_s / at->load->output;
     const double decoding = (at->load->output - 1.0) * tpot;
     const double x = decoding > 0.0 ? sequences / decoding : 0.0;
     const double turn = prompt_delay_s(pool, at->load, t, 0.0, held);

@@ -14,10 +14,10 @@ typedef struct serve_turn {
     double step_s;   /* seconds of a step that only decodes */
     double share_s;  /* seconds that a prompt adds to steps of other sequences */
     double prompt_s; /* seconds of all chunks of one prompt alone */
-    double own_s;    /* seconds of the steps that contain a prompt, beside other sequences */
+    double own_s;    /* seconds of the steps that contain a prompt */
     double chunks;   /* steps over which a prompt is split */
     double yield;    /* tokens per sequence and step, above 1 with speculation */
-    bool first;      /* prompts run in steps of their own, before sequences decode */
+    bool first;      /* prompts run in separate steps, before sequences decode */
     double varies;   /* mean square over squared mean of the time that a prompt delays the next */
     int groups;
     plait_length_group group[PLAIT_LENGTH_GROUPS];
@@ -68,7 +68,7 @@ double serve_prompt_s(const plait_pool *pool, const plait_engine *engine, const 
                       plait_step beside, double chunks);
 
 /**
- * Does a worker run prompts in steps of their own, while decoding sequences wait? If not, a step
+ * Does a worker run prompts in separate steps, while decoding sequences wait? If not, a step
  * contains prompts and decoding sequences. With several stages each batch in flight prefills on its
  * own, which is priced as mixed steps. (C.371)
  */

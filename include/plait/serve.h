@@ -146,13 +146,13 @@ typedef struct plait_engine {
     double chunk_tokens;                 /* default token budget of a step */
     double max_sequences;                /* default limit of running sequences of a worker */
     double memory_fraction;              /* share of device memory that the engine uses */
-    double graph_bytes;  /* bytes of one GPU that no other term of C.367 counts, as CUDA graphs */
-    double block_tokens; /* tokens of one cache block */
-    double poll_steps;   /* steps from one poll for new requests to the next */
-    double gather_steps; /* maximum steps that a prompt waits to be batched with others */
-    bool prefill_first;  /* prompts run in steps of their own, before decoding continues */
-    bool host_overlap;   /* the host's time for sequences runs beside the previous step's kernels */
-    double logit_bytes;  /* vLLM: bytes of the profiled sampler for each logit of a sequence */
+    double graph_bytes;   /* bytes of one GPU that no other term of C.367 counts, as CUDA graphs */
+    double block_tokens;  /* tokens of one cache block */
+    double poll_steps;    /* steps from one poll for new requests to the next */
+    double gather_steps;  /* maximum steps that a prompt waits to be batched with others */
+    bool prefill_first;   /* prompts run in separate steps, before decoding continues */
+    bool host_overlap;    /* the host prepares sequences while the previous step runs */
+    double logit_bytes;   /* vLLM: bytes of the profiled sampler for each logit of a sequence */
     double outside_bytes; /* bytes outside PyTorch that the engine counts on one GPU (C.367) */
     double group_bytes;   /* additional bytes of communicators on GPUs with tp or dp_attention */
 } plait_engine;

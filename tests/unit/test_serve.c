@@ -685,7 +685,7 @@ static void test_simulation__takes_as_long_as_the_closed_forms_say(void **state)
         const plait_serve_sim_result x =
             drawn_of(&d, load, (plait_serve_sim_options){.seed = 1, .requests = 2000});
         assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.05);
-        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.25);
         assert_true(x.ttft.p99_s >= x.ttft.p50_s && !x.full);
     }
 }
@@ -775,8 +775,8 @@ static void test_prefill_first__agrees_with_the_simulation(void **state)
                     drawn_of(&d, load,
                              (plait_serve_sim_options){
                                  .seed = 3, .requests = 1500, .warmup_requests = (int)users});
-                assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
-                assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.1);
+                assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.25);
+                assert_near_relative(x.tpot.mean_s, s.tpot_s, 0.07);
             }
 }
 
@@ -799,7 +799,7 @@ static void test_prompts__wait_to_be_looked_at(void **state)
         const plait_serve_sim_result x = drawn_of(&other, load, draws);
         const double steps = (s.ttft_s - at_once.ttft_s) / at_once.step_s;
         assert_near(steps, gathers ? 19.0 : 9.5, gathers ? 2.0 : 0.5);
-        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.2);
+        assert_near_relative(x.ttft.mean_s, s.ttft_s, 0.25);
     }
 }
 
