@@ -164,6 +164,11 @@ static plait_status import_serving(const char *from, const opt_operands *operand
         text_append_printf(&out, " --kv %s", plait_kv_name[in.kv]);
     if (in.drafted > 0)
         text_append_printf(&out, " --speculate mtp:%d,accept=A", in.drafted);
+    append_degree(&out, "max-num-seqs", in.batch, 0);
+    append_degree(&out, "max-model-len", in.context, 0);
+    append_degree(&out, "redundant-experts", in.redundant, 0);
+    if (in.memory > 0.0)
+        text_append_printf(&out, " --memory-fraction %g", in.memory);
     text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
     const char *next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));

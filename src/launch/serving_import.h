@@ -12,6 +12,8 @@ typedef struct serving_import {
     int chunk;            /* token budget of a step; 0: the engine's default */
     int batch;            /* limit of running sequences per scheduler; 0: the engine's default */
     int context;          /* tokens of the longest request; 0: the model's limit */
+    int redundant;        /* redundant experts of a layer */
+    double memory;        /* share of device memory; 0: the engine's default */
     int drafted;          /* draft tokens; 0: no speculation */
     int weights;          /* plait_weight_format; -1: the format of the checkpoint */
     int kv;               /* plait_kv_format; -1: the format of the checkpoint */

@@ -141,6 +141,15 @@ echo 'vllm serve org/M -tp 4 -dp 2 --enable-expert-parallel --port 80' >"$folder
 imports vllm "plait serve MODEL CLUSTER --eval --engine vllm --gpus 8 --tp 4 --dp-attention 2 --ep 8"
 echo 'vllm serve meta-llama/Llama-3.1-70B-Instruct -tp 4' >"$folder/o/server.sh"
 imports vllm "plait serve llama-3.1-70b CLUSTER --eval --engine vllm --gpus 4 --tp 4"
+echo 'vllm serve deepseek-ai/DeepSeek-V3 -tp 8 --enable-expert-parallel --max-num-seqs 128 --gpu-memory-utilization 0.85
+    --eplb-config "{\"num_redundant_experts\":32}" --max-model-len 4096' | tr '\n' ' ' >"$folder/o/server.sh"
+imports vllm "--ep 8 --max-num-seqs 128 --max-model-len 4096 --redundant-experts 32 --memory-fraction 0.85"
+echo 'python3 -m sglang.launch_server --model-path org/M --tp-size 8 --dp-size 4 --enable-dp-attention \
+    --max-running-requests 256 --ep-num-redundant-experts 8 --mem-fraction-static 0.8' >"$folder/o/server.sh"
+imports sglang "--tp 2 --dp-attention 4 --max-num-seqs 64 --redundant-experts 8 --memory-fraction 0.8"
+echo 'vllm serve org/M -tp 4 --gpu-memory-utilization 1.5' >"$folder/o/server.sh"
+"$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "more than all memory"
+says "expected a share above 0 and at most 1, found \"1.5\""
 echo 'vllm serve org/M -tp 4 --frobnicate --max-num-seqs 0' >"$folder/o/server.sh"
 "$plait" import --from vllm "$folder/o/server.sh" >/dev/null 2>"$folder/err" && complain "0 sequences"
 says "expected an integer from 1 to"

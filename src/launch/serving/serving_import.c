@@ -30,6 +30,9 @@ static const known_flag vllm_flags[] = {
     {"max_num_seqs", "batch"},
     {"max_num_batched_tokens", "chunk"},
     {"max_model_len", "context"},
+    {"gpu_memory_utilization", "memory"},
+    {"num_redundant_experts", "redundant"},
+    {"eplb_config", "redundant"},
     {"kv_cache_dtype", "kv"},
     {"quantization", "weights"},
     {"q", "weights"},
@@ -60,6 +63,8 @@ static const known_flag sglang_flags[] = {
     {"max_running_requests", "batch"},
     {"chunked_prefill_size", "chunk"},
     {"context_length", "context"},
+    {"mem_fraction_static", "memory"},
+    {"ep_num_redundant_experts", "redundant"},
     {"kv_cache_dtype", "kv"},
     {"quantization", "weights"},
     {"dtype", "dtype"},
@@ -108,16 +113,15 @@ static int format_of(const char *word)
 }
 
 /*
- * Returns the draft tokens of '{"method":"mtp","num_speculative_tokens":2}' or of a plain number;
- * 0: invalid.
+ * Returns the value of a key, such as "\"num_speculative_tokens\":", in
+ * '{"method":"mtp","num_speculative_tokens":2}', or a plain number; 0: not in 1 .. most.
  */
-static int drafts_of(const char *word)
+static int count_of(const char *word, const char *key, long most)
 {
-    static const char key[] = "\"num_speculative_tokens\":";
     const char *at = strstr(word, key);
     const long value = strtol(at != NULL ? at + strlen(key) : word, NULL, 10);
 
-    return value >= 1 && value <= 16 ? (int)value : 0;
+    return value >= 1 && value <= most ? (int)value : 0;
 }
 
 /* ---- flags ---- */
@@ -127,6 +131,19 @@ static const known_flag *find_flag(const known_flag *known, const char *name)
     while (known->name != NULL && strcmp(known->name, name) != 0)
         known++;
     return known->name != NULL ? known : NULL;
+}
+
+static plait_status read_share(const reading *r, const launch_flag *flag, double *out,
+                               plait_error *err)
+{
+    char *end;
+    const double value = strtod(word_of(flag), &end);
+
+    if (*end != '\0' || !(value > 0.0 && value <= 1.0))
+        return flags_fail(r->flags, flag->name, err,
+                          "expected a share above 0 and at most 1, found \"%.40s\"", word_of(flag));
+    *out = value;
+    return PLAIT_OK;
 }
 
 static plait_status read_flag(reading *r, const launch_flag *flag, const char *what,
@@ -174,7 +191,11 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
     else if (strcmp(what, "dtype") == 0 && r->out->weights < 0)
         r->out->weights = strcmp(word_of(flag), "auto") != 0 ? PLAIT_WEIGHT_BF16 : -1;
     else if (strcmp(what, "drafts") == 0)
-        r->out->drafted = drafts_of(word_of(flag));
+        r->out->drafted = count_of(word_of(flag), "\"num_speculative_tokens\":", 16);
+    else if (strcmp(what, "redundant") == 0)
+        r->out->redundant = count_of(word_of(flag), "\"num_redundant_experts\":", 1 << 12);
+    else if (strcmp(what, "memory") == 0)
+        return read_share(r, flag, &r->out->memory, err);
     else if (strcmp(what, "model") == 0)
         r->out->checkpoint = word_of(flag);
     return PLAIT_OK;
@@ -268,6 +289,8 @@ plait_status serving_import_read(plait_engine_kind kind, const char *text, size_
         out->worker.tp = r.tp / ranks;
         out->replicas = r.attention ? 1 : r.dp;
         out->worker.ep = r.all_to_all ? r.tp : r.ep;
+        if (out->batch > 0) // SGLang divides the limit among the attention ranks
+            out->batch = out->batch > ranks ? out->batch / ranks : 1;
     } else {
         out->worker.tp = r.tp;
         out->worker.dp_attention = r.dp;
