@@ -280,6 +280,38 @@ extern const char *const plait_step_part_name[PLAIT_STEP_PARTS + 1];
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
                     double parts[PLAIT_STEP_PARTS]);
 
+/** The origin of a constant of a step, and its name in reports. */
+#define PLAIT_ORIGIN_LIST(X)                                                                       \
+    X(NONE, "none")                                                                                \
+    X(KERNEL_TABLE, "kernel table") /* fitted to kernels measured on this accelerator */           \
+    X(DATA_SHEET, "data sheet")     /* rates of the data sheet with efficiencies of others */      \
+    X(FITTED, "fitted")             /* numbers of the engine that measured runs determine */       \
+    X(DEFAULT, "default")           /* numbers of the engine that no run determines */
+
+typedef enum plait_origin {
+#define X(constant, word) PLAIT_ORIGIN_##constant,
+    PLAIT_ORIGIN_LIST(X)
+#undef X
+        PLAIT_ORIGINS
+} plait_origin;
+
+extern const char *const plait_origin_name[PLAIT_ORIGINS + 1];
+
+/** The origins of one part of a step. */
+typedef struct plait_step_origin {
+    plait_origin hardware; /* NONE, KERNEL_TABLE or DATA_SHEET */
+    plait_origin engine;   /* NONE, FITTED or DEFAULT */
+    unsigned
+        undetermined; /* engine numbers of this part that no run determines: bits 1 << number */
+} plait_step_origin;
+
+/** Fills the origin of each part of a decoding step. */
+void plait_step_origins(const plait_serving *serving, const plait_engine *engine,
+                        plait_step_origin out[PLAIT_STEP_PARTS]);
+
+/** Returns whether a measurement supports a part: of its kernels, or of the engine's numbers. */
+bool plait_origin_is_measured(const plait_step_origin *origin);
+
 /* ---- memory ------------------------------------------------------------------------------ */
 
 /** Memory of one GPU of a worker, bytes. (C.363) */

@@ -23,7 +23,7 @@ typedef struct serve_values {
     const char *prefill, *decode, *why_not, *versus;
     int requests, seed, burst;
     const char *spread;
-    bool eval, explain, json;
+    bool eval, explain, json, strict;
     const char *file;
 } serve_values;
 
@@ -70,6 +70,8 @@ static const opt options[] = {
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(serve_values, explain, "explain",
                 "also print the parts of a step of the best deployment"),
+    OPT_OF_FLAG(serve_values, strict, "strict",
+                "refuse a deployment with a part of the decode step that no measurement supports"),
     TEXT(why_not, "why-not", "WHAT",
          "explain why the best deployment with WHAT is not chosen: disagg, vllm, fp8, tp=8, ..."),
     TEXT(versus, "versus", "FILE[:RANK]",
@@ -267,8 +269,23 @@ static plait_status why_not(const char *what, const watch *w, const report_serve
 
 /* ---- the command ---- */
 
+/* Return the reason why --strict refuses a deployment in *out; NULL: it is accepted. */
+static plait_status find_lacks(const report_serve *report, const plait_serve_plan *best,
+                               plait_arena *arena, const char **out, plait_error *err)
+{
+    char parts[REPORT_LACKS_SIZE];
+
+    *out = NULL;
+    if (!report_serve_lacks(report->question, best, parts))
+        return PLAIT_OK;
+    *out = plait_arena_printf(arena, "no measurement on %s or of profile %s supports: %s",
+                              report->question->cluster->group[0].accelerator->name,
+                              best->engine->name, parts);
+    return plait_check_allocated(*out, err);
+}
+
 static plait_status write_report(const serve_values *flags, const report_serve *report,
-                                 plait_arena *arena, plait_error *err)
+                                 plait_arena *arena, bool *no, plait_error *err)
 {
     report_serve whole = *report;
     const plait_serve_plan *best = report->why == NULL ? report->plan : NULL;
@@ -278,6 +295,9 @@ static plait_status write_report(const serve_values *flags, const report_serve *
 
     if (report->answer != NULL)
         best = report->answer->plans > 0 ? &report->answer->plan[0] : NULL;
+    if (flags->strict && best != NULL)
+        PLAIT_TRY(find_lacks(report, best, arena, &whole.lacks, err));
+    *no = *no || whole.lacks != NULL;
     if (flags->json || flags->file != NULL) {
         if (best != NULL)
             PLAIT_TRY(
@@ -288,7 +308,12 @@ static plait_status write_report(const serve_values *flags, const report_serve *
         json_serve(&json, &whole);
         PLAIT_TRY(command_deliver_json(&json, flags->file, flags->json, err));
     }
-    return flags->json ? PLAIT_OK : report_serve_print(report, lines_out(), err);
+    if (flags->json)
+        return PLAIT_OK;
+    if (whole.lacks == NULL)
+        return report_serve_print(report, lines_out(), err);
+    fprintf(lines_out(), "refused by --strict: %s\n", whole.lacks);
+    return PLAIT_OK;
 }
 
 static plait_status search_deployments(const serve_values *flags, const watch *w,
@@ -372,7 +397,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(status);
     if (flags.why_not != NULL && !flags.eval)
         return why_not(flags.why_not, &w, &report, arena, err);
-    return write_report(&flags, &report, arena, err);
+    return write_report(&flags, &report, arena, no, err);
 }
 
 const command command_serve = {

@@ -11,6 +11,7 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
 {
     const plait_service *s = &p->service;
     const plait_engine *e = p->engine;
+    plait_step_origin origin[PLAIT_STEP_PARTS];
 
     json_begin_object(json);
     json_member_int64(json, "rank", rank);
@@ -55,6 +56,15 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     json_member_object(json, "step_ms");
     for (int i = 0; i < PLAIT_STEP_PARTS; i++)
         json_member_number(json, plait_step_part_name[i], s->parts[i] * 1e3);
+    json_end_object(json);
+    report_serve_origins(q, p, origin);
+    json_member_object(json, "step_origin");
+    for (int i = 0; i < PLAIT_STEP_PARTS; i++) {
+        json_member_object(json, plait_step_part_name[i]);
+        JSON_STRINGS(json, {"hardware", plait_origin_name[origin[i].hardware]},
+                     {"engine", plait_origin_name[origin[i].engine]});
+        json_end_object(json);
+    }
     json_end_object(json);
     json_end_object(json);
 }
@@ -150,6 +160,8 @@ void json_serve(json_writer *json, const report_serve *report)
         json_member_string(json, "why", report->why);
     if (report->missed != NULL)
         json_member_string(json, "why", report->missed);
+    else if (report->lacks != NULL)
+        json_member_string(json, "why", report->lacks);
     if (best != NULL && best->simulated && best->drawn.requests > 0) {
         json_member_object(json, "simulated");
         JSON_NUMBERS(json, {"rank", 1}, {"requests", best->drawn.requests},

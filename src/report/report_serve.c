@@ -472,8 +472,12 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
         if (report->missed != NULL)
             fprintf(out, "\n  The simulation misses a requirement: %s.\n", report->missed);
         if (report->explain || answer == NULL) {
-            table *rows = table_new("decode step|>time|>share");
+            table *rows = table_new("decode step|>time|>share|origin of its constants");
+            plait_step_origin origin[PLAIT_STEP_PARTS];
+            char from[REPORT_ORIGIN_SIZE];
             double sum = 0.0;
+
+            report_serve_origins(report->question, best, origin);
 
             for (int i = 0; i < PLAIT_STEP_PARTS; i++)
                 sum += best->service.parts[i];
@@ -482,10 +486,12 @@ plait_status report_serve_print(const report_serve *report, FILE *out, plait_err
                     continue;
                 TABLE_ROW(rows, as_text(plait_step_part_name[i]),
                           as_seconds(best->service.parts[i]),
-                          as_format("%.1f %%", 100.0 * best->service.parts[i] / sum));
+                          as_format("%.1f %%", 100.0 * best->service.parts[i] / sum),
+                          as_text(report_serve_origin(&origin[i], from)));
             }
             TABLE_ROW(rows, as_text("total"), as_seconds(sum));
             table_cell(rows, "100.0 %%");
+            table_cell(rows, "%s", "");
             fprintf(out, "\n");
             PLAIT_TRY(table_print(rows, 2, out, err));
             if (report->explain)

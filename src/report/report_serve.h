@@ -19,6 +19,7 @@ typedef struct report_serve {
     const char *missed; /* load or bounds that the simulated deployment misses; NULL: none */
     const plait_serve_reach *reach; /* sustainable rate if no plan is found; NULL: not computed */
     const plait_serve_curve *curve; /* load curve of the first plan; NULL: none */
+    const char *lacks; /* --strict: parts of the first plan without a measurement; NULL: none */
 } report_serve;
 
 /** Prints the question, the ranking or the deployment, its terms and the front. */
@@ -78,6 +79,24 @@ void report_serve_lengths(const plait_load *load, FILE *out);
 
 /** Writes the key `lengths` with the quantiles of a load's distribution, if it has one. */
 void json_serve_lengths(json_writer *json, const plait_load *load);
+
+enum { REPORT_ORIGIN_SIZE = 48, REPORT_LACKS_SIZE = 400 };
+
+/** Fills the origins of the parts of a decode step of a plan. */
+void report_serve_origins(const plait_serve_options *question, const plait_serve_plan *plan,
+                          plait_step_origin out[PLAIT_STEP_PARTS]);
+
+/** Writes an origin: "kernel table, fitted". */
+const char *report_serve_origin(const plait_step_origin *origin, char text[REPORT_ORIGIN_SIZE]);
+
+/**
+ * Writes the parts of a plan's decode step without a measurement: "all-reduces (data sheet;
+ * reduce_us)". Parts below 1 % of the step do not count.
+ *
+ * @return  false if every part has a measurement
+ */
+bool report_serve_lacks(const plait_serve_options *question, const plait_serve_plan *plan,
+                        char text[REPORT_LACKS_SIZE]);
 
 /** Returns the figures that the engine prints when the workers of a role start. (C.368) */
 plait_serve_start report_serve_start_of(const plait_serve_options *question,

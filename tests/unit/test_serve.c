@@ -531,6 +531,34 @@ static void test_start__divides_pools_as_sglang_does(void **state)
                          1e-9);
 }
 
+/* The H100 has tables of every kernel; links between stages are priced by their data sheet. */
+static void test_origins__of_a_step_are_those_of_its_kernels_and_numbers(void **state)
+{
+    const plait_serving one = serving_of(&fix.moe, (plait_worker){2, 2, 1, 1});
+    plait_step_origin origin[PLAIT_STEP_PARTS];
+    plait_engine engine = bare;
+
+    (void)state;
+    engine.determined[PLAIT_ENGINE_linear] = engine.determined[PLAIT_ENGINE_compute] = true;
+    engine.determined[PLAIT_ENGINE_layer_s] = engine.determined[PLAIT_ENGINE_step_s] = true;
+    engine.determined[PLAIT_ENGINE_sequence_s] = true;
+    plait_step_origins(&one, &engine, origin);
+    assert_int_equal(origin[PLAIT_STEP_linear].hardware, PLAIT_ORIGIN_KERNEL_TABLE);
+    assert_int_equal(origin[PLAIT_STEP_linear].engine, PLAIT_ORIGIN_FITTED);
+    assert_int_equal(origin[PLAIT_STEP_reduce].engine, PLAIT_ORIGIN_DEFAULT);
+    assert_int_equal(origin[PLAIT_STEP_reduce].undetermined, 1u << PLAIT_ENGINE_reduce_s);
+    assert_true(plait_origin_is_measured(&origin[PLAIT_STEP_reduce]));
+    assert_int_equal(origin[PLAIT_STEP_stages].hardware, PLAIT_ORIGIN_DATA_SHEET);
+    assert_false(plait_origin_is_measured(&origin[PLAIT_STEP_stages]));
+    // Of the numbers of a launch, only that of layers with experts is missing.
+    assert_int_equal(origin[PLAIT_STEP_launch].hardware, PLAIT_ORIGIN_NONE);
+    assert_int_equal(origin[PLAIT_STEP_launch].undetermined, 1u << PLAIT_ENGINE_moe_layer_s);
+    assert_false(plait_origin_is_measured(&origin[PLAIT_STEP_launch]));
+    engine.determined[PLAIT_ENGINE_moe_layer_s] = true;
+    plait_step_origins(&one, &engine, origin);
+    assert_int_equal(origin[PLAIT_STEP_launch].engine, PLAIT_ORIGIN_FITTED);
+}
+
 // ---- loads ---------------------------------------------------------------------------------
 
 static plait_deployment one_worker(const plait_step_table *table, const plait_model *model)
@@ -957,6 +985,7 @@ int main(void)
         cmocka_unit_test(test_start__prints_what_vllm_printed),
         cmocka_unit_test(test_start__counts_windows_as_vllm_does),
         cmocka_unit_test(test_start__divides_pools_as_sglang_does),
+        cmocka_unit_test(test_origins__of_a_step_are_those_of_its_kernels_and_numbers),
         cmocka_unit_test(test_closed_loop__obeys_littles_law),
         cmocka_unit_test(test_arrivals__slow_down_until_too_many_come),
         cmocka_unit_test(test_speculation__yields_what_is_accepted_in_a_row),
