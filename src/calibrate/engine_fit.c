@@ -336,6 +336,12 @@ plait_status engine_write(const plait_engine *e, plait_arena *arena, const char 
         json_member_bool(&json, "prefill_first", true);
     if (e->host_overlap)
         json_member_bool(&json, "host_overlap", true);
+    if (e->logit_bytes > 0.0)
+        json_member_number(&json, "logit_bytes", e->logit_bytes);
+    if (e->outside_bytes > 0.0)
+        json_member_number(&json, "outside_gb", e->outside_bytes / PLAIT_GB);
+    if (e->group_bytes > 0.0)
+        json_member_number(&json, "group_gb", e->group_bytes / PLAIT_GB);
     json_end_object(&json);
     // Three digits are enough, since repeats of a run differ by some percent. A missing key stands
     // for the assumed value.
