@@ -19,6 +19,21 @@ bool serve_is_published(const plait_model *model, plait_weight_format weights);
 /** True if this part of the model is stored in the weights' format. */
 bool serve_is_narrow(const plait_model *model, plait_weight_format weights, plait_part part);
 
+/**
+ * Parameters of one LoRA adapter for a layer on one rank, whose operators `block` describes.
+ * (C.402)
+ */
+double serve_lora_params(const plait_serving *serving, const plait_layer *layer,
+                         const plait_block *block);
+
+/**
+ * Seconds that the adapters' products add to a layer's pass; 0 without adapters. (C.402)
+ *
+ * @param kernels  receives their number
+ */
+double serve_lora_s(const plait_serving *serving, const plait_layer *layer,
+                    const plait_block *block, double *kernels);
+
 /** Bytes per element of the KV cache. */
 double serve_kv_bytes(plait_kv_format format);
 

@@ -161,6 +161,8 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
         const plait_block block = shard_block(serving, &shard, &model->kind[k], out.mean);
         out.weights +=
             layers * (((1.0 - whole) * bytes + 2.0 * whole) * weights.narrow + 2.0 * weights.wide);
+        out.weights += layers * 2.0 * serving->lora_adapters *
+                       serve_lora_params(serving, &model->kind[k], &block);
         // Adds the KV cache of all layers of this kind. With windowed attention a layer caches at
         // most the tokens of the window (`reach`), else every token. Compressed keys and those of
         // an indexer cover all tokens. (C.365)

@@ -345,12 +345,16 @@ static void add_tokens(const bench *b, const plait_layer *layer, double count,
         plait_block block;
         plait_block_describe(b->serving->model, layer, &b->shard, pass, &block);
         const layer_sum sum = sum_of(b, layer, pass, &block);
-        out->linear_s[i] += count * sum.linear_s;
+        double kernels;
+        const double lora_s = serve_lora_s(b->serving, layer, &block, &kernels);
+        out->linear_s[i] += count * (sum.linear_s + lora_s);
         out->experts_s[i] += count * sum.experts_s;
         out->exchange_s[i] += count * sum.exchange_s;
         out->reduce_s[i] += count * sum.reduce_s;
-        if (i == 0)
+        if (i == 0) {
             out->all_reduces += count * sum.reduces;
+            out->kernels += count * kernels;
+        }
     }
 }
 

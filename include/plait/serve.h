@@ -16,7 +16,7 @@
  * Units: seconds, bytes, tokens, requests/s. Loads and rates are those of the whole deployment
  * unless a comment states otherwise.
  *
- * Left out: images and audio, adapters, beams, guided decoding.
+ * Left out: images and audio, beams, guided decoding.
  */
 #ifndef PLAIT_SERVE_H
 #define PLAIT_SERVE_H
@@ -230,6 +230,8 @@ typedef struct plait_serving {
     plait_worker worker;
     plait_weight_format weights;
     plait_kv_format kv;
+    int lora_adapters; /* LoRA adapters in memory, which tokens use equally often; 0: none */
+    int lora_rank;
 } plait_serving;
 
 /**
@@ -459,6 +461,8 @@ PLAIT_MUST_CHECK plait_status plait_lengths_converse(const plait_request_lengths
  */
 plait_lengths plait_lengths_of(plait_request_lengths *request, int count);
 
+enum { PLAIT_MAX_LORA = 4096 }; /* LoRA adapters, and their rank */
+
 typedef struct plait_load {
     plait_load_kind kind;
     double input, output; /* mean tokens */
@@ -471,6 +475,8 @@ typedef struct plait_load {
     int draft;            /* tokens drafted per step */
     double draft_layers;  /* share of the model's layers that one drafted token runs */
     const plait_lengths *lengths; /* distribution, with the means above; NULL: by `spread` */
+    int lora_adapters;            /* LoRA adapters that requests use equally often; 0: none */
+    int lora_rank;                /* rank of each adapter */
 } plait_load;
 
 /** Mean tokens that a decoding sequence has at its end: prompt and answer. */

@@ -546,8 +546,11 @@ plait_status serve_roles(const plait_serve_options *q, const plait_serve_plan *p
     PLAIT_TRY(serve_check_plan(plan, err));
     *why = NULL;
     for (int r = 0; r <= plan->disaggregated && *why == NULL; r++) {
-        const plait_serving serving = {q->model, q->cluster, plan->worker[r], plan->weights,
-                                       plan->kv};
+        const plait_serving serving = {.model = q->model,
+                                       .cluster = q->cluster,
+                                       .worker = plan->worker[r],
+                                       .weights = plan->weights,
+                                       .kv = plan->kv};
         serve_candidate *c = plait_arena_alloc(arena, 1, sizeof *c);
         PLAIT_TRY(plait_check_allocated(c, err));
         serve_candidate_fill(&serving, &q->load, c);

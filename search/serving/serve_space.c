@@ -10,9 +10,11 @@ void serve_candidate_fill(const plait_serving *serving, const plait_load *load,
                           serve_candidate *out)
 {
     out->serving = *serving;
-    out->reason = plait_step_table_fill(serving, &out->table);
+    out->serving.lora_adapters = load->lora_adapters;
+    out->serving.lora_rank = load->lora_rank;
+    out->reason = plait_step_table_fill(&out->serving, &out->table);
     if (out->reason == NULL)
-        out->memory = plait_serve_memory_of(serving, plait_load_whole(load));
+        out->memory = plait_serve_memory_of(&out->serving, plait_load_whole(load));
 }
 
 /*
@@ -80,7 +82,11 @@ static int64_t count_workers(const plait_serve_options *q, bool experts)
 static void add_candidates(const plait_serve_options *q, plait_worker w, serve_candidate *list,
                            int *count, int64_t *cut, int64_t *large)
 {
-    plait_serving serving = {.model = q->model, .cluster = q->cluster, .worker = w};
+    plait_serving serving = {.model = q->model,
+                             .cluster = q->cluster,
+                             .worker = w,
+                             .lora_adapters = q->load.lora_adapters,
+                             .lora_rank = q->load.lora_rank};
 
     for (int f = 0; f < PLAIT_WEIGHT_FORMATS; f++)
         for (int kv = 0; kv < PLAIT_KV_FORMATS; kv++) {

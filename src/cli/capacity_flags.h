@@ -133,8 +133,9 @@ typedef struct capacity_serve {
         OPT_HEADING("its load"), SERVE_INPUT_OPTION(values, member.load),                          \
         SERVE_OUTPUT_OPTION(values, member.load), SERVE_LENGTH_ALIASES(values, member.load),       \
         SERVE_RATE_OPTION(values, member.load), SERVE_BOUND_OPTIONS(values, member.load),          \
-        SERVE_MODEL_OPTION(values, member.load), OPT_HEADING("engines and workers"),               \
-        SERVE_USED_OPTIONS(values, member.load), SERVE_DEGREE_OPTIONS(values, member.load)
+        SERVE_LORA_OPTIONS(values, member.load), SERVE_MODEL_OPTION(values, member.load),          \
+        OPT_HEADING("engines and workers"), SERVE_USED_OPTIONS(values, member.load),               \
+        SERVE_DEGREE_OPTIONS(values, member.load)
 
 /** The options that are only valid with --serve; NULL ends the list. */
 extern const char *const capacity_serve_options[];

@@ -169,6 +169,10 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     append_degree(&out, "redundant-experts", in.redundant, 0);
     if (in.memory > 0.0)
         text_append_printf(&out, " --memory-fraction %g", in.memory);
+    if (in.lora_adapters > 0)
+        text_append_printf(&out, " --lora-adapters %d", in.lora_adapters);
+    if (in.lora_adapters > 0 && in.lora_rank > 0)
+        text_append_printf(&out, " --lora-rank %d", in.lora_rank);
     text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
     const char *next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));

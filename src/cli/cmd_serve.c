@@ -40,6 +40,7 @@ static const opt options[] = {
                "constant number of requests in flight; without --concurrency and --rate, the "
                "number with the highest throughput within the bounds"),
     SERVE_BOUND_OPTIONS(serve_values, load),
+    SERVE_LORA_OPTIONS(serve_values, load),
     SERVE_MODEL_OPTION(serve_values, load),
     OPT_HEADING("resources"),
     TEXT(load.gpus, "gpus", "..N",

@@ -99,6 +99,8 @@ static plait_status read_lengths(const serve_flags *flags, plait_arena *arena, p
     plait_lengths *const lengths = plait_arena_alloc(arena, 1, sizeof *lengths);
     PLAIT_TRY(plait_check_allocated(lengths, err));
     *lengths = plait_lengths_of(request, count);
+    if (flags->lengths == NULL) // the longest prompt may have the longest answer
+        lengths->longest = lengths->input.max + lengths->output.max;
     load->lengths = lengths;
     load->input = lengths->input.mean;
     load->output = lengths->output.mean;
@@ -110,12 +112,19 @@ static plait_status read_lengths(const serve_flags *flags, plait_arena *arena, p
 static plait_status read_load(const serve_flags *flags, const plait_model *model,
                               plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
+    static const int usual_rank = 16;
     double rate = 0.0;
 
+    if (flags->lora_rank > 0 && flags->lora_adapters == 0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--lora-rank",
+                          "expected --lora-adapters in the same command, found nothing");
     q->load = (plait_load){.kind = PLAIT_LOAD_CLOSED,
                            .cached = flags->cached,
                            .spread = flags->spread,
-                           .concurrency = flags->concurrency};
+                           .concurrency = flags->concurrency,
+                           .lora_adapters = flags->lora_adapters};
+    if (flags->lora_adapters > 0)
+        q->load.lora_rank = flags->lora_rank > 0 ? flags->lora_rank : usual_rank;
     PLAIT_TRY(read_lengths(flags, arena, &q->load, &rate, err));
     const double longest = plait_load_longest(&q->load);
     if (flags->cached >= q->load.input)

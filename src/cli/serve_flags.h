@@ -7,7 +7,7 @@
 
 /** Values of the options; NULL and 0 if not given. */
 typedef struct serve_flags {
-    int cached, concurrency, turns;
+    int cached, concurrency, turns, lora_adapters, lora_rank;
     double spread; /* half width of lengths given by their mean alone, over the mean */
     const char *input, *output, *lengths, *prefix_hit;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
@@ -80,6 +80,11 @@ typedef struct serve_flags {
         SERVE_TEXT(                                                                                \
             values, member, speculate, "speculate", "mtp:N,accept=A",                              \
             "speculative decoding: N drafted tokens per step, each accepted with probability A")
+#define SERVE_LORA_OPTIONS(values, member)                                                         \
+    OPT_OF_INT(values, member.lora_adapters, "lora-adapters", "N", 1, PLAIT_MAX_LORA,              \
+               "LoRA adapters in GPU memory, which requests use equally often (default: none)"),   \
+        OPT_OF_INT(values, member.lora_rank, "lora-rank", "R", 1, PLAIT_MAX_LORA,                  \
+                   "rank of each LoRA adapter (default: 16)")
 #define SERVE_CHUNK_HELP                                                                           \
     "maximum tokens per step of a worker, for chunked prefill (default: the search tries "         \
     "several; with --eval, the engine's)"

@@ -9,15 +9,16 @@ typedef struct serving_import {
     const char *checkpoint; /* model on the command line; NULL: not given */
     plait_worker worker;
     int replicas;
-    int chunk;            /* token budget of a step; 0: the engine's default */
-    int batch;            /* limit of running sequences per scheduler; 0: the engine's default */
-    int context;          /* tokens of the longest request; 0: the model's limit */
-    int redundant;        /* redundant experts of a layer */
-    double memory;        /* share of device memory; 0: the engine's default */
-    int drafted;          /* draft tokens; 0: no speculation */
-    int weights;          /* plait_weight_format; -1: the format of the checkpoint */
-    int kv;               /* plait_kv_format; -1: the format of the checkpoint */
-    const char *not_read; /* options that plait ignores, as "a, b" */
+    int chunk;     /* token budget of a step; 0: the engine's default */
+    int batch;     /* limit of running sequences per scheduler; 0: the engine's default */
+    int context;   /* tokens of the longest request; 0: the model's limit */
+    int redundant; /* redundant experts of a layer */
+    double memory; /* share of device memory; 0: the engine's default */
+    int drafted;   /* draft tokens; 0: no speculation */
+    int lora_adapters, lora_rank; /* 0: not given */
+    int weights;                  /* plait_weight_format; -1: the format of the checkpoint */
+    int kv;                       /* plait_kv_format; -1: the format of the checkpoint */
+    const char *not_read;         /* options that plait ignores, as "a, b" */
 } serving_import;
 
 /** Engines whose command lines can be read; NULL-terminated. */

@@ -21,6 +21,8 @@ static bool load_is_valid(const plait_load *load)
            (load->cached == 0.0 || load->cached < load->input) && is_amount(load->concurrency) &&
            is_amount(load->rate) && load->accept >= 0.0 && load->accept <= 1.0 &&
            load->draft >= 0 && load->draft <= MOST_DRAFT && is_amount(load->draft_layers) &&
+           load->lora_adapters >= 0 && load->lora_adapters <= PLAIT_MAX_LORA &&
+           load->lora_rank >= 0 && load->lora_rank <= PLAIT_MAX_LORA &&
            (load->lengths == NULL ||
             (load->lengths->count > 0 && load->lengths->request != NULL &&
              is_amount(load->lengths->context) && is_amount(load->lengths->longest)));

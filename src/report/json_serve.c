@@ -105,6 +105,10 @@ static void write_job(json_writer *json, const plait_serve_options *q)
         json_member_number(json, "max_model_len", q->max_model_len);
     if (serve_redundant(q->model) > 0)
         json_member_int64(json, "redundant_experts", serve_redundant(q->model));
+    if (q->load.lora_adapters > 0) {
+        JSON_NUMBER_OBJECT(json, "lora", {"adapters", q->load.lora_adapters},
+                           {"rank", q->load.lora_rank});
+    }
     if (q->load.draft > 0) {
         JSON_NUMBER_OBJECT(json, "speculate", {"tokens", q->load.draft},
                            {"accept", q->load.accept});

@@ -118,6 +118,9 @@ static void print_question(const report_serve *report, FILE *out)
         fprintf(out, ", %.0f requests in flight", q->load.concurrency);
     else
         fprintf(out, ", as many requests in flight as the bounds allow");
+    if (q->load.lora_adapters > 0)
+        fprintf(out, "; %d LoRA adapter%s of rank %d", q->load.lora_adapters,
+                q->load.lora_adapters == 1 ? "" : "s", q->load.lora_rank);
     if (q->load.draft > 0)
         fprintf(out, "; %d drafted tokens, %.0f %% accepted", q->load.draft,
                 100.0 * q->load.accept);

@@ -70,7 +70,27 @@ static bool has_more_stages_than_layers(const plait_model *model, const plait_lo
     return w.pp > model->layers;
 }
 
+static bool has_adapters(const plait_model *model, const plait_load *load, plait_worker w)
+{
+    (void)model;
+    (void)w;
+    return load->lora_adapters > 0;
+}
+
+static bool has_adapters_of_expert_ranks(const plait_model *model, const plait_load *load,
+                                         plait_worker w)
+{
+    (void)model;
+    return load->lora_adapters > 0 && w.ep > 1;
+}
+
 static const rule rules[] = {
+    {TRTLLM, has_adapters,
+     "LoRA adapters need vllm or sglang; TensorRT-LLM sets the memory of adapters as a share, not "
+     "their number",
+     "TensorRT-LLM's documentation of LoRA: peft_cache_config.device_cache_percent"},
+    {VLLM, has_adapters_of_expert_ranks, "LoRA adapters need ep 1",
+     "FusedMoEWithLoRA of vLLM (vllm/lora/layers/fused_moe.py)"},
     {VLLM | SGLANG | TRTLLM, has_heads_left, "tp must divide the attention heads",
      "vLLM, verify_with_parallel_config; TensorRT-LLM and SGLang cut whole heads as well"},
     {VLLM | SGLANG, has_groups_left,

@@ -229,6 +229,25 @@ sed 's/"tp": 1/"tp": -1/' "$folder/s.json" >"$folder/t.json"
 launch 2 "$folder/t.json"
 says "/plans/0/workers/aggregated/tp: expected"
 
+# ---- LoRA adapters, and lengths of a distribution ----
+
+answer llama-3.1-8b dgx-h100 --gpus 1 --eval --engine vllm --input 1000,400,2500,16000 --output-tokens 100 \
+    --concurrency 4 --lora-adapters 8 --lora-rank 24
+launch 0 "$folder/s.json"
+has server.sh "--enable-lora"
+has server.sh "--max-loras 8"
+has server.sh "--max-lora-rank 32"
+has server.sh "--max-model-len 16120"
+"$plait" import --from vllm "$folder/o/server.sh" --model llama-3.1-8b 2>&1 |
+    tr '\n' ' ' | grep -q -- '--lora-adapters 8 *--lora-rank 32' || complain "adapters are not read back"
+launch 2 "$folder/s.json" --target trtllm
+says "LoRA adapters need vllm or sglang"
+answer llama-3.1-8b dgx-h100 --gpus 1 --eval --engine sglang --input 1000 --output-tokens 100 --concurrency 4 \
+    --lora-adapters 8 --lora-rank 24
+launch 0 "$folder/s.json"
+has server.sh "--max-loras-per-batch 8"
+has server.sh "--max-lora-rank 24"
+
 # ---- settings of vLLM's recipes ----
 
 answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \

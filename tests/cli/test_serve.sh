@@ -68,6 +68,16 @@ serve 2 "${one[@]}" --input 900 --lengths "$folder/trace.csv"
 serve 2 "${one[@]}" --input 900 --output-tokens 100 --prefix-hit 0.5
 serve 2 "${one[@]}" --lengths "$folder/out"
 
+# ---- LoRA adapters ----
+
+serve 0 "${one[@]}" --input 1000 --output-tokens 100 --json
+plain=$(python3 -c "import json; print(json.load(open('$folder/out'))['plans'][0]['tpot_ms'])")
+serve 0 "${one[@]}" --input 1000 --output-tokens 100 --lora-adapters 8 --lora-rank 64 --json
+holds "the time of adapters" "d['job']['lora'] == {'adapters': 8, 'rank': 64} and d['plans'][0]['tpot_ms'] > 1.05 * $plain"
+serve 0 llama-3.1-8b dgx-h100 --gpus 1 --concurrency 8 --input 1000 --output-tokens 100 --lora-adapters 8 --json
+holds "engines with adapters" "d['job']['lora']['rank'] == 16 and all(p['engine'] != 'trtllm' for p in d['plans'])"
+serve 2 "${one[@]}" --input 1000 --output-tokens 100 --lora-rank 64
+
 # ---- deployments that a simulation rejects ----
 
 # The closed form meets this rate, but its simulation completes nine tenths of it.

@@ -85,7 +85,11 @@ static const plait_engine bare = {.name = "bare",
 
 static plait_serving serving_of(const plait_model *model, plait_worker worker)
 {
-    return (plait_serving){model, &fix.cluster, worker, PLAIT_WEIGHT_BF16, PLAIT_KV_BF16};
+    return (plait_serving){.model = model,
+                           .cluster = &fix.cluster,
+                           .worker = worker,
+                           .weights = PLAIT_WEIGHT_BF16,
+                           .kv = PLAIT_KV_BF16};
 }
 
 static plait_step_table table_of(const plait_model *model, plait_worker worker)
@@ -306,6 +310,44 @@ static void test_redundant_experts__fill_the_ranks(void **state)
 // ---- memory --------------------------------------------------------------------------------
 
 /* vLLM 0.14.1 reports 64.38 GiB on an H100: 2880 is padded to 3072. At tp 2, 1440 is to 1472. */
+/*
+ * LoRA of rank 16 on all linear layers of Llama-3.1-8B: q and o 2 x 131,072, k and v 2 x 81,920,
+ * gate and up 2 x 294,912, and down 294,912 parameters in each of 32 layers. Tensor ranks shard one
+ * of the two matrices: A of o and down, B of the others.
+ */
+static void test_adapters__take_memory_and_time(void **state)
+{
+    plait_serving with = serving_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_serving without = with;
+    plait_step_table table, plain = table_of(&fix.llama, (plait_worker){1, 1, 1, 1});
+    const plait_step one = {.sequences = 1.0, .context = 1.0, .verified = 1.0};
+
+    (void)state;
+    with.lora_adapters = 3;
+    with.lora_rank = 16;
+    assert_near(plait_serve_memory_of(&with, 1000.0).weights -
+                    plait_serve_memory_of(&without, 1000.0).weights,
+                2.0 * 3.0 * 32.0 * (2.0 * 131072.0 + 2.0 * 81920.0 + 3.0 * 294912.0), 1.0);
+    assert_null(plait_step_table_fill(&with, &table));
+    assert_near(table.kernels - plain.kernels, 2.0 * 4.0 * 32.0, 1e-9);
+    const double few = table.linear_s[0] - plain.linear_s[0];
+    assert_true(few > 0.0);
+    with.lora_adapters = 64; // one token uses one adapter, 64 tokens use most of them
+    assert_null(plait_step_table_fill(&with, &table));
+    assert_near_relative(table.linear_s[0] - plain.linear_s[0], few, 1e-9);
+    assert_true(table.linear_s[11] - plain.linear_s[11] > few);
+    assert_true(plait_step_s(&table, &bare, one, NULL) > plait_step_s(&plain, &bare, one, NULL));
+
+    with.worker.tp = 2;
+    plait_serving two = without;
+    two.worker.tp = 2;
+    assert_near(
+        plait_serve_memory_of(&with, 1000.0).weights - plait_serve_memory_of(&two, 1000.0).weights,
+        2.0 * 64.0 * 32.0 * 16.0 *
+            (3.0 * 4096.0 + 3072.0 + 2048.0 + 4096.0 + 2.0 * 4096.0 + 14336.0 + 7168.0 + 4096.0),
+        1.0);
+}
+
 static void test_memory__pads_experts_in_mxfp4(void **state)
 {
     const double experts = 36.0 * 128.0 * 3.0 * 2880.0 * 2880.0, gib = 1024.0 * 1024.0 * 1024.0;
@@ -975,6 +1017,7 @@ int main(void)
         cmocka_unit_test(test_table__refuses_what_does_not_divide),
         cmocka_unit_test(test_redundant_experts__fill_the_ranks),
         cmocka_unit_test(test_memory__counts_the_cache),
+        cmocka_unit_test(test_adapters__take_memory_and_time),
         cmocka_unit_test(test_memory__pads_experts_in_mxfp4),
         cmocka_unit_test(test_memory__has_the_bits_of_the_checkpoint),
         cmocka_unit_test(test_memory__has_the_wide_modules_of_the_checkpoint),

@@ -129,7 +129,7 @@ static void test_equal_requests__are_a_load_of_one_length(void **state)
         request[i] = (plait_request_lengths){1000.0, 100.0, 0.0};
     const plait_lengths lengths = plait_lengths_of(request, 10);
     const plait_serving serving = {
-        &model, &cluster, {1, 1, 1, 1}, PLAIT_WEIGHT_BF16, PLAIT_KV_BF16};
+        .model = &model, .cluster = &cluster, .worker = {1, 1, 1, 1}, .weights = PLAIT_WEIGHT_BF16};
     const plait_serve_memory memory = plait_serve_memory_of(&serving, 1100.0);
     plait_step_table table;
     assert_null(plait_step_table_fill(&serving, &table));

@@ -92,7 +92,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
 {
     serve_answer *answer = out;
     const char *name, *warning;
-    json_cursor job, plans, at, drafts, lengths;
+    json_cursor job, plans, at, drafts, lengths, lora;
     int gpus;
 
     PLAIT_TRY(json_as_object(root, err));
@@ -117,6 +117,11 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
     PLAIT_TRY(json_object_optional(&job, "lengths", &lengths, err));
     if (!json_is_null(&lengths))
         PLAIT_TRY(json_number(&lengths, "longest", JSON_POSITIVE, &answer->longest, err));
+    PLAIT_TRY(json_object_optional(&job, "lora", &lora, err));
+    if (!json_is_null(&lora)) {
+        PLAIT_TRY(json_int(&lora, "adapters", 1, PLAIT_MAX_LORA, &answer->load.lora_adapters, err));
+        PLAIT_TRY(json_int(&lora, "rank", 1, PLAIT_MAX_LORA, &answer->load.lora_rank, err));
+    }
     answer->load.kind = answer->load.rate > 0.0 ? PLAIT_LOAD_RATE : PLAIT_LOAD_CLOSED;
     PLAIT_TRY(json_object_optional(&job, "speculate", &drafts, err));
     if (!json_is_null(&drafts)) {

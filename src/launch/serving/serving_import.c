@@ -1,6 +1,7 @@
 /* serving_import.c - reads a serving worker from the command line of its engine */
 #include "launch/serving_import.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +43,9 @@ static const known_flag vllm_flags[] = {
     {"enforce_eager", "unpriced"}, // no CUDA graphs
     {"cpu_offload_gb", "unpriced"},
     {"decode_context_parallel_size", "unpriced"},
-    {"enable_lora", "unpriced"},
+    {"enable_lora", "adapters by default: 1"},
+    {"max_loras", "adapters"},
+    {"max_lora_rank", "rank"},
     {NULL, NULL},
 };
 
@@ -74,7 +77,9 @@ static const known_flag sglang_flags[] = {
     {"disable_cuda_graph", "unpriced"},
     {"cpu_offload_gb", "unpriced"},
     {"enable_two_batch_overlap", "unpriced"},
-    {"enable_lora", "unpriced"},
+    {"enable_lora", "adapters by default: 8"},
+    {"max_loras_per_batch", "adapters"},
+    {"max_lora_rank", "rank"},
     {NULL, NULL},
 };
 
@@ -158,7 +163,9 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
                   {"ep", &r->ep},
                   {"batch", &r->out->batch},
                   {"chunk", &r->out->chunk},
-                  {"context", &r->out->context}};
+                  {"context", &r->out->context},
+                  {"adapters", &r->out->lora_adapters},
+                  {"rank", &r->out->lora_rank}};
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
         if (strcmp(what, counts[i].what) == 0) {
@@ -176,6 +183,7 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
             *counts[i].out = (int)value;
             return PLAIT_OK;
         }
+    int usual;
     if (strcmp(what, "experts") == 0)
         r->experts = true;
     else if (strcmp(what, "attention") == 0)
@@ -190,6 +198,8 @@ static plait_status read_flag(reading *r, const launch_flag *flag, const char *w
         r->out->weights = format_of(word_of(flag));
     else if (strcmp(what, "dtype") == 0 && r->out->weights < 0)
         r->out->weights = strcmp(word_of(flag), "auto") != 0 ? PLAIT_WEIGHT_BF16 : -1;
+    else if (sscanf(what, "adapters by default: %d", &usual) == 1)
+        r->out->lora_adapters = r->out->lora_adapters > 0 ? r->out->lora_adapters : usual;
     else if (strcmp(what, "drafts") == 0)
         r->out->drafted = count_of(word_of(flag), "\"num_speculative_tokens\":", 16);
     else if (strcmp(what, "redundant") == 0)

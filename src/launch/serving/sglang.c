@@ -44,6 +44,12 @@ static void add_all(const serving_role *role, launch_args *out)
         args_text(out, "--dtype", "bfloat16");
     if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
         args_text(out, "--quantization", "fp8");
+    if (role->launch->load.lora_adapters > 0) {
+        args_switch(out, "--enable-lora");
+        args_int(out, "--max-loras-per-batch", role->launch->load.lora_adapters);
+        args_int(out, "--max-lora-rank", role->launch->load.lora_rank);
+        args_text(out, "--lora-target-modules", "all");
+    }
     if (drafted != 0) {
         args_group(out, "speculative decoding with the model's MTP layers");
         args_text(out, "--speculative-algorithm", "EAGLE");

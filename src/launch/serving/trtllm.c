@@ -15,8 +15,11 @@ static double cache_share(const serving_role *role)
     const plait_serve_launch *launch = role->launch;
     if (launch->plan->engine->kind == PLAIT_ENGINE_TRTLLM)
         return launch->plan->engine->memory_fraction;
-    const plait_serving serving = {launch->model, launch->cluster, role->worker,
-                                   launch->plan->weights, launch->plan->kv};
+    const plait_serving serving = {.model = launch->model,
+                                   .cluster = launch->cluster,
+                                   .worker = role->worker,
+                                   .weights = launch->plan->weights,
+                                   .kv = launch->plan->kv};
     const plait_serve_memory m =
         plait_serve_memory_of(&serving, launch->load.input + launch->load.output);
     const double cache = launch->plan->kv_tokens[role->index] * m.token;

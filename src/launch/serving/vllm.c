@@ -102,6 +102,22 @@ static const char *heads_note(const serving_role *role)
                               role->worker.tp, heads / role->worker.tp, least);
 }
 
+/* vLLM reserves memory for one of its ranks; the next higher one holds the adapters. */
+static void add_adapters(const serving_role *role, launch_args *out)
+{
+    static const int ranks[] = {1, 8, 16, 32, 64, 128, 256, 320, 512};
+    const plait_load *load = &role->launch->load;
+    size_t r = 0;
+
+    if (load->lora_adapters < 1)
+        return;
+    while (r + 1 < sizeof ranks / sizeof *ranks && ranks[r] < load->lora_rank)
+        r++;
+    args_switch(out, "--enable-lora");
+    args_int(out, "--max-loras", load->lora_adapters);
+    args_int(out, "--max-lora-rank", ranks[r]);
+}
+
 static void add_all(const serving_role *role, launch_args *out)
 {
     const plait_worker w = role->worker;
@@ -143,6 +159,7 @@ static void add_all(const serving_role *role, launch_args *out)
                                                       : "auto");
     if (role->launch->load.cached > 0.0)
         args_switch(out, "--enable-prefix-caching");
+    add_adapters(role, out);
     const plait_weight_format format = role->launch->plan->weights;
 
     if (format == PLAIT_WEIGHT_BF16)
