@@ -12,10 +12,15 @@
 plait_serve_start report_serve_start_of(const plait_serve_options *q, const plait_serve_plan *plan,
                                         int role)
 {
-    const plait_serving serving = {q->model, q->cluster, plan->worker[role], plan->weights,
-                                   plan->kv};
+    const plait_serving serving = {.model = q->model,
+                                   .cluster = q->cluster,
+                                   .worker = plan->worker[role],
+                                   .weights = plan->weights,
+                                   .kv = plan->kv,
+                                   .lora_adapters = q->load.lora_adapters,
+                                   .lora_rank = q->load.lora_rank};
     plait_engine engine = *plan->engine;
-    const double requested = q->load.input + q->load.output;
+    const double requested = plait_load_longest(&q->load);
 
     if (plan->chunk_tokens > 0.0)
         engine.chunk_tokens = plan->chunk_tokens;
