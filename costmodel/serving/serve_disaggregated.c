@@ -102,7 +102,8 @@ static double apart_gap(void *context, double sequences)
     const double wait = intake_wait_s(&at->in, load, smaller(x / at->in.capacity, 1.0));
 
     at->s = serve_service(
-        load, t, engine->request_s + at->in.prompt_s + wait + at->travel_s + t.step_s, tpot);
+        load, t, engine->request_s + t.load_s + at->in.prompt_s + wait + at->travel_s + t.step_s,
+        tpot);
     at->s.queue_s = wait;
     at->s.utilisation = smaller(x / at->in.capacity, 1.0);
     if (!is_closed)

@@ -166,7 +166,8 @@ plait_status plait_lengths_converse(const plait_request_lengths *request, int co
             const plait_request_lengths *one = &request[((int64_t)c + (int64_t)k * 389) % count];
             all[n++] = (plait_request_lengths){.input = before + one->input,
                                                .output = one->output,
-                                               .cached = before + one->cached};
+                                               .cached = before + one->cached,
+                                               .repeated = before + one->cached};
             before += one->input + one->output;
         }
     }
@@ -213,18 +214,52 @@ static int by_uncached(const void *a, const void *b)
     ((plait_length_stats){mean_, QUANTILE(field, 0.5), QUANTILE(field, 0.9),                       \
                           QUANTILE(field, 0.99), QUANTILE(field, 1.0)})
 
-plait_lengths plait_lengths_of(plait_request_lengths *request, int count)
+/* Fills the groups of requests in order of their uncached tokens. */
+static void fill_groups(const plait_request_lengths *request, int count,
+                        plait_length_group group[PLAIT_LENGTH_GROUPS])
 {
     // Shares of requests below the end of each group: narrow groups at the longest prompts.
     static const double end[PLAIT_LENGTH_GROUPS] = {0.3, 0.55, 0.75, 0.87, 0.94, 0.98, 0.995, 1.0};
+
+    for (int g = 0, i = 0; g < PLAIT_LENGTH_GROUPS; g++) {
+        const int first = i, last = (int)floor(end[g] * count + 0.5);
+
+        for (; i < last; i++) {
+            group[g].input += request[i].input;
+            group[g].cached += smaller(request[i].cached, request[i].input - 1.0);
+        }
+        if (i > first) {
+            group[g].share = (double)(i - first) / count;
+            group[g].input /= i - first;
+            group[g].cached /= i - first;
+        }
+    }
+}
+
+/* Exchanges the cached and the repeated tokens of all requests, and orders them by uncached ones. */
+static void exchange_cached(plait_request_lengths *request, int count)
+{
+    for (int i = 0; i < count; i++) {
+        const double cached = request[i].cached;
+        request[i].cached = request[i].repeated;
+        request[i].repeated = cached;
+    }
+    qsort(request, (size_t)count, sizeof *request, by_uncached);
+}
+
+plait_lengths plait_lengths_of(plait_request_lengths *request, int count)
+{
     plait_lengths l = {.request = request, .count = count};
     double input = 0.0, output = 0.0, square = 0.0, context = 0.0, inverse = 0.0, several = 0.0;
 
     for (int i = 0; i < count; i++) {
-        const plait_request_lengths *one = &request[i];
+        plait_request_lengths *const one = &request[i];
+        one->repeated = larger(one->repeated, one->cached);
         input += one->input;
         output += one->output;
-        l.cached += smaller(one->cached, one->input - 1.0) / count;
+        const double cached = smaller(one->cached, one->input - 1.0);
+        l.cached += cached / count;
+        l.missed += larger(smaller(one->repeated, one->input - 1.0) - cached, 0.0) / count;
         square += one->output * one->output;
         context += one->output * one->input;
         inverse += one->output > 1.0 ? 1.0 / (one->output - 1.0) : 0.0;
@@ -235,25 +270,18 @@ plait_lengths plait_lengths_of(plait_request_lengths *request, int count)
     l.context = (context + square / 2.0) / output;
     l.whole = (context + square) / output;
     l.output_cv = sqrt(larger(square / output * count / output - 1.0, 0.0));
+    l.hit = l.missed > 0.0 ? l.cached / (l.cached + l.missed) : 1.0;
     l.per_output = inverse / larger(several, 1.0);
     qsort(request, (size_t)count, sizeof *request, by_output);
     l.output = STATS(output, output / count);
     qsort(request, (size_t)count, sizeof *request, by_input);
     l.input = STATS(input, input / count);
     qsort(request, (size_t)count, sizeof *request, by_uncached);
-    for (int g = 0, i = 0; g < PLAIT_LENGTH_GROUPS; g++) {
-        plait_length_group *const group = &l.group[g];
-        const int first = i, last = (int)floor(end[g] * count + 0.5);
-
-        for (; i < last; i++) {
-            group->input += request[i].input;
-            group->cached += smaller(request[i].cached, request[i].input - 1.0);
-        }
-        if (i > first) {
-            group->share = (double)(i - first) / count;
-            group->input /= i - first;
-            group->cached /= i - first;
-        }
+    fill_groups(request, count, l.group);
+    if (l.missed > 0.0) {
+        exchange_cached(request, count);
+        fill_groups(request, count, l.group + PLAIT_LENGTH_GROUPS);
+        exchange_cached(request, count);
     }
     return l;
 }
@@ -270,7 +298,20 @@ double plait_load_longest(const plait_load *load)
     return load->lengths != NULL ? load->lengths->longest : load->input + load->output;
 }
 
-int serve_groups(const plait_load *load, plait_length_group group[PLAIT_LENGTH_GROUPS])
+/*
+ * The least recently used cache leaves the memory first. If conversations return after times with
+ * an exponential distribution, a cache of k tokens misses e^(-k/m) of them, so a larger cache
+ * misses a power of that.
+ */
+double serve_host_hit(const plait_pool *pool, const plait_lengths *lengths)
+{
+    if (pool->host_tokens <= 0.0 || pool->kv_tokens <= 0.0 || lengths->missed <= 0.0)
+        return 0.0;
+    return 1.0 - pow(1.0 - lengths->hit, pool->host_tokens / pool->kv_tokens);
+}
+
+int serve_groups(const plait_pool *pool, const plait_load *load,
+                 plait_length_group group[PLAIT_LENGTH_MIXED])
 {
     int count = 0;
 
@@ -278,9 +319,15 @@ int serve_groups(const plait_load *load, plait_length_group group[PLAIT_LENGTH_G
         group[0] = (plait_length_group){1.0, load->input, load->cached};
         return 1;
     }
-    for (int g = 0; g < PLAIT_LENGTH_GROUPS; g++)
-        if (load->lengths->group[g].share > 0.0)
-            group[count++] = load->lengths->group[g];
+    const double host = serve_host_hit(pool, load->lengths);
+    for (int g = 0; g < PLAIT_LENGTH_MIXED; g++) {
+        const plait_length_group *const one = &load->lengths->group[g];
+        const double part = g < PLAIT_LENGTH_GROUPS ? 1.0 - host : host;
+        if (one->share * part > 0.0) {
+            group[count] = *one;
+            group[count++].share *= part;
+        }
+    }
     return count;
 }
 

@@ -149,6 +149,7 @@ plait_serve_memory plait_serve_memory_of(const plait_serving *serving, double me
                              ? (double)model->wide_layers / model->layers
                              : 0.0; // share of the layers in 16 bits
     plait_serve_memory out = {.all = gpu->memory_bytes,
+                              .host_bytes_per_s = gpu->host_bytes_per_s,
                               .mean = larger(mean, 1.0),
                               .hidden_token = 2.0 * model->hidden,
                               .vocab = model->vocab,
@@ -368,6 +369,9 @@ plait_pool plait_pool_of(const plait_step_table *table, const plait_engine *engi
         .kv_tokens = larger(plait_serve_kv_tokens(memory, engine), 1.0),
         .poll_steps = engine->poll_steps,
         .gather_steps = engine->gather_steps,
+        .host_tokens = engine->host_cache_bytes / token_bytes(memory),
+        .host_token_s =
+            memory->host_bytes_per_s > 0.0 ? memory->token / memory->host_bytes_per_s : 0.0,
     };
 }
 

@@ -207,7 +207,7 @@ static double closed_gap(void *context, double sequences)
     const double queue = (1.0 - begin.share) * others_s(at, t, sequences, x, held) + begin.wait_s +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double under_way = smaller(larger(at->running - 1.0, 0.0), 1.0) * t.step_s / 2.0;
-    const double alone = engine->request_s + under_way + own_s(t, held);
+    const double alone = engine->request_s + t.load_s + under_way + own_s(t, held);
     const double round = at->running * turn - decoding;
     const double ttft = larger(alone + queue, round);
 
@@ -278,7 +278,7 @@ static double arriving_gap(void *context, double sequences)
     const double queue = t.varies * x * held / (2.0 * (1.0 - x * held)) * held +
                          admission_s(pool, t.step_s, x * pool->table->worker.dp_attention);
     const double own = own_s(t, added);
-    const double ttft = engine->request_s + t.step_s / 2.0 + own + queue;
+    const double ttft = engine->request_s + t.load_s + t.step_s / 2.0 + own + queue;
     // Prompts that arrive during a prompt's own steps, or during its wait and do not fit in a step
     // with it, run in its first decode steps. They lengthen short answers most. (C.400)
     const double fresh = serve_fresh(at->load);

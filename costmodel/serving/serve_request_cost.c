@@ -143,7 +143,7 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
     serve_turn mean = {.varies = 1.0};
     double delay_s = 0.0, square = 0.0;
 
-    mean.groups = serve_groups(load, mean.group);
+    mean.groups = serve_groups(pool, load, mean.group);
     for (int g = 0; g < mean.groups; g++) {
         const plait_load one = serve_load_of(load, &mean.group[g]);
         const serve_turn t = turn_of(pool, engine, &one, sequences);
@@ -164,6 +164,9 @@ serve_turn serve_turn_of(const plait_pool *pool, const plait_engine *engine, con
         delay_s += share * delay;
         square += share * delay * delay;
     }
+    if (load->lengths != NULL)
+        mean.load_s =
+            serve_host_hit(pool, load->lengths) * load->lengths->missed * pool->host_token_s;
     if (mean.groups > 1 && delay_s > 0.0)
         mean.varies = square / (delay_s * delay_s);
     return mean;

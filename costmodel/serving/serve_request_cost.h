@@ -20,12 +20,20 @@ typedef struct serve_turn {
     bool first;      /* prompts run in separate steps, before sequences decode */
     double varies;   /* mean square over squared mean of the time that a prompt delays the next */
     int groups;
-    plait_length_group group[PLAIT_LENGTH_GROUPS];
-    double group_own_s[PLAIT_LENGTH_GROUPS]; /* seconds of a prompt's own steps */
+    plait_length_group group[PLAIT_LENGTH_MIXED];
+    double group_own_s[PLAIT_LENGTH_MIXED]; /* seconds of a prompt's own steps */
+    double load_s; /* mean seconds to load cached tokens from host memory */
 } serve_turn;
 
-/** Copies the groups of lengths of a load, one without a distribution; returns their number. */
-int serve_groups(const plait_load *load, plait_length_group group[PLAIT_LENGTH_GROUPS]);
+/**
+ * Copies the groups of lengths of a load, one without a distribution; returns their number. A cache
+ * in host memory adds groups.
+ */
+int serve_groups(const plait_pool *pool, const plait_load *load,
+                 plait_length_group group[PLAIT_LENGTH_MIXED]);
+
+/** Share of the requests missing in the GPU's prefix cache that host memory has. (C.403) */
+double serve_host_hit(const plait_pool *pool, const plait_lengths *lengths);
 
 /** The load with one group's lengths of prompts in place of the mean ones. */
 plait_load serve_load_of(const plait_load *load, const plait_length_group *group);

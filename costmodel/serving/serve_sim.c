@@ -45,6 +45,7 @@ static void issue_request(sim *s, double time)
     if (s->issued >= s->draws.requests)
         return;
     const plait_lengths *const lengths = s->load.lengths;
+    double load_s = 0.0;
     request *q = &s->requests[s->issued];
     *q = (request){.arrived = time, .cached = s->load.cached, .next = NONE};
     if (lengths != NULL) {
@@ -52,11 +53,18 @@ static void issue_request(sim *s, double time)
         q->input = lengths->request[drawn].input;
         q->output = lengths->request[drawn].output;
         q->cached = lengths->request[drawn].cached;
+        const double missed = smaller(lengths->request[drawn].repeated, q->input - 1.0) - q->cached;
+        const plait_pool *const pool = &s->d->pool[0];
+        if (missed > 0.0 && pool->host_tokens > 0.0 &&
+            random_share(&s->state) < serve_host_hit(pool, lengths)) {
+            q->cached += missed;
+            load_s = missed * pool->host_token_s;
+        }
     } else {
         q->input = draw_length(s, s->load.input);
         q->output = draw_length(s, s->load.output);
     }
-    push_event(s, time + s->d->engine->request_s, ARRIVES, s->issued++);
+    push_event(s, time + s->d->engine->request_s + load_s, ARRIVES, s->issued++);
 }
 
 static void issue_arrivals(sim *s)

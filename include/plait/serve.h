@@ -155,6 +155,7 @@ typedef struct plait_engine {
     double logit_bytes;   /* vLLM: bytes of the profiled sampler for each logit of a sequence */
     double outside_bytes; /* bytes outside PyTorch that the engine counts on one GPU (C.367) */
     double group_bytes;   /* additional bytes of communicators on GPUs with tp or dp_attention */
+    double host_cache_bytes; /* host memory for KV caches, of one GPU; 0: none */
 } plait_engine;
 
 /** Sets all constants to the defaults for an engine without measured runs. */
@@ -331,8 +332,9 @@ typedef struct plait_serve_memory {
     double vocab;        /* logits of a sequence */
     int ranks;           /* GPUs of a stage */
     int stages;
-    int window_layers; /* layers with a window, of all stages */
-    int whole_layers;  /* layers that cache every token, of all stages */
+    int window_layers;       /* layers with a window, of all stages */
+    double host_bytes_per_s; /* rate from host memory */
+    int whole_layers;        /* layers that cache every token, of all stages */
 } plait_serve_memory;
 
 /**
@@ -387,9 +389,12 @@ typedef enum plait_load_kind {
     PLAIT_LOAD_KINDS
 } plait_load_kind;
 
-/** Tokens of one request: prompt, answer, and prompt tokens found in a prefix cache. */
+/**
+ * Tokens of one request: prompt, answer, prompt tokens found in a prefix cache, and those that earlier
+ * requests had, of which a larger cache would find more.
+ */
 typedef struct plait_request_lengths {
-    double input, output, cached;
+    double input, output, cached, repeated;
 } plait_request_lengths;
 
 /** Mean and quantiles of a length, tokens. */
@@ -405,7 +410,8 @@ typedef struct plait_length_group {
     double share, input, cached;
 } plait_length_group;
 
-enum { PLAIT_LENGTH_GROUPS = 8 };
+/** Groups of the requests as they are, then of requests that all find their repeated tokens. */
+enum { PLAIT_LENGTH_GROUPS = 8, PLAIT_LENGTH_MIXED = 2 * PLAIT_LENGTH_GROUPS };
 
 /** A distribution of lengths: equally likely requests, and their moments. (C.400) */
 typedef struct plait_lengths {
@@ -418,7 +424,9 @@ typedef struct plait_lengths {
     double longest;    /* tokens of the longest request, prompt and answer */
     double output_cv;  /* standard deviation of the answers over their mean */
     double per_output; /* mean of 1/(answer - 1), over answers of two or more tokens */
-    plait_length_group group[PLAIT_LENGTH_GROUPS];
+    double hit;        /* share of the repeated tokens that are cached; 1 without repeated tokens */
+    double missed;     /* mean repeated tokens of a request that are not cached */
+    plait_length_group group[PLAIT_LENGTH_MIXED];
 } plait_lengths;
 
 /** A length by its mean and quantiles, tokens, or by its mean and an even spread. */
@@ -493,6 +501,8 @@ typedef struct plait_pool {
     double max_sequences;            /* limit of running sequences on a worker; 0: no limit */
     double kv_tokens;                /* cache of one attention rank, tokens; 0: no limit */
     double poll_steps, gather_steps; /* as in plait_engine; 0: none */
+    double host_tokens;              /* cache of one attention rank in host memory, tokens */
+    double host_token_s;             /* seconds to load one of them */
 } plait_pool;
 
 typedef struct plait_deployment {
@@ -558,8 +568,8 @@ typedef struct plait_service {
     double parts[PLAIT_STEP_PARTS]; /* parts of step_s */
     plait_serve_bind binds;
     int groups; /* groups of prompts of different length; 0: of one length */
-    double group_share[PLAIT_LENGTH_GROUPS];
-    double group_later_s[PLAIT_LENGTH_GROUPS]; /* TTFT of a group less that of all, without waits */
+    double group_share[PLAIT_LENGTH_MIXED];
+    double group_later_s[PLAIT_LENGTH_MIXED]; /* TTFT of a group less that of all, without waits */
 } plait_service;
 
 /** Service of a deployment under a load, by closed forms. (C.370 to C.377) */

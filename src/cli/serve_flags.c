@@ -9,6 +9,7 @@
 
 #include "base/magnitude.h"
 #include "cli/problem.h"
+#include "plait/units.h"
 #include "plan/serve_values.h"
 #include "cli/terminal.h"
 #include "base/text.h"
@@ -126,6 +127,10 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
     if (flags->lora_adapters > 0)
         q->load.lora_rank = flags->lora_rank > 0 ? flags->lora_rank : usual_rank;
     PLAIT_TRY(read_lengths(flags, arena, &q->load, &rate, err));
+    if (flags->cache_cpu != NULL && (q->load.lengths == NULL || q->load.lengths->missed <= 0.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--cache-cpu",
+                          "expected --turns, or --lengths with repeated tokens, and a --prefix-hit "
+                          "below 1 in the same command");
     const double longest = plait_load_longest(&q->load);
     if (flags->cached >= q->load.input)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prefix-cached",
@@ -235,8 +240,17 @@ static plait_status find_engines(const char *name, const char *vendor, plait_are
 static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
                                 plait_serve_options *q, plait_error *err)
 {
-    double fraction = 0.0;
+    double fraction = 0.0, host_gib = 0.0;
 
+    if (flags->cache_cpu != NULL)
+        PLAIT_TRY(magnitude_positive("--cache-cpu", flags->cache_cpu, "GiB", &host_gib, err));
+    const double node_gib = q->cluster->host_memory_bytes / PLAIT_GIB;
+    const int node_gpus = q->cluster->group[0].gpus_per_node;
+    if (node_gib > 0.0 && host_gib * node_gpus > node_gib)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--cache-cpu",
+                          "expected at most %.0f GiB for each of %d GPUs, since a node has %.0f, "
+                          "found %.40s",
+                          floor(node_gib / node_gpus), node_gpus, node_gib, flags->cache_cpu);
     if (flags->memory_fraction != NULL &&
         (!magnitude_parse(flags->memory_fraction, &fraction) || fraction <= 0.0 || fraction > 1.0))
         return plait_fail(err, PLAIT_ERROR_RANGE, "--memory-fraction",
@@ -246,6 +260,7 @@ static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
         plait_engine *const own = plait_arena_alloc(arena, 1, sizeof *own);
         PLAIT_TRY(plait_check_allocated(own, err));
         *own = *q->engine[e];
+        own->host_cache_bytes = host_gib * PLAIT_GIB;
         if (fraction > 0.0)
             own->memory_fraction = fraction;
         if (flags->max_num_seqs > 0)

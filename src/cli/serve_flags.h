@@ -12,7 +12,7 @@ typedef struct serve_flags {
     const char *input, *output, *lengths, *prefix_hit;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
-    const char *memory_fraction;
+    const char *memory_fraction, *cache_cpu;
     int max_num_seqs, chunk, max_model_len, redundant_experts;
     int tp, pp, ep, dp_attention;
     bool assume_llama;
@@ -94,6 +94,9 @@ typedef struct serve_flags {
                "share of device memory that the engine uses, as vLLM's gpu_memory_utilization, "   \
                "SGLang's mem_fraction_static or TensorRT-LLM's free_gpu_memory_fraction "          \
                "(default: the engine's)"),                                                         \
+        SERVE_TEXT(values, member, cache_cpu, "cache-cpu", "GIB",                                  \
+                   "host memory for KV caches of each GPU, which enlarges the prefix cache of "    \
+                   "conversations (default: none)"),                                               \
         OPT_OF_INT(values, member.max_num_seqs, "max-num-seqs", "N", 1, 1 << 24,                   \
                    "maximum running requests of an attention rank (default: the engine's)"),       \
         OPT_OF_TOKENS(values, member.chunk, "chunk", SERVE_CHUNK_HELP),                            \

@@ -45,6 +45,7 @@ static const number_range engine_numbers[] = {
     NUMBER_RATE(block_tokens),
     NUMBER_AMOUNT(poll_steps),
     NUMBER_AMOUNT(gather_steps),
+    NUMBER_AMOUNT(host_cache_bytes),
     NUMBER_AMOUNT(logit_bytes),
     NUMBER_AMOUNT(outside_bytes),
     NUMBER_AMOUNT(group_bytes),

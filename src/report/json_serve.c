@@ -5,6 +5,7 @@
 
 #include "io/json/json_write.h"
 #include "plan/serve_values.h"
+#include "plait/units.h"
 
 static void write_plan(json_writer *json, const plait_serve_options *q, const plait_serve_plan *p,
                        int rank)
@@ -39,6 +40,8 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     json_end_object(json);
     JSON_STRINGS(json, {"weights", plait_weight_name[p->weights]}, {"kv", plait_kv_name[p->kv]});
     JSON_NUMBERS(json, {"memory_fraction", e->memory_fraction}, {"max_num_seqs", e->max_sequences});
+    if (e->host_cache_bytes > 0.0)
+        json_member_number(json, "cache_cpu_gib", e->host_cache_bytes / PLAIT_GIB);
     json_member_bool(json, "simulated", p->simulated);
     JSON_NUMBERS(json, {"concurrency", p->concurrency}, {"running", s->batch},
                  {"ttft_ms", s->ttft_s * 1e3},

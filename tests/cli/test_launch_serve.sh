@@ -248,6 +248,15 @@ launch 0 "$folder/s.json"
 has server.sh "--max-loras-per-batch 8"
 has server.sh "--max-lora-rank 24"
 
+answer llama-3.1-8b dgx-h100 --gpus 2 --eval --engine vllm --tp 2 --input 1000 --output-tokens 100 --turns 4 \
+    --prefix-hit 0.5 --concurrency 4 --cache-cpu 64
+launch 0 "$folder/s.json"
+has server.sh "--kv-offloading-size 128"
+launch 0 "$folder/s.json" --target trtllm
+grep -rqF "host_cache_size: 68719476736" "$folder/o" || complain "no host_cache_size"
+launch 0 "$folder/s.json" --target sglang
+has server.sh "--hicache-size 68"
+
 # ---- settings of vLLM's recipes ----
 
 answer deepseek-v3.2 dgx-h200 --gpus 8 --eval --engine vllm --tp 8 --weights fp8_block \

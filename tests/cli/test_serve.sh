@@ -68,6 +68,17 @@ serve 2 "${one[@]}" --input 900 --lengths "$folder/trace.csv"
 serve 2 "${one[@]}" --input 900 --output-tokens 100 --prefix-hit 0.5
 serve 2 "${one[@]}" --lengths "$folder/out"
 
+# ---- a cache in host memory ----
+
+turns=("${one[@]}" --input 2000 --output-tokens 100 --turns 8 --prefix-hit 0.3)
+serve 0 "${turns[@]}" --json
+ttft=$(python3 -c "import json; print(json.load(open('$folder/out'))['plans'][0]['ttft_ms'])")
+serve 0 "${turns[@]}" --cache-cpu 200 --json
+holds "a cache in host memory" "d['plans'][0]['cache_cpu_gib'] == 200 and d['plans'][0]['ttft_ms'] < 0.9 * $ttft"
+serve 2 "${turns[@]}" --cache-cpu 300
+grep -q -- "--cache-cpu: expected at most 256 GiB" "$folder/err" || complain "host memory of a node: $(cat "$folder/err")"
+serve 2 "${one[@]}" --input 2000 --output-tokens 100 --cache-cpu 200
+
 # ---- LoRA adapters ----
 
 serve 0 "${one[@]}" --input 1000 --output-tokens 100 --json

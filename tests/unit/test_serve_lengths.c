@@ -78,7 +78,7 @@ static void test_sample__rejects_a_mean_that_no_distribution_has(void **state)
 /* The long answer decodes for three times as long, so a decoding sequence has it three times of four. */
 static void test_moments__weight_sequences_by_their_answers(void **state)
 {
-    plait_request_lengths request[] = {{300.0, 30.0, 100.0}, {100.0, 10.0, 0.0}};
+    plait_request_lengths request[] = {{300.0, 30.0, 100.0, 100.0}, {100.0, 10.0, 0.0, 0.0}};
     const plait_lengths l = plait_lengths_of(request, 2);
 
     (void)state;
@@ -96,7 +96,7 @@ static void test_moments__weight_sequences_by_their_answers(void **state)
 
 static void test_conversation__repeats_its_turns(void **state)
 {
-    const plait_request_lengths turn = {100.0, 20.0, 0.0};
+    const plait_request_lengths turn = {.input = 100.0, .output = 20.0};
     plait_request_lengths *request;
     plait_error err;
     int count;
@@ -126,7 +126,7 @@ static void test_equal_requests__are_a_load_of_one_length(void **state)
     must(plait_cluster_take(&cluster, 1, &err), &err);
     must(plait_engine_find("vllm", arena, &engine, &err), &err);
     for (int i = 0; i < 10; i++)
-        request[i] = (plait_request_lengths){1000.0, 100.0, 0.0};
+        request[i] = (plait_request_lengths){.input = 1000.0, .output = 100.0};
     const plait_lengths lengths = plait_lengths_of(request, 10);
     const plait_serving serving = {
         .model = &model, .cluster = &cluster, .worker = {1, 1, 1, 1}, .weights = PLAIT_WEIGHT_BF16};
@@ -145,6 +145,62 @@ static void test_equal_requests__are_a_load_of_one_length(void **state)
     assert_near_relative(some.ttft_s, one.ttft_s, 1e-6);
     assert_near_relative(some.tpot_s, one.tpot_s, 1e-6);
     assert_near_relative(some.requests_per_s, one.requests_per_s, 1e-6);
+}
+
+/*
+ * Half of the prompts find their 800 repeated tokens. A cache that is twice as large in host memory
+ * as on the GPU misses the third power of that half: 3/4 of the misses hit it.
+ */
+static void test_host_memory__enlarges_the_prefix_cache(void **state)
+{
+    enum { REQUESTS = 1000 };
+    plait_request_lengths request[REQUESTS];
+    plait_model model;
+    plait_cluster cluster;
+    plait_engine engine;
+    plait_step_table table;
+    plait_error err;
+    double host = 0.0;
+
+    (void)state;
+    must(plait_model_find("llama-3.1-8b", arena, &model, NULL, &err), &err);
+    must(plait_cluster_find("h100-80gb-sxm:1x1", arena, &cluster, &err), &err);
+    must(plait_cluster_take(&cluster, 1, &err), &err);
+    must(plait_engine_find("vllm", arena, &engine, &err), &err);
+    for (int i = 0; i < REQUESTS; i++)
+        request[i] = (plait_request_lengths){1000.0, 100.0, i % 2 ? 800.0 : 0.0, 800.0};
+    const plait_lengths lengths = plait_lengths_of(request, REQUESTS);
+    assert_near_relative(lengths.hit, 0.5, 1e-12);
+    assert_near_relative(lengths.missed, 400.0, 1e-12);
+    const plait_serving serving = {
+        .model = &model, .cluster = &cluster, .worker = {1, 1, 1, 1}, .weights = PLAIT_WEIGHT_BF16};
+    const plait_serve_memory memory = plait_serve_memory_of(&serving, 1100.0);
+    assert_null(plait_step_table_fill(&serving, &table));
+    plait_deployment d = {.engine = &engine,
+                          .replicas = 1,
+                          .pool = {plait_pool_of(&table, &engine, &memory, 1, 0.0)}};
+    const plait_load load = {.kind = PLAIT_LOAD_RATE,
+                             .input = 1000.0,
+                             .output = 100.0,
+                             .cached = 400.0,
+                             .rate = 2.0,
+                             .lengths = &lengths};
+    const plait_service without = plait_serve(&d, load);
+    d.pool[0].host_tokens = 2.0 * d.pool[0].kv_tokens;
+    d.pool[0].host_token_s = 1e-6;
+    const plait_service with = plait_serve(&d, load);
+    assert_int_equal(with.groups, PLAIT_LENGTH_MIXED);
+    for (int g = PLAIT_LENGTH_GROUPS; g < PLAIT_LENGTH_MIXED; g++)
+        host += with.group_share[g];
+    assert_near_relative(host, 0.75, 1e-9);
+    assert_true(with.prompt_s < without.prompt_s);
+    d.pool[0].host_token_s = 1e-5; // 0.75 x 400 tokens take 9 us longer each
+    assert_near_relative(plait_serve(&d, load).ttft_s - with.ttft_s, 300.0 * 9e-6, 1e-6);
+    plait_serve_sim_result drawn;
+    must(plait_serve_simulate(&d, load, (plait_serve_sim_options){.seed = 1, .requests = 4000},
+                              arena, &drawn, &err),
+         &err);
+    assert_near_relative(drawn.ttft.mean_s, plait_serve(&d, load).ttft_s, 0.1);
 }
 
 static request_trace trace_of(const char *text, plait_status expected)
@@ -210,6 +266,7 @@ int main(void)
         cmocka_unit_test(test_moments__weight_sequences_by_their_answers),
         cmocka_unit_test(test_conversation__repeats_its_turns),
         cmocka_unit_test(test_equal_requests__are_a_load_of_one_length),
+        cmocka_unit_test(test_host_memory__enlarges_the_prefix_cache),
         cmocka_unit_test(test_trace__is_known_by_its_content),
     };
 

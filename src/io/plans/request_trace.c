@@ -146,6 +146,7 @@ static plait_status read_object(const json_cursor *root, plait_arena *arena, voi
     PLAIT_TRY(json_number_optional(root, "timestamp", JSON_NON_NEGATIVE, &time_ms, err));
     PLAIT_TRY(repeated_tokens(r, root, &one.cached, err));
     one.cached = smaller(one.cached, larger(one.input - 1.0, 0.0));
+    one.repeated = one.cached;
     return add_request(r, one, time_ms / 1e3, err);
 }
 

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "io/data/data.h"
 #include "io/json/json.h"
+#include "plait/units.h"
 
 enum { MAX_DEGREE = 1 << 16, MAX_RANK = 1 << 10 };
 
@@ -71,6 +72,9 @@ static plait_status read_plan(const json_cursor *at, const char *document, plait
         json_number_optional(at, "memory_fraction", JSON_FRACTION, &profile->memory_fraction, err));
     PLAIT_TRY(
         json_number_optional(at, "max_num_seqs", JSON_POSITIVE, &profile->max_sequences, err));
+    double host_gib = 0.0;
+    PLAIT_TRY(json_number_optional(at, "cache_cpu_gib", JSON_NON_NEGATIVE, &host_gib, err));
+    profile->host_cache_bytes = host_gib * PLAIT_GIB;
     plan->engine = profile;
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));

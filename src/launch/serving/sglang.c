@@ -1,5 +1,8 @@
 /* sglang.c - writes a worker as arguments of sglang.launch_server */
 #include "launch/serving/serving.h"
+
+#include <math.h>
+
 #include "plan/serve_values.h"
 
 static void add_all(const serving_role *role, launch_args *out)
@@ -44,6 +47,11 @@ static void add_all(const serving_role *role, launch_args *out)
         args_text(out, "--dtype", "bfloat16");
     if (format == PLAIT_WEIGHT_FP8 || format == PLAIT_WEIGHT_FP8_BLOCK)
         args_text(out, "--quantization", "fp8");
+    if (plan->engine->host_cache_bytes > 0.0) {
+        static const double gigabyte = 1e9;
+        args_switch(out, "--enable-hierarchical-cache");
+        args_int(out, "--hicache-size", (int)floor(plan->engine->host_cache_bytes / gigabyte));
+    }
     if (role->launch->load.lora_adapters > 0) {
         args_switch(out, "--enable-lora");
         args_int(out, "--max-loras-per-batch", role->launch->load.lora_adapters);

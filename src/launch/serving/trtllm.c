@@ -66,6 +66,8 @@ static const char *engine_config(const serving_role *role)
                        "  enable_block_reuse: %s\n",
                        plan->kv == PLAIT_KV_FP8 ? "fp8" : "auto", cache_share(role),
                        role->launch->load.cached > 0.0 ? "true" : "false");
+    if (plan->engine->host_cache_bytes > 0.0)
+        text_append_printf(&out, "  host_cache_size: %.0f\n", plan->engine->host_cache_bytes);
     if (role->launch->load.draft > 0)
         text_append_printf(
             &out, "speculative_config:\n  decoding_type: MTP\n  num_nextn_predict_layers: %d\n",

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "plait/units.h"
+
 #define TRUSTED "--trust-remote-code"
 
 typedef struct vllm_recipe {
@@ -160,6 +162,11 @@ static void add_all(const serving_role *role, launch_args *out)
     if (role->launch->load.cached > 0.0)
         args_switch(out, "--enable-prefix-caching");
     add_adapters(role, out);
+    if (plan->engine->host_cache_bytes > 0.0) { // the sum over the ranks of a worker
+        args_text(out, "--kv-offloading-backend", "native");
+        args_number(out, "--kv-offloading-size",
+                    plan->engine->host_cache_bytes / PLAIT_GIB * w.tp * w.pp);
+    }
     const plait_weight_format format = role->launch->plan->weights;
 
     if (format == PLAIT_WEIGHT_BF16)
