@@ -7,8 +7,13 @@
 void report_serve_origins(const plait_serve_options *q, const plait_serve_plan *plan,
                           plait_step_origin out[PLAIT_STEP_PARTS])
 {
-    const plait_serving serving = {q->model, q->cluster, plan->worker[plan->disaggregated],
-                                   plan->weights, plan->kv};
+    const plait_serving serving = {.model = q->model,
+                                   .cluster = q->cluster,
+                                   .worker = plan->worker[plan->disaggregated],
+                                   .weights = plan->weights,
+                                   .kv = plan->kv,
+                                   .lora_adapters = q->load.lora_adapters,
+                                   .lora_rank = q->load.lora_rank};
 
     plait_step_origins(&serving, plan->engine, out);
 }
