@@ -1045,18 +1045,19 @@ double plait_fleet_month_hours(void);
  * certificates, host names and storage of a cluster.
  */
 
-/** The software that reads the files: an engine, or Dynamo with the plan's engine. */
+/** The software that reads the files: an engine, Dynamo with the plan's engine, or llm-d's chart. */
 typedef enum plait_serve_target {
     PLAIT_SERVE_TARGET_VLLM,
     PLAIT_SERVE_TARGET_SGLANG,
     PLAIT_SERVE_TARGET_TRTLLM,
     PLAIT_SERVE_TARGET_DYNAMO,
+    PLAIT_SERVE_TARGET_LLMD,
     PLAIT_SERVE_TARGETS
 } plait_serve_target;
 
 extern const char *const plait_serve_target_name[PLAIT_SERVE_TARGETS + 1];
 
-/** The form of the files that start an engine's workers. Dynamo always gets its own manifests. */
+/** The form of the files that start an engine's workers. Dynamo and llm-d have their own. */
 typedef enum plait_serve_form {
     PLAIT_SERVE_SCRIPT,
     PLAIT_SERVE_SYSTEMD,
@@ -1068,7 +1069,8 @@ extern const char *const plait_serve_form_name[PLAIT_SERVE_FORMS + 1];
 
 typedef struct plait_serve_launch {
     const plait_model *model;
-    const char *checkpoint; /* checkpoint of the weights: a folder, or a name on the Hub */
+    const char *checkpoint; /* checkpoint of the weights: a folder, a name on the Hub, or for llm-d
+                               pvc://CLAIM/PATH */
     const plait_cluster *cluster;
     const plait_serve_plan *plan;
     plait_load load;
@@ -1083,6 +1085,9 @@ void plait_serve_launch_init(plait_serve_launch *launch);
 
 /** The target that is the engine itself. */
 plait_serve_target plait_serve_target_of(plait_engine_kind kind);
+
+/** The engine that a target starts for a plan of engine `planned`; llm-d starts vLLM. */
+plait_engine_kind plait_serve_target_engine(plait_serve_target target, plait_engine_kind planned);
 
 /**
  * Make the files of a deployment. *out lives in `arena`.

@@ -28,7 +28,7 @@ typedef struct launch_values {
 static const opt options[] = {
     OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
                 "software to launch: {words} (default: the plan's runtime); for serving: vllm, "
-                "sglang, trtllm, dynamo"),
+                "sglang, trtllm, dynamo, llm-d"),
     OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
     OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
                 "container image of SLURM and Kubernetes jobs (default: a placeholder)"),
@@ -162,8 +162,8 @@ static plait_status launch_serving(const char *file, const launch_values *flags,
                                                                   : file,
                           "%s", inner.message);
     PLAIT_TRY(folder_write(flags->output, folder, flags->force, err));
-    if (target != PLAIT_SERVE_TARGET_DYNAMO &&
-        target != (int)plait_serve_target_of(answer->plan.engine->kind))
+    if (plait_serve_target_engine((plait_serve_target)target, answer->plan.engine->kind) !=
+        answer->plan.engine->kind)
         print_warning("the deployment was computed for %s; its times do not apply to %s",
                       plait_engine_name[answer->plan.engine->kind],
                       plait_serve_target_name[target]);

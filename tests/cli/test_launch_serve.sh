@@ -121,6 +121,17 @@ has prefill.sh "NixlConnector"
 launch 0 "$folder/s.json" --target dynamo
 has deployment.yaml "subComponentType: prefill"
 has deployment.yaml "multinode: {nodeCount: 2}"
+launch 0 "$folder/s.json" --target llm-d
+has values.yaml "multinode: true"
+has values.yaml "parallelism: {tensor: 8, data: 1, dataLocal: 1, workers: 2}"
+has values.yaml '--port "$PORT" --served-model-name'
+launch 0 "$folder/s.json" --target llm-d --model pvc://weights/llama/405b
+has values.yaml 'uri: "pvc://weights/llama/405b"'
+has values.yaml "vllm serve /model-cache/llama/405b --tensor"
+for model in /models/mine pvc://weights pvc:///a hf://a/b; do
+    launch 2 "$folder/s.json" --target llm-d --model $model
+    says "expected a name on the Hub or pvc://CLAIM/PATH for llm-d"
+done
 
 # ---- import of the files ----
 
@@ -182,7 +193,7 @@ while read -r model cluster load; do
     answer "$model" $cluster $load
     mapfile -t degrees < <(degrees_of)
     for rank in 1 2 3 4 5 6; do
-        for target in vllm sglang trtllm dynamo; do
+        for target in vllm sglang trtllm dynamo llm-d; do
             rm -rf "$folder/o"
             "$plait" launch "$folder/s.json:$rank" --target $target -o "$folder/o" \
                 >"$folder/out" 2>"$folder/err"

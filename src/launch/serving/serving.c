@@ -1,6 +1,6 @@
 /*
  * serving.c - renders a deployment as files: the command of each role as a script, a systemd unit,
- * or a manifest of Kubernetes or Dynamo
+ * or a manifest of Kubernetes or Dynamo; for llm-d see llmd.c
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "launch/serving/serving.h"
 #include "launch/target.h"
 
-const char *const plait_serve_target_name[] = {"vllm", "sglang", "trtllm", "dynamo", NULL};
+const char *const plait_serve_target_name[] = {"vllm", "sglang", "trtllm", "dynamo", "llm-d", NULL};
 const char *const plait_serve_form_name[] = {"script", "systemd", "kubernetes", NULL};
 
 static const serving_engine *const engines[PLAIT_ENGINES] = {
@@ -23,6 +23,13 @@ static const serving_engine *const engines[PLAIT_ENGINES] = {
 plait_serve_target plait_serve_target_of(plait_engine_kind kind)
 {
     return (plait_serve_target)kind;
+}
+
+plait_engine_kind plait_serve_target_engine(plait_serve_target target, plait_engine_kind planned)
+{
+    return target == PLAIT_SERVE_TARGET_DYNAMO ? planned
+           : target == PLAIT_SERVE_TARGET_LLMD ? PLAIT_ENGINE_VLLM
+                                               : (plait_engine_kind)target;
 }
 
 int serving_batch(const serving_role *role)
@@ -47,7 +54,7 @@ int serving_context(const serving_role *role)
     return (int)(most > 0.0 && wanted > most ? larger(most, load->input + load->output) : wanted);
 }
 
-static const char *plain_name(const plait_model *model, plait_arena *arena)
+const char *serving_plain_name(const plait_model *model, plait_arena *arena)
 {
     char *name = plait_arena_printf(arena, "%s", model->name);
 
@@ -92,8 +99,7 @@ const char *serving_head(const serving_role *role, const char *what)
         checkpoint_note(plan->weights));
 }
 
-/* Appends a text with all lines indented, for a block in YAML. */
-static void append_block(text_builder *out, const char *text, int indent)
+void serving_block(text_builder *out, const char *text, int indent)
 {
     while (text != NULL && *text != '\0') {
         const size_t length = strcspn(text, "\n");
@@ -229,30 +235,30 @@ static void append_container(const serving_role *role, const serving_engine *eng
                                           "      - |\n",
                                           role->name, image_of(role, engine->image), role->port);
 
-    append_block(out, text, indent);
+    serving_block(out, text, indent);
     if (role->nodes > 1)
-        append_block(out, "export NODE_RANK=$LWS_WORKER_INDEX HEAD=$LWS_LEADER_ADDRESS\n",
-                     indent + 8);
-    append_block(out, script_prelude(role, engine), indent + 8);
-    append_block(out,
-                 plait_arena_printf(role->arena, "exec %s %s %s\n", engine->program,
-                                    role->launch->checkpoint, args),
-                 indent + 8);
-    append_block(
-        out,
-        plait_arena_printf(
-            role->arena,
-            "    resources: {limits: {nvidia.com/gpu: \"%d\"}}\n"
-            "    volumeMounts: [{name: shm, mountPath: /dev/shm}%s]\n"
-            "volumes:\n"
-            "  - {name: shm, emptyDir: {medium: Memory}}\n%s",
-            role->gpus_per_node,
-            engine->config != NULL ? ", {name: config, mountPath: /config}" : "",
-            engine->config != NULL
-                ? plait_arena_printf(role->arena, "  - {name: config, configMap: {name: %s-%s}}\n",
-                                     plain_name(role->launch->model, role->arena), role->name)
-                : ""),
-        indent);
+        serving_block(out, "export NODE_RANK=$LWS_WORKER_INDEX HEAD=$LWS_LEADER_ADDRESS\n",
+                      indent + 8);
+    serving_block(out, script_prelude(role, engine), indent + 8);
+    serving_block(out,
+                  plait_arena_printf(role->arena, "exec %s %s %s\n", engine->program,
+                                     role->launch->checkpoint, args),
+                  indent + 8);
+    serving_block(out,
+                  plait_arena_printf(
+                      role->arena,
+                      "    resources: {limits: {nvidia.com/gpu: \"%d\"}}\n"
+                      "    volumeMounts: [{name: shm, mountPath: /dev/shm}%s]\n"
+                      "volumes:\n"
+                      "  - {name: shm, emptyDir: {medium: Memory}}\n%s",
+                      role->gpus_per_node,
+                      engine->config != NULL ? ", {name: config, mountPath: /config}" : "",
+                      engine->config != NULL
+                          ? plait_arena_printf(
+                                role->arena, "  - {name: config, configMap: {name: %s-%s}}\n",
+                                serving_plain_name(role->launch->model, role->arena), role->name)
+                          : ""),
+                  indent);
 }
 
 static void append_config_map(const serving_role *role, const serving_engine *engine,
@@ -263,14 +269,15 @@ static void append_config_map(const serving_role *role, const serving_engine *en
     text_append_printf(out,
                        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: %s-%s\ndata:\n"
                        "  %s.yaml: |\n",
-                       plain_name(role->launch->model, role->arena), role->name, role->name);
-    append_block(out, engine->config(role), 4);
+                       serving_plain_name(role->launch->model, role->arena), role->name,
+                       role->name);
+    serving_block(out, engine->config(role), 4);
     text_append(out, "---\n");
 }
 
 static const char *manifest_of(const serving_role *role, const serving_engine *engine)
 {
-    const char *model = plain_name(role->launch->model, role->arena);
+    const char *model = serving_plain_name(role->launch->model, role->arena);
     const char *head =
         serving_head(role, plait_arena_printf(role->arena, "%s.yaml - kubectl apply -f %s.yaml",
                                               role->name, role->name));
@@ -320,7 +327,7 @@ static plait_status add_manifest(const serving_role *role, const serving_engine 
 static plait_status add_graph(const serving_role *role, int roles, const serving_engine *engine,
                               plait_launch_folder *out, plait_error *err)
 {
-    const char *model = plain_name(role->launch->model, role->arena);
+    const char *model = serving_plain_name(role->launch->model, role->arena);
     const char *head = serving_head(role, "deployment.yaml - kubectl apply -f deployment.yaml");
     text_builder text;
 
@@ -361,16 +368,16 @@ static plait_status add_graph(const serving_role *role, int roles, const serving
                 ? plait_arena_printf(
                       role[r].arena,
                       "        volumes: [{name: config, configMap: {name: %s-%s}}]\n",
-                      plain_name(role[r].launch->model, role[r].arena), role[r].name)
+                      serving_plain_name(role[r].launch->model, role[r].arena), role[r].name)
                 : "",
             image_of(&role[r], engine->dynamo_image),
             engine->config != NULL
                 ? "          volumeMounts: [{name: config, mountPath: /config}]\n"
                 : "");
-        append_block(&text,
-                     plait_arena_printf(role[r].arena, "exec %s %s %s\n", engine->dynamo_program,
-                                        role[r].launch->checkpoint, line != NULL ? line : ""),
-                     14);
+        serving_block(&text,
+                      plait_arena_printf(role[r].arena, "exec %s %s %s\n", engine->dynamo_program,
+                                         role[r].launch->checkpoint, line != NULL ? line : ""),
+                      14);
         if (line == NULL)
             text.failed = true;
     }
@@ -448,8 +455,7 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
                           (int)target, (int)launch->form);
     PLAIT_TRY(model_check_parts(launch->model, err));
     PLAIT_TRY(cluster_check_parts(launch->cluster, err));
-    const plait_engine_kind kind = target == PLAIT_SERVE_TARGET_DYNAMO ? launch->plan->engine->kind
-                                                                       : (plait_engine_kind)target;
+    const plait_engine_kind kind = plait_serve_target_engine(target, launch->plan->engine->kind);
     const serving_engine *engine = engines[kind];
 
     PLAIT_TRY(check_launch(launch, kind, err));
@@ -473,6 +479,8 @@ plait_status plait_serve_launch_render(const plait_serve_launch *launch, plait_s
     const int roles = plan->disaggregated + 1;
     if (target == PLAIT_SERVE_TARGET_DYNAMO)
         return add_graph(role, roles, engine, out, err);
+    if (target == PLAIT_SERVE_TARGET_LLMD)
+        return serving_add_llmd(role, roles, out, err);
     for (int r = 0; r < roles; r++) {
         PLAIT_TRY(form[launch->form](&role[r], engine, out, err));
         if (launch->form != PLAIT_SERVE_KUBERNETES && engine->config != NULL)

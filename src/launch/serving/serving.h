@@ -65,3 +65,13 @@ const char *serving_head(const serving_role *role, const char *what);
  */
 const char *serving_router(const serving_role role[2], const char *program, const char *behind,
                            plait_arena *arena);
+
+/** Returns a model's name with letters, digits and hyphens only; NULL: out of memory. */
+const char *serving_plain_name(const plait_model *model, plait_arena *arena);
+
+/** Appends a text with all lines indented, for a block in YAML. */
+void serving_block(text_builder *out, const char *text, int indent);
+
+/** Adds the values of llm-d's chart for the deployment's roles. */
+plait_status serving_add_llmd(const serving_role *role, int roles, plait_launch_folder *out,
+                              plait_error *err);
