@@ -23,11 +23,12 @@ static double crowded_s(const plait_pool *pool, const plait_engine *engine, cons
 
 /*
  * The prefill pool: seconds of a prompt alone, and of each when many wait; the number of attention
- * ranks (lanes); the capacity in prompts/s; and the mean square of crowded_s over its squared mean.
+ * ranks (lanes); the capacity in prompts/s; the mean square of crowded_s over its squared mean; and
+ * the prompts that fit into a step of a rank.
  */
 typedef struct intake {
     serve_turn turn;
-    double prompt_s, crowded_s, lanes, capacity, varies;
+    double prompt_s, crowded_s, lanes, capacity, varies, fit;
 } intake;
 
 static intake intake_of(const plait_deployment *d, const plait_load *load)
@@ -48,22 +49,51 @@ static intake intake_of(const plait_deployment *d, const plait_load *load)
     if (in.turn.groups > 1)
         in.varies = square / (in.crowded_s * in.crowded_s);
     in.capacity = in.lanes / in.crowded_s;
+    in.fit = larger(pool->chunk_tokens / serve_fresh(load), 1.0);
     return in;
 }
 
 /*
- * Seconds that a prompt waits for other prompts at utilisation rho. Random arrivals form a queue.
- * In a closed loop, all users also start at the same time. (C.377)
+ * Seconds of a step of a prefill worker at x prompts/s of the deployment (C.377). All ranks of a
+ * worker run their prompts in the same step, and the prompts that arrive during a step share the
+ * next one, up to the token budget.
  */
-static double intake_wait_s(const intake *in, const plait_load *load, double rho)
+static double intake_step_s(const intake *in, const plait_deployment *d, const plait_load *load,
+                            double x)
 {
-    const double arrivals = in->varies * rho / (2.0 * larger(1.0 - rho, 1e-3));
+    enum { ROUNDS = 3 };
+    const plait_pool *pool = &d->pool[0];
+    double step_s = in->prompt_s;
+
+    for (int i = 0; i < ROUNDS && in->fit > 1.0; i++) {
+        const double prompts = smaller(x / in->lanes * step_s, in->fit);
+
+        if (prompts <= 1.0)
+            return step_s;
+        step_s = prompts * serve_prompt_s(pool, d->engine, load, (plait_step){0}, 1.0 / prompts);
+    }
+    return step_s;
+}
+
+/*
+ * Seconds that a prompt waits for other prompts at utilisation rho, if a step of its worker takes
+ * step_s: the rest of the current step, and the steps that the token budget makes full. In a closed
+ * loop, all users also start at the same time. (C.377)
+ */
+static double intake_wait_s(const intake *in, const plait_deployment *d, const plait_load *load,
+                            double rho, double step_s)
+{
+    const double ranks = d->pool[0].table->worker.dp_attention;
+    const double x = rho * in->capacity;
+    const double busy = larger(rho, 1.0 - exp(-x * ranks / in->lanes * step_s));
+    const double full = in->varies * rho * rho / (2.0 * ranks * in->fit * larger(1.0 - rho, 1e-3));
+    const double arrivals_s = (busy / 2.0 + full) * step_s;
 
     if (load->kind != PLAIT_LOAD_CLOSED)
-        return arrivals * in->crowded_s;
-    const double others = larger(load->concurrency - 1.0, 0.0) / in->lanes;
-    const double start = load->rounds > 0.0 ? others / 2.0 / load->rounds : 0.0;
-    return (smaller(arrivals, others) + start) * in->crowded_s;
+        return arrivals_s;
+    const double others_s = larger(load->concurrency - 1.0, 0.0) / in->lanes * in->crowded_s;
+    const double start_s = load->rounds > 0.0 ? others_s / 2.0 / load->rounds : 0.0;
+    return smaller(arrivals_s, others_s) + start_s;
 }
 
 /*
@@ -99,13 +129,15 @@ static double apart_gap(void *context, double sequences)
     const bool is_closed = load->kind == PLAIT_LOAD_CLOSED;
     const double decoded = decoding > 0.0 ? sequences * at->ranks / decoding : at->in.capacity;
     const double x = is_closed ? smaller(decoded, at->in.capacity) : load->rate;
-    const double wait = intake_wait_s(&at->in, load, smaller(x / at->in.capacity, 1.0));
+    const double rho = smaller(x / at->in.capacity, 1.0);
+    const double step_s = intake_step_s(&at->in, at->d, load, x);
+    const double wait = intake_wait_s(&at->in, at->d, load, rho, step_s);
 
     at->s = serve_service(
-        load, t, engine->request_s + t.load_s + at->in.prompt_s + wait + at->travel_s + t.step_s,
+        load, t, engine->request_s + t.load_s + step_s + wait + at->travel_s + 1.5 * t.step_s,
         tpot);
-    at->s.queue_s = wait;
-    at->s.utilisation = smaller(x / at->in.capacity, 1.0);
+    at->s.queue_s = wait + step_s - at->in.prompt_s;
+    at->s.utilisation = rho;
     if (!is_closed)
         return x * decoding / at->ranks - sequences;
     return smaller(load->concurrency - decoded * at->s.e2e_s,

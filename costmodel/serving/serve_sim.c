@@ -205,7 +205,9 @@ static void start_arrived(sim *s, worker *w, rank *r)
         r->head = one->next;
         r->room -= room_of(s, one);
         r->contexts += one->input;
-        start_decoding(s, r, q, larger(one->output - 1.0, 1.0));
+        one->next = r->started;
+        r->started = q;
+        start_decoding(s, r, q, one->output);
     }
 }
 
@@ -314,7 +316,6 @@ static void begin_output(sim *s, worker *w, rank *r, int q)
     if (!w->decodes) {
         r->running--;
         w->load--;
-        one->first = s->now + s->travel_s; // the decode worker returns the token
         push_event(s, s->now + s->travel_s, ARRIVES_DECODE, q);
         return;
     }
@@ -376,6 +377,8 @@ static void end_step(sim *s, worker *w)
     w->step += 1.0;
     for (int i = 0; i < w->count; i++) {
         rank *r = &w->ranks[i];
+        for (; r->started != NONE; r->started = s->requests[r->started].next)
+            s->requests[r->started].first = s->now; // the decode worker returns the first token
         if (rank_decodes(w, r)) {
             r->step += 1.0;
             r->contexts += r->decoding.count * s->yield;
@@ -427,6 +430,7 @@ static bool fill_workers(sim *s)
         for (size_t r = 0; r < ranks; r++)
             w->ranks[r] = (rank){.head = NONE,
                                  .waited = NONE,
+                                 .started = NONE,
                                  .room = pool->kv_tokens > 0.0 ? pool->kv_tokens : 1e18};
     }
     return s->workers != NULL;
@@ -441,7 +445,7 @@ static void process_event(sim *s, event e)
     }
     const bool decodes = e.kind == ARRIVES_DECODE;
     if (decodes && s->requests[e.of].output <= 1.0) {
-        s->requests[e.of].last = s->now;
+        s->requests[e.of].first = s->requests[e.of].last = s->now;
         s->finished++;
         if (s->load.kind == PLAIT_LOAD_CLOSED)
             issue_request(s, s->now);

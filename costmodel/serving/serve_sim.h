@@ -51,6 +51,7 @@ typedef struct rank {
     double room;     /* free space of the KV cache, in tokens */
     double contexts; /* sum of the context lengths of decoding sequences */
     double step;     /* steps in which this rank has decoded */
+    int started;     /* decode worker: first request that began to decode in this step, or NONE */
     int running;     /* number of requests on this rank: waiting, in prefill or decoding */
     double prompt, prompts, before; /* tokens and number of prompts in the current step,
                                        and sum of their cached tokens */
