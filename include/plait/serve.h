@@ -125,6 +125,27 @@ typedef enum plait_serve_figure {
 } plait_serve_figure;
 
 /**
+ * Evidence for a prediction: how much of a question a profile has measured runs of. Predictions
+ * without a run of the model, or of any model of its architecture, are less certain.
+ */
+typedef enum plait_serve_evidence {
+    PLAIT_SERVE_MEASURED,         /* runs of the model, and runs on the accelerator */
+    PLAIT_SERVE_NEW_ACCELERATOR,  /* runs of the model, but none on the accelerator */
+    PLAIT_SERVE_NEW_MODEL,        /* no run of the model, but runs of its architecture */
+    PLAIT_SERVE_NEW_ARCHITECTURE, /* no run of any model of the architecture */
+    PLAIT_SERVE_EVIDENCES
+} plait_serve_evidence;
+
+/** Words: measured, new_accelerator, new_model, new_architecture. */
+extern const char *const plait_serve_evidence_name[PLAIT_SERVE_EVIDENCES + 1];
+
+/** 80 % bands of measured over predicted, on held-out runs with the same evidence. (C.383) */
+typedef struct plait_serve_bands {
+    double figure[PLAIT_SERVE_FIGURES][2];
+    int runs; /* predictions of held-out runs */
+} plait_serve_bands;
+
+/**
  * A profile of an engine: constants of its software in one period, on one vendor's accelerators,
  * and its default settings. `determined` is true for the constants that were fitted to measured
  * runs.
@@ -142,7 +163,7 @@ typedef struct plait_engine {
     bool determined[PLAIT_ENGINE_NUMBER_COUNT]; /* fitted to runs; else the default */
     int rows;                                   /* measured runs in the fit */
     double band[PLAIT_SERVE_FIGURES][2]; /* 80 % band of measured over predicted, on runs outside
-                                          * the fit */
+                                          * the fit; of the evidence below */
     double chunk_tokens;                 /* default token budget of a step */
     double max_sequences;                /* default limit of running sequences of a worker */
     double memory_fraction;              /* share of device memory that the engine uses */
@@ -156,7 +177,48 @@ typedef struct plait_engine {
     double outside_bytes; /* bytes outside PyTorch that the engine counts on one GPU (C.367) */
     double group_bytes;   /* additional bytes of communicators on GPUs with tp or dp_attention */
     double host_cache_bytes; /* host memory for KV caches, of one GPU; 0: none */
+    plait_serve_evidence evidence; /* evidence that selects `band` */
+    plait_serve_bands bands[PLAIT_SERVE_EVIDENCES];
+    /* Accelerators, models and architectures of the measured runs in the fit; NULL ends a list, a
+     * NULL list is empty. */
+    const char *const *accelerators, *const *models, *const *architectures;
+    double confidence; /* probability with which predicted times meet bounds; 0: on the mean */
+    double bound_factor[PLAIT_SERVE_FIGURES]; /* on predicted times before they are compared with
+                                               * bounds; 0: 1 */
 } plait_engine;
+
+/** The evidence that a profile has for a model on the accelerator of this name. */
+plait_serve_evidence plait_engine_evidence(const plait_engine *engine, const plait_model *model,
+                                           const char *accelerator);
+
+/**
+ * Sets `evidence` and `band` of a profile for a question. A profile as loaded has the evidence
+ * PLAIT_SERVE_NEW_ARCHITECTURE.
+ */
+void plait_engine_judge(plait_engine *engine, const plait_model *model, const char *accelerator);
+
+/**
+ * The factor on a prediction that measured runs stay below with a probability, according to `band`:
+ * two halves of log-normal distributions around the prediction, whose 10 % and 90 % quantiles are
+ * the band. (C.384)
+ *
+ * @param probability  above 0, below 1
+ */
+double plait_engine_quantile(const plait_engine *engine, plait_serve_figure figure,
+                             double probability);
+
+/**
+ * Compares predicted times with bounds at their quantile of `probability`, by the band of
+ * plait_engine_judge.
+ */
+void plait_engine_require(plait_engine *engine, double probability);
+
+/**
+ * Architecture of a model, by which profiles state their runs: dense or moe, after latent_ for
+ * latent attention, hybrid_ for layers of linear attention or states, compressed_ for compressed
+ * keys.
+ */
+const char *plait_serve_architecture(const plait_model *model);
 
 /** Sets all constants to the defaults for an engine without measured runs. */
 void plait_engine_assume(plait_engine *engine);
@@ -1318,6 +1380,7 @@ typedef struct plait_serve_run {
     double chunk_tokens;             /* token budget of a step; 0: the engine's default */
     double poll_steps, gather_steps;
     double measured[PLAIT_SERVE_MEASURES]; /* s, s, tokens/s, s; NaN: not measured */
+    const plait_model *shape;              /* NULL: unknown model */
 } plait_serve_run;
 
 typedef struct plait_serve_runs {
@@ -1352,6 +1415,8 @@ typedef struct plait_serve_errors {
     double covered; /* share of rows inside the engine's band */
 } plait_serve_errors;
 
+enum { PLAIT_SERVE_PICKS = 4 };
+
 /**
  * Result of plait_serve_validate. A choice is a group of runs that differ only in how they ran,
  * under one bound on TPOT: the pick is the run with the highest predicted throughput within the
@@ -1366,6 +1431,18 @@ typedef struct plait_serve_validation {
     int choices;
     double choice_share; /* mean measured throughput of the picks over the best in their group */
     double choice_over;  /* share of picks whose measured TPOT exceeds the bound by over 10 % */
+    plait_serve_evidence *evidence; /* [runs->count] of each run's engine */
+    /* Runs with a measured figure and the share of them inside the bands, by evidence. */
+    struct plait_serve_coverage {
+        int rows;
+        double covered;
+    } coverage[PLAIT_SERVE_EVIDENCES][PLAIT_SERVE_FIGURES];
+    /* The choices if the TPOT of a pick is required within the bound with some confidence. */
+    struct plait_serve_picks {
+        double confidence;
+        int choices;
+        double share, over;
+    } picks[PLAIT_SERVE_PICKS];
 } plait_serve_validation;
 
 /**

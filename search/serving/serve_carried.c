@@ -61,7 +61,7 @@ static double front_rate(const reach *r)
 
     for (int i = 0; i < r->answer->front; i++) {
         const plait_serve_plan *p = &r->answer->at_front[i];
-        if (r->q->tpot_s <= 0.0 || p->service.tpot_s <= r->q->tpot_s)
+        if (!serve_misses(r->q, p, PLAIT_SERVE_LIMIT_tpot, PLAIT_SERVE_LIMIT_tpot + 1))
             most = larger(most, p->tokens_per_s_gpu * r->q->gpus / r->q->load.output);
     }
     return most;

@@ -80,7 +80,7 @@ static bool is_near(const plait_serve_options *q, const plait_serve_plan *plan,
 
     if (q->tpot_p95_s > 0.0 || q->tpot_p99_s > 0.0) // no closed form computes these
         return true;
-    plait_serve_limits_asked(q, asked);
+    serve_limits_of(q, plan->engine, asked);
     plait_serve_limits_found(plan, found);
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
         if (asked[l] > 0.0 &&
@@ -137,7 +137,7 @@ static plait_status describe_missed(const plait_serve_options *q, const plait_se
             q->load.rate, q->load.rate * drawn->carried);
         return *why == NULL ? plait_fail_nomem(err) : PLAIT_OK;
     }
-    plait_serve_limits_asked(q, asked);
+    serve_limits_of(q, plan->engine, asked);
     for (int l = 0; l < PLAIT_SERVE_LIMITS && *why == NULL; l++)
         if (asked[l] > 0.0 && seen[l] > asked[l]) {
             *why = plait_arena_printf(arena, "the simulation gives %.4g ms, but %s allows %.4g ms",

@@ -46,7 +46,9 @@ static void fill_roles(pairs *all)
 {
     const serve_search_state *look = all->look;
     const plait_serve_options *q = look->q;
+    double asked[PLAIT_SERVE_LIMITS];
 
+    serve_limits_of(q, all->engine, asked);
     for (int c = 0; c < look->candidates; c++) {
         const serve_candidate *of = &look->candidate[c];
         if (serve_breaks_rule(q, all->engine, of) || !serve_fits(all->engine, of, &q->load))
@@ -54,10 +56,11 @@ static void fill_roles(pairs *all)
         const plait_pool pool = plait_pool_of(&of->table, all->engine, &of->memory, 1, 0.0);
         const int gpus = plait_worker_gpus(of->serving.worker);
         const role p = {of, gpus, plait_serve_prefill_limit(&pool, all->engine, &q->load)};
-        const role d = {
-            of, gpus,
-            plait_serve_decode_limit(&pool, all->engine, &q->load, serve_tightest_tpot(q))};
-        if (q->ttft_s <= 0.0 || p.limit.least_s <= q->ttft_s)
+        const role d = {of, gpus,
+                        plait_serve_decode_limit(&pool, all->engine, &q->load,
+                                                 serve_tightest_tpot(q, all->engine))};
+        if (asked[PLAIT_SERVE_LIMIT_ttft] <= 0.0 ||
+            p.limit.least_s <= asked[PLAIT_SERVE_LIMIT_ttft])
             all->prefill[all->prefills++] = p;
         if (d.limit.requests_per_s > 0.0)
             all->decode[all->decodes++] = d;
@@ -250,15 +253,19 @@ static void search_counts_for_users(pairs *all, const role *p, const role *d, in
  * Returns a lower bound on the requests/s of a deployment that meets the bounds: the rate, or the
  * users divided by the longest time that the bounds allow.
  */
-static double needed_requests(const plait_serve_options *q)
+static double needed_requests(const plait_serve_options *q, const plait_engine *engine)
 {
+    double asked[PLAIT_SERVE_LIMITS];
+
     if (q->load.kind == PLAIT_LOAD_RATE)
         return q->load.rate;
-    const double tpot_s = serve_tightest_tpot(q);
+    const double tpot_s = serve_tightest_tpot(q, engine);
 
-    if (is_open(q) || q->ttft_s <= 0.0 || tpot_s <= 0.0)
+    serve_limits_of(q, engine, asked);
+    const double ttft_s = asked[PLAIT_SERVE_LIMIT_ttft];
+    if (is_open(q) || ttft_s <= 0.0 || tpot_s <= 0.0)
         return 0.0;
-    return q->load.concurrency / (q->ttft_s + (q->load.output - 1.0) * tpot_s);
+    return q->load.concurrency / (ttft_s + (q->load.output - 1.0) * tpot_s);
 }
 
 static void search_pairs(pairs *all)
@@ -339,7 +346,7 @@ static void search_front(pairs *all, const role *d)
         look->out->looked++;
         if (!serve_price(q, load, &plan, by) || plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
             break;
-        if (q->ttft_s <= 0.0 || plan.service.ttft_s <= q->ttft_s)
+        if (!serve_misses(q, &plan, PLAIT_SERVE_LIMIT_ttft, PLAIT_SERVE_LIMIT_ttft + 1))
             serve_add_front(look->out, &plan);
     }
 }
@@ -349,7 +356,7 @@ static void search_front(pairs *all, const role *d)
 plait_status serve_search_pairs(serve_search_state *look, const plait_engine *engine,
                                 plait_error *err)
 {
-    pairs all = {.look = look, .engine = engine, .needed = needed_requests(look->q)};
+    pairs all = {.look = look, .engine = engine, .needed = needed_requests(look->q, engine)};
     const plait_arena_mark mark = plait_arena_save(look->arena);
 
     all.prefill = plait_arena_alloc(look->arena, (size_t)look->candidates + 1, sizeof(role));

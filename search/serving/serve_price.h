@@ -33,7 +33,14 @@ bool serve_misses(const plait_serve_options *q, const plait_serve_plan *plan, in
  * Returns the tightest bound on the mean time per token, 0 if there is none. Bounds on percentiles
  * count, since percentiles are no shorter than the mean.
  */
-double serve_tightest_tpot(const plait_serve_options *q);
+double serve_tightest_tpot(const plait_serve_options *q, const plait_engine *engine);
+
+/**
+ * Fills the bounds that the predicted times of an engine must meet: those of the question divided
+ * by the engine's factors (C.384); 0: no bound.
+ */
+void serve_limits_of(const plait_serve_options *q, const plait_engine *engine,
+                     double seconds[PLAIT_SERVE_LIMITS]);
 
 /**
  * Returns the maximum rate, requests/s, at which a plan is stable and, if `within` is true, meets

@@ -143,11 +143,22 @@ void plait_serve_limits_found(const plait_serve_plan *plan, double seconds[PLAIT
     seconds[PLAIT_SERVE_LIMIT_tpot_p99] = isnan(plan->tpot_p99_s) ? s->tpot_s : plan->tpot_p99_s;
 }
 
+void serve_limits_of(const plait_serve_options *q, const plait_engine *engine,
+                     double seconds[PLAIT_SERVE_LIMITS])
+{
+    plait_serve_limits_asked(q, seconds);
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
+        const double factor =
+            engine->bound_factor[l < PLAIT_SERVE_LIMIT_tpot ? PLAIT_SERVE_TTFT : PLAIT_SERVE_TPOT];
+        seconds[l] /= factor > 0.0 ? factor : 1.0;
+    }
+}
+
 double serve_excess(const plait_serve_options *q, const plait_serve_plan *plan)
 {
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS], excess = 0.0;
 
-    plait_serve_limits_asked(q, asked);
+    serve_limits_of(q, plan->engine, asked);
     plait_serve_limits_found(plan, found);
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++)
         if (asked[l] > 0.0)
@@ -159,7 +170,7 @@ bool serve_misses(const plait_serve_options *q, const plait_serve_plan *plan, in
 {
     double asked[PLAIT_SERVE_LIMITS], found[PLAIT_SERVE_LIMITS];
 
-    plait_serve_limits_asked(q, asked);
+    serve_limits_of(q, plan->engine, asked);
     plait_serve_limits_found(plan, found);
     for (int l = first; l < end; l++)
         if (asked[l] > 0.0 && found[l] > asked[l])
@@ -167,12 +178,12 @@ bool serve_misses(const plait_serve_options *q, const plait_serve_plan *plan, in
     return false;
 }
 
-double serve_tightest_tpot(const plait_serve_options *q)
+double serve_tightest_tpot(const plait_serve_options *q, const plait_engine *engine)
 {
-    const double asked[] = {q->tpot_s, q->tpot_p95_s, q->tpot_p99_s};
-    double tightest = 0.0;
+    double asked[PLAIT_SERVE_LIMITS], tightest = 0.0;
 
-    for (int i = 0; i < 3; i++)
+    serve_limits_of(q, engine, asked);
+    for (int i = PLAIT_SERVE_LIMIT_tpot; i < PLAIT_SERVE_LIMITS; i++)
         if (asked[i] > 0.0 && (tightest <= 0.0 || asked[i] < tightest))
             tightest = asked[i];
     return tightest;
@@ -443,7 +454,7 @@ static void search_front(serve_search_state *s, const plait_engine *engine,
         if (!serve_price(s->q, load, &plan, role) ||
             plan.service.binds == PLAIT_SERVE_BINDS_CAPACITY)
             break;
-        if (s->q->ttft_s > 0.0 && plan.service.ttft_s > s->q->ttft_s)
+        if (serve_misses(s->q, &plan, PLAIT_SERVE_LIMIT_ttft, PLAIT_SERVE_LIMIT_ttft + 1))
             break;
         serve_add_front(s->out, &plan);
     }

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const engine_fold_name[] = {"source", "model", "accelerator", NULL};
+
 typedef struct number {
     size_t offset;
     double unit, least, most;
@@ -26,28 +28,34 @@ static double *value_of(plait_engine *engine, int n)
     return (double *)(void *)((char *)engine + numbers[n].offset);
 }
 
-/* Kinds of folds of a fit; a group has one source, model and accelerator. */
-typedef enum fold_kind {
-    FOLD_SOURCES,
-    FOLD_GROUPS,
-    FOLD_MODELS,
-} fold_kind;
-
 /* The runs of a fit, and the fold (a part of these runs) that is held out. */
 typedef struct sample {
     const plait_serve_run **run;
-    double *weight; /* [count]: 1 / sqrt(rows of the same group) */
+    const plait_engine **of; /* [count] profiles of the runs, whose defaults price them */
+    double *weight;          /* [count]: 1 / sqrt(rows of the same group) */
+    double *thin;            /* [count]: the same for fits without a fold, which use at most
+                              * FOLD_ROWS rows of a group; 0: not used */
     size_t count;
     const char *held; /* name of the held-out fold; NULL: none */
-    fold_kind folds;
+    engine_fold folds;
     bool one_model; /* all runs are of one model */
 } sample;
 
-static const char *fold_of(const sample *s, const plait_serve_run *run)
+static const char *fold_of(engine_fold folds, const plait_serve_run *run)
 {
-    return s->folds == FOLD_GROUPS   ? run->group
-           : s->folds == FOLD_MODELS ? run->model
-                                     : run->source;
+    return folds == ENGINE_FOLD_MODEL         ? run->model
+           : folds == ENGINE_FOLD_ACCELERATOR ? run->accelerator
+                                              : run->source;
+}
+
+/* Returns the defaults of one profile with the fitted numbers of another. */
+static plait_engine with_numbers(const plait_engine *of, const plait_engine *numbers_of)
+{
+    plait_engine x = *of, from = *numbers_of;
+
+    for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++)
+        *value_of(&x, n) = *value_of(&from, n);
+    return x;
 }
 
 // ---- the fit -------------------------------------------------------------------------------
@@ -57,7 +65,8 @@ static const char *fold_of(const sample *s, const plait_serve_run *run)
  * |log(predicted / measured)|, or 1 if the prediction is unstable. Losses are capped at 1, since
  * the table does not state every condition of a run, and one such run must not distort the fit.
  */
-static double row_loss(const plait_serve_run *run, const plait_engine *engine)
+static double row_loss(const plait_serve_run *run, const plait_engine *of,
+                       const plait_engine *numbers_of)
 {
     static const double weight[PLAIT_SERVE_MEASURES] = {
         [PLAIT_SERVE_TTFT] = 0.8,
@@ -65,7 +74,8 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
         [PLAIT_SERVE_RATE] = 0.5,
         [PLAIT_SERVE_E2E] = 1.0,
     };
-    const plait_service s = plait_serve_run_price(run, engine);
+    const plait_engine engine = with_numbers(of, numbers_of);
+    const plait_service s = plait_serve_run_price(run, &engine);
     double sum = 0.0;
 
     for (int f = 0; f < PLAIT_SERVE_MEASURES; f++) {
@@ -79,7 +89,7 @@ static double row_loss(const plait_serve_run *run, const plait_engine *engine)
 
 static bool is_held(const sample *s, const plait_serve_run *run)
 {
-    return s->held != NULL && strcmp(fold_of(s, run), s->held) == 0;
+    return s->held != NULL && strcmp(fold_of(s->folds, run), s->held) == 0;
 }
 
 /*
@@ -97,10 +107,12 @@ static double loss_of(const sample *s, const plait_engine *engine, const plait_e
     double sum = 0.0, rows = 0.0;
 
     for (size_t i = 0; i < s->count; i++) {
-        if (is_held(s, s->run[i]))
+        const double weight = s->held != NULL ? s->thin[i] : s->weight[i];
+
+        if (!(weight > 0.0) || is_held(s, s->run[i]))
             continue;
-        sum += s->weight[i] * row_loss(s->run[i], engine);
-        rows += s->weight[i];
+        sum += weight * row_loss(s->run[i], s->of[i], engine);
+        rows += weight;
     }
     sum /= rows > 0.0 ? rows : 1.0;
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
@@ -146,6 +158,113 @@ static plait_engine fit_sample(const sample *s, const plait_engine *start)
     return x;
 }
 
+// ---- fits without a fold --------------------------------------------------------------------
+
+/*
+ * A fit without one fold: of all generations of an engine, from the assumed numbers, or of one
+ * generation, from the result of the former.
+ */
+typedef struct fit_task {
+    sample s;
+    const plait_engine *profile; /* NULL: all generations */
+    size_t start;                /* task of all generations without the same fold */
+    plait_engine x;              /* start, then result */
+} fit_task;
+
+enum { MOST_TASKS = 4096, FOLD_ROWS = 12 };
+
+/* Samples of all engines and of all profiles, and the fits without folds of them. */
+typedef struct fits {
+    const plait_serve_runs *runs;
+    sample engine[PLAIT_ENGINES];
+    sample *profile; /* [runs->engines] */
+    fit_task *task;  /* [MOST_TASKS] */
+    size_t tasks;
+} fits;
+
+/* Collects the runs of a profile, or if it is NULL the runs of all generations of an engine. */
+static plait_status collect_sample(const plait_serve_runs *runs, plait_engine_kind kind,
+                                   const plait_engine *profile, plait_arena *arena, sample *s,
+                                   plait_error *err)
+{
+    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
+                  .of = plait_arena_alloc(arena, runs->count + 1, sizeof *s->of),
+                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight),
+                  .thin = plait_arena_alloc(arena, runs->count + 1, sizeof *s->thin)};
+    PLAIT_TRY(plait_check_allocated(s->run && s->of && s->weight && s->thin, err));
+    for (size_t i = 0; i < runs->count; i++) {
+        const plait_serve_run *const run = &runs->run[i];
+
+        if (run->low || run->note[0] != '\0' || run->ways != 1 || run->kind != kind)
+            continue;
+        const plait_engine *const of = plait_engine_of(runs->engine, runs->engines, run->kind,
+                                                       run->vendor, run->month, run->version);
+        if (of == NULL || (profile != NULL && of != profile))
+            continue;
+        s->run[s->count] = run;
+        s->of[s->count++] = of;
+    }
+    for (size_t i = 0; i < s->count; i++) {
+        int rows = 0, before = 0;
+        for (size_t j = 0; j < s->count; j++) {
+            const bool same = strcmp(s->run[i]->group, s->run[j]->group) == 0;
+            rows += same;
+            before += same && j < i;
+        }
+        const int kept = rows < FOLD_ROWS ? rows : FOLD_ROWS;
+        const bool keeps = (before + 1) * kept / rows > before * kept / rows;
+        s->weight[i] = 1.0 / sqrt(rows);
+        s->thin[i] = keeps ? sqrt(rows) / kept : 0.0;
+    }
+    s->one_model = s->count > 0;
+    for (size_t i = 1; i < s->count; i++)
+        s->one_model = s->one_model && strcmp(s->run[i]->model, s->run[0]->model) == 0;
+    return PLAIT_OK;
+}
+
+static plait_status collect_samples(const plait_serve_runs *runs, plait_arena *arena, fits *out,
+                                    plait_error *err)
+{
+    *out = (fits){.runs = runs,
+                  .profile = plait_arena_alloc(arena, runs->engines, sizeof *out->profile),
+                  .task = plait_arena_alloc(arena, MOST_TASKS, sizeof *out->task)};
+    PLAIT_TRY(plait_check_allocated(out->profile && out->task, err));
+    for (int k = 0; k < PLAIT_ENGINES; k++)
+        PLAIT_TRY(collect_sample(runs, (plait_engine_kind)k, NULL, arena, &out->engine[k], err));
+    for (size_t e = 0; e < runs->engines; e++)
+        PLAIT_TRY(collect_sample(runs, runs->engine[e].kind, &runs->engine[e], arena,
+                                 &out->profile[e], err));
+    return PLAIT_OK;
+}
+
+/* Returns the task of a sample without a fold, and adds it if it is missing; `held` NULL: all. */
+static size_t task_of(fits *f, const sample *s, engine_fold folds, const char *held,
+                      const plait_engine *profile, size_t start)
+{
+    for (size_t t = 0; t < f->tasks; t++) {
+        const fit_task *const task = &f->task[t];
+        if (task->s.run == s->run && task->s.folds == folds &&
+            (task->s.held == NULL) == (held == NULL) &&
+            (held == NULL || strcmp(task->s.held, held) == 0))
+            return t;
+    }
+    if (f->tasks == MOST_TASKS)
+        return 0;
+    fit_task *const task = &f->task[f->tasks];
+    *task = (fit_task){.s = *s, .profile = profile, .start = start};
+    task->s.folds = folds;
+    task->s.held = held;
+    return f->tasks++;
+}
+
+static size_t profile_task(fits *f, size_t profile, engine_fold folds, const char *held)
+{
+    const plait_engine *const e = &f->runs->engine[profile];
+    const size_t start = task_of(f, &f->engine[e->kind], folds, held, NULL, 0);
+
+    return task_of(f, &f->profile[profile], folds, held, e, start);
+}
+
 static bool is_all_held(const sample *s)
 {
     for (size_t i = 0; i < s->count; i++)
@@ -159,153 +278,389 @@ static bool is_all_held(const sample *s)
  * profile's generation, starting at the result of the first fit. A fit without runs returns its
  * starting numbers.
  */
-static plait_engine fit_from(const sample *all, sample *s, const char *held,
-                             const plait_engine *profile)
+static void run_tasks(fits *f)
 {
-    sample engine = *all;
-    plait_engine x = *profile;
-
-    plait_engine_assume(&x);
-    engine.held = s->held = held;
-    engine.folds = s->folds;
-    if (!is_all_held(&engine))
-        x = fit_sample(&engine, &x);
-    return is_all_held(s) ? x : fit_sample(s, &x);
-}
-
-// ---- bands ---------------------------------------------------------------------------------
-
-/* Returns whether row i is the first of its fold. */
-static bool is_first(const sample *s, size_t i)
-{
-    for (size_t j = 0; j < i; j++)
-        if (strcmp(fold_of(s, s->run[j]), fold_of(s, s->run[i])) == 0)
-            return false;
-    return true;
-}
-
-/* Sets the bands from ratios of measured to predicted figures, with each fold held out in turn. */
-static plait_status fit_bands(const sample *all, sample *s, const plait_engine *profile,
-                              plait_arena *arena, plait_engine *out, plait_error *err)
-{
-    static const double each_side = 0.1;
-    double *ratio[PLAIT_SERVE_FIGURES];
-    size_t count[PLAIT_SERVE_FIGURES] = {0};
-
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
-        ratio[f] = plait_arena_alloc(arena, s->count, sizeof(double));
-        PLAIT_TRY(plait_check_allocated(ratio[f], err));
-    }
-    for (size_t first = 0; first < s->count; first++) {
-        if (!is_first(s, first))
-            continue;
-        const plait_engine without = fit_from(all, s, fold_of(s, s->run[first]), profile);
-        for (size_t i = 0; i < s->count; i++) {
-            if (!is_held(s, s->run[i]))
+    for (int pass = 0; pass < 2; pass++)
+#pragma omp parallel for schedule(dynamic, 1)
+        for (size_t t = 0; t < f->tasks; t++) {
+            fit_task *const task = &f->task[t];
+            if ((task->profile != NULL) != (pass == 1))
                 continue;
-            const plait_service v = plait_serve_run_price(s->run[i], &without);
-            for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-                if (v.stable && s->run[i]->measured[f] > 0.0)
-                    ratio[f][count[f]++] = s->run[i]->measured[f] / plait_service_figure(&v, f);
+            plait_engine_assume(&task->x);
+            if (pass == 1)
+                task->x = with_numbers(task->profile, &f->task[task->start].x);
+            if (!is_all_held(&task->s))
+                task->x = fit_sample(&task->s, &task->x);
+        }
+}
+
+/* Adds the fits of all profiles without each fold of one kind. */
+static void add_folds(fits *f, engine_fold folds)
+{
+    for (size_t e = 0; e < f->runs->engines; e++)
+        for (size_t i = 0; i < f->profile[e].count; i++)
+            profile_task(f, e, folds, fold_of(folds, f->profile[e].run[i]));
+}
+
+// ---- evidence and bands --------------------------------------------------------------------
+
+static const char *architecture_of(const plait_serve_run *run)
+{
+    return plait_serve_architecture(run->shape);
+}
+
+static const char *model_of(const plait_serve_run *run)
+{
+    return run->shape->name;
+}
+
+static const char *accelerator_of(const plait_serve_run *run)
+{
+    return run->accelerator;
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sets *out to the sorted texts of the runs that are not held out, each once, ended by NULL. */
+static plait_status list_texts(const sample *s, const char *(*text)(const plait_serve_run *),
+                               plait_arena *arena, const char *const **out, plait_error *err)
+{
+    const char **const list = plait_arena_alloc(arena, s->count + 1, sizeof *list);
+    size_t count = 0, kept = 0;
+
+    PLAIT_TRY(plait_check_allocated(list, err));
+    for (size_t i = 0; i < s->count; i++)
+        if (!is_held(s, s->run[i]))
+            list[count++] = text(s->run[i]);
+    qsort(list, count, sizeof *list, compare_texts);
+    for (size_t i = 0; i < count; i++)
+        if (kept == 0 || strcmp(list[i], list[kept - 1]) != 0)
+            list[kept++] = list[i];
+    list[kept] = NULL;
+    *out = list;
+    return PLAIT_OK;
+}
+
+/* Sets the evidence of a fitted profile. */
+static plait_status list_evidence(fit_task *task, plait_arena *arena, plait_error *err)
+{
+    PLAIT_TRY(list_texts(&task->s, accelerator_of, arena, &task->x.accelerators, err));
+    PLAIT_TRY(list_texts(&task->s, model_of, arena, &task->x.models, err));
+    return list_texts(&task->s, architecture_of, arena, &task->x.architectures, err);
+}
+
+/* Measured over predicted of one figure of a run that a fit has held out. */
+typedef struct held_ratio {
+    double ratio;
+    const plait_serve_run *run;
+    engine_fold folds;
+    plait_serve_evidence evidence;
+    double weight; /* 1 / ratios of the same group, folds and evidence */
+} held_ratio;
+
+typedef struct held_ratios {
+    size_t count[PLAIT_SERVE_FIGURES];
+    held_ratio *of[PLAIT_SERVE_FIGURES]; /* sorted by ratio */
+    double tail[PLAIT_SERVE_FIGURES];    /* share of ratios beyond each side of a band */
+} held_ratios;
+
+static int compare_ratios(const void *a, const void *b)
+{
+    const held_ratio *const x = a, *const y = b;
+
+    if (x->ratio != y->ratio)
+        return x->ratio < y->ratio ? -1 : 1;
+    return x->run != y->run ? (x->run < y->run ? -1 : 1) : (int)x->folds - (int)y->folds;
+}
+
+/* Orders ratios so that those which share a weight are together. */
+static int compare_shares(const void *a, const void *b)
+{
+    const held_ratio *const x = a, *const y = b;
+
+    if (x->folds != y->folds)
+        return (int)x->folds - (int)y->folds;
+    if (x->evidence != y->evidence)
+        return (int)x->evidence - (int)y->evidence;
+    const int group = strcmp(x->run->group, y->run->group);
+    return group != 0 ? group : compare_ratios(a, b);
+}
+
+static void weigh_ratios(held_ratio *ratio, size_t count)
+{
+    qsort(ratio, count, sizeof *ratio, compare_shares);
+    for (size_t first = 0, next; first < count; first = next) {
+        for (next = first + 1; next < count; next++)
+            if (ratio[next].folds != ratio[first].folds ||
+                ratio[next].evidence != ratio[first].evidence ||
+                strcmp(ratio[next].run->group, ratio[first].run->group) != 0)
+                break;
+        for (size_t i = first; i < next; i++)
+            ratio[i].weight = 1.0 / (double)(next - first);
+    }
+    qsort(ratio, count, sizeof *ratio, compare_ratios);
+}
+
+/* Collects the ratios of all held-out runs, with the evidence that each fit has for the run. */
+static plait_status collect_ratios(const fits *f, plait_arena *arena, held_ratios *out,
+                                   plait_error *err)
+{
+    size_t most = 0;
+
+    *out = (held_ratios){0};
+    for (size_t t = 0; t < f->tasks; t++)
+        for (size_t i = 0; f->task[t].profile != NULL && i < f->task[t].s.count; i++)
+            most += is_held(&f->task[t].s, f->task[t].s.run[i]);
+    for (int g = 0; g < PLAIT_SERVE_FIGURES; g++) {
+        out->of[g] = plait_arena_alloc(arena, most + 1, sizeof *out->of[g]);
+        PLAIT_TRY(plait_check_allocated(out->of[g], err));
+    }
+    for (size_t t = 0; t < f->tasks; t++) {
+        const fit_task *const task = &f->task[t];
+
+        for (size_t i = 0; task->profile != NULL && i < task->s.count; i++) {
+            const plait_serve_run *const run = task->s.run[i];
+            const plait_service v = is_held(&task->s, run) ? plait_serve_run_price(run, &task->x)
+                                                           : (plait_service){.stable = false};
+
+            if (!v.stable)
+                continue;
+            for (int g = 0; g < PLAIT_SERVE_FIGURES; g++)
+                if (run->measured[g] > 0.0)
+                    out->of[g][out->count[g]++] = (held_ratio){
+                        .ratio = run->measured[g] / plait_service_figure(&v, g),
+                        .run = run,
+                        .folds = task->s.folds,
+                        .evidence = plait_engine_evidence(&task->x, run->shape, run->accelerator)};
         }
     }
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
-        if (count[f] == 0)
-            continue;
-        qsort(ratio[f], count[f], sizeof(double), compare_doubles);
-        out->band[f][0] = fmin(ratio[f][(size_t)(each_side * (double)(count[f] - 1))], 1.0);
-        out->band[f][1] = fmax(ratio[f][(size_t)((1.0 - each_side) * (double)(count[f] - 1))], 1.0);
-    }
+    for (int g = 0; g < PLAIT_SERVE_FIGURES; g++)
+        weigh_ratios(out->of[g], out->count[g]);
     return PLAIT_OK;
 }
 
-// ---- one profile ---------------------------------------------------------------------------
-
-/* Collects the runs of a profile, or if `all` is set the runs of all generations of its engine. */
-static plait_status collect_sample(const plait_serve_runs *runs, const plait_engine *profile,
-                                   bool all, plait_arena *arena, sample *s, plait_error *err)
+static bool is_without(const held_ratio *r, engine_fold folds, const char *held)
 {
-    *s = (sample){.run = plait_arena_alloc(arena, runs->count + 1, sizeof *s->run),
-                  .weight = plait_arena_alloc(arena, runs->count + 1, sizeof *s->weight)};
-    PLAIT_TRY(plait_check_allocated(s->run && s->weight, err));
-    for (size_t i = 0; i < runs->count; i++) {
-        const plait_serve_run *const run = &runs->run[i];
+    return held == NULL || strcmp(fold_of(folds, r->run), held) != 0;
+}
 
-        if (!run->low && run->note[0] == '\0' && run->ways == 1 &&
-            (all ? run->kind == profile->kind
-                 : plait_engine_of(runs->engine, runs->engines, run->kind, run->vendor, run->month,
-                                   run->version) == profile))
-            s->run[s->count++] = run;
+/*
+ * C.383: the bands of one figure by evidence. A band leaves `tail` of the ratios on each side,
+ * contains the prediction, and contains the bands of better evidence. All groups have equal
+ * weights.
+ *
+ * @param held  leave out the ratios of this fold; NULL: of none
+ */
+static void bands_of(const held_ratios *ratios, int figure, double tail, engine_fold folds,
+                     const char *held, plait_serve_bands bands[PLAIT_SERVE_EVIDENCES])
+{
+    const held_ratio *const r = ratios->of[figure];
+    double all[PLAIT_SERVE_EVIDENCES] = {0}, sum[PLAIT_SERVE_EVIDENCES] = {0};
+    int runs[PLAIT_SERVE_EVIDENCES] = {0};
+
+    for (size_t i = 0; i < ratios->count[figure]; i++)
+        if (is_without(&r[i], folds, held)) {
+            all[r[i].evidence] += r[i].weight;
+            runs[r[i].evidence]++;
+        }
+    for (int e = 0; e < PLAIT_SERVE_EVIDENCES; e++) {
+        bands[e].figure[figure][0] = bands[e].figure[figure][1] = 1.0;
+        if (runs[e] > bands[e].runs)
+            bands[e].runs = runs[e];
     }
-    for (size_t i = 0; i < s->count; i++) {
-        double rows = 0.0;
-        for (size_t j = 0; j < s->count; j++)
-            rows += strcmp(s->run[i]->group, s->run[j]->group) == 0;
-        s->weight[i] = 1.0 / sqrt(rows);
+    for (size_t i = 0; i < ratios->count[figure]; i++) {
+        const plait_serve_evidence e = r[i].evidence;
+        double *const band = bands[e].figure[figure];
+
+        if (!is_without(&r[i], folds, held))
+            continue;
+        if (sum[e] < tail * all[e] && sum[e] + r[i].weight >= tail * all[e])
+            band[0] = fmin(r[i].ratio, 1.0);
+        sum[e] += r[i].weight;
+        if (sum[e] - r[i].weight < (1.0 - tail) * all[e])
+            band[1] = fmax(r[i].ratio, 1.0);
     }
-    s->one_model = s->count > 0;
-    for (size_t i = 1; i < s->count; i++)
-        s->one_model = s->one_model && strcmp(s->run[i]->model, s->run[0]->model) == 0;
+    for (int e = 1; e < PLAIT_SERVE_EVIDENCES; e++) {
+        double *const band = bands[e].figure[figure], *const better = bands[e - 1].figure[figure];
+
+        band[0] = fmin(band[0], better[0]);
+        band[1] = fmax(band[1], better[1]);
+    }
+}
+
+/* Returns the share of ratios of one kind of folds that lie in the bands without their fold. */
+static double coverage(const held_ratios *ratios, int figure, double tail, engine_fold folds)
+{
+    const held_ratio *const r = ratios->of[figure];
+    plait_serve_bands bands[PLAIT_SERVE_EVIDENCES];
+    double covered = 0.0, all = 0.0;
+    const char *held = NULL;
+
+    // The folds in the order of their names: each next one is the least above the last.
+    for (;;) {
+        const char *next = NULL;
+
+        for (size_t i = 0; i < ratios->count[figure]; i++) {
+            const char *const fold = fold_of(folds, r[i].run);
+            if (r[i].folds == folds && (held == NULL || strcmp(fold, held) > 0) &&
+                (next == NULL || strcmp(fold, next) < 0))
+                next = fold;
+        }
+        if (next == NULL)
+            break;
+        held = next;
+        bands_of(ratios, figure, tail, folds, held, bands);
+        for (size_t i = 0; i < ratios->count[figure]; i++) {
+            const double *const band = bands[r[i].evidence].figure[figure];
+            if (r[i].folds != folds || is_without(&r[i], folds, held))
+                continue;
+            covered += r[i].ratio >= band[0] && r[i].ratio <= band[1];
+            all += 1.0;
+        }
+    }
+    return all > 0.0 ? covered / all : 1.0;
+}
+
+/*
+ * Sets the tail of each figure: the largest at which the bands cover enough of each kind of folds.
+ * Bands of the other folds cover less than the share that they leave inside, since folds differ.
+ */
+static void find_tails(held_ratios *ratios)
+{
+    static const double enough = 0.78, most = 0.15, step = 0.005;
+
+    for (int g = 0; g < PLAIT_SERVE_FIGURES; g++)
+        for (double tail = most; tail > step; tail -= step) {
+            bool covers = true;
+
+            ratios->tail[g] = tail;
+            for (int k = 0; k < ENGINE_FOLDS && covers; k++)
+                covers = coverage(ratios, g, tail, (engine_fold)k) >= enough;
+            if (covers)
+                break;
+        }
+}
+
+/* Sets the bands of a profile from all held-out runs, or from those of other folds. */
+static void set_bands(const held_ratios *ratios, engine_fold folds, const char *held,
+                      plait_engine *x)
+{
+    memset(x->bands, 0, sizeof x->bands);
+    for (int g = 0; g < PLAIT_SERVE_FIGURES; g++)
+        bands_of(ratios, g, ratios->tail[g], folds, held, x->bands);
+}
+
+/* Fits without each fold of all kinds, in addition to the tasks that the caller has added. */
+static plait_status run_folds(fits *f, plait_arena *arena, held_ratios *ratios, plait_error *err)
+{
+    for (int k = 0; k < ENGINE_FOLDS; k++)
+        add_folds(f, (engine_fold)k);
+    run_tasks(f);
+    for (size_t t = 0; t < f->tasks; t++)
+        if (f->task[t].profile != NULL)
+            PLAIT_TRY(list_evidence(&f->task[t], arena, err));
+    PLAIT_TRY(collect_ratios(f, arena, ratios, err));
+    find_tails(ratios);
     return PLAIT_OK;
 }
 
-plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
-                        plait_arena *arena, plait_engine *out, plait_error *err)
+// ---- profiles ------------------------------------------------------------------------------
+
+/* A number is determined if a change by a quarter, up or down, increases the loss. */
+static void find_determined(const sample *s, plait_engine *x)
 {
     static const double quarter = 1.25, least_loss = 1e-3;
-    sample s, all;
-    int sources = 0;
+    const double loss = loss_of(s, x, x);
 
-    *out = *profile;
-    out->rows = 0;
-    PLAIT_TRY(collect_sample(runs, profile, false, arena, &s, err));
-    PLAIT_TRY(collect_sample(runs, profile, true, arena, &all, err));
-    if (s.count == 0)
-        return PLAIT_OK;
-    for (size_t i = 0; i < s.count; i++)
-        sources += is_first(&s, i);
-    s.folds = s.one_model ? FOLD_MODELS : sources < 2 ? FOLD_GROUPS : FOLD_SOURCES;
-    *out = fit_from(&all, &s, NULL, profile);
-    out->rows = (int)s.count;
-    // A number is determined if a change by a quarter, up or down, increases the loss.
-    const double loss = loss_of(&s, out, out);
     for (int n = 0; n < PLAIT_ENGINE_NUMBER_COUNT; n++) {
-        plait_engine up = *out, down = *out;
+        plait_engine up = *x, down = *x;
         const double tenth = 0.01 * numbers[n].most * numbers[n].unit;
-        *value_of(&up, n) = *value_of(out, n) * quarter + tenth;
-        *value_of(&down, n) = fmax(*value_of(out, n) / quarter - tenth, 0.0);
-        out->determined[n] = !s.one_model && (loss_of(&s, &up, &up) > loss + least_loss ||
-                                              loss_of(&s, &down, &down) > loss + least_loss);
+
+        *value_of(&up, n) = *value_of(x, n) * quarter + tenth;
+        *value_of(&down, n) = fmax(*value_of(x, n) / quarter - tenth, 0.0);
+        x->determined[n] = !s->one_model && (loss_of(s, &up, &up) > loss + least_loss ||
+                                             loss_of(s, &down, &down) > loss + least_loss);
     }
-    return fit_bands(&all, &s, profile, arena, out, err);
 }
 
-// ---- fits without a run's source -----------------------------------------------------------
-
-plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena, plait_error *err)
+plait_status engine_fit(const plait_serve_runs *runs, const char *name, plait_arena *arena,
+                        plait_engine **out, plait_error *err)
 {
-    sample s, all;
+    fits f;
+    held_ratios ratios;
+    size_t *const task = plait_arena_alloc(arena, runs->engines, sizeof *task);
 
+    *out = plait_arena_alloc(arena, runs->engines, sizeof **out);
+    PLAIT_TRY(plait_check_allocated(task && *out, err));
+    PLAIT_TRY(collect_samples(runs, arena, &f, err));
+    for (size_t e = 0; e < runs->engines; e++)
+        if (name == NULL || strcmp(name, runs->engine[e].name) == 0)
+            task[e] = profile_task(&f, e, ENGINE_FOLD_SOURCE, NULL);
+    if (name == NULL) {
+        PLAIT_TRY(run_folds(&f, arena, &ratios, err));
+    } else {
+        run_tasks(&f);
+    }
+    for (size_t e = 0; e < runs->engines; e++) {
+        plait_engine *const x = &(*out)[e];
+
+        *x = runs->engine[e];
+        if (name != NULL && strcmp(name, x->name) != 0)
+            continue;
+        if (f.profile[e].count > 0) {
+            PLAIT_TRY(list_evidence(&f.task[task[e]], arena, err));
+            *x = f.task[task[e]].x;
+            find_determined(&f.profile[e], x);
+        }
+        x->rows = (int)f.profile[e].count;
+        if (name == NULL)
+            set_bands(&ratios, ENGINE_FOLD_SOURCE, NULL, x);
+    }
+    return PLAIT_OK;
+}
+
+plait_status engine_fit_unseen(plait_serve_runs *runs, engine_fold left_out, plait_arena *arena,
+                               plait_error *err)
+{
+    fits f;
+    held_ratios ratios;
+
+    PLAIT_TRY(collect_samples(runs, arena, &f, err));
+    PLAIT_TRY(run_folds(&f, arena, &ratios, err));
     runs->given = plait_arena_alloc(arena, runs->count + 1, sizeof *runs->given);
     PLAIT_TRY(plait_check_allocated(runs->given, err));
-    for (size_t e = 0; e < runs->engines; e++) {
-        PLAIT_TRY(collect_sample(runs, &runs->engine[e], false, arena, &s, err));
-        PLAIT_TRY(collect_sample(runs, &runs->engine[e], true, arena, &all, err));
-        for (size_t i = 0; i < s.count; i++) {
-            if (!is_first(&s, i))
-                continue;
-            plait_engine *without = plait_arena_alloc(arena, 1, sizeof *without);
-            PLAIT_TRY(plait_check_allocated(without, err));
-            *without = fit_from(&all, &s, fold_of(&s, s.run[i]), &runs->engine[e]);
-            for (size_t j = i; j < s.count; j++)
-                if (strcmp(fold_of(&s, s.run[j]), s.held) == 0)
-                    runs->given[s.run[j] - runs->run] = without;
-        }
+    for (size_t t = 0; t < f.tasks; t++) {
+        fit_task *const task = &f.task[t];
+
+        if (task->profile == NULL || task->s.folds != left_out)
+            continue;
+        set_bands(&ratios, left_out, task->s.held, &task->x);
+        for (size_t i = 0; i < task->s.count; i++)
+            if (is_held(&task->s, task->s.run[i]))
+                runs->given[task->s.run[i] - runs->run] = &task->x;
     }
     return PLAIT_OK;
 }
 
 // ---- the file ------------------------------------------------------------------------------
+
+static void write_above_zero(json_writer *json, const char *key, double value)
+{
+    if (value > 0.0)
+        json_member_number(json, key, value);
+}
+
+static void write_texts(json_writer *json, const char *key, const char *const *texts)
+{
+    json_write_key(json, key);
+    json_begin_row(json);
+    for (; texts != NULL && *texts != NULL; texts++)
+        json_write_string(json, *texts);
+    json_end_array(json);
+}
 
 plait_status engine_write(const plait_engine *e, plait_arena *arena, const char **text,
                           size_t *length, plait_error *err)
@@ -332,16 +687,15 @@ plait_status engine_write(const plait_engine *e, plait_arena *arena, const char 
     json_member_number(&json, "memory_fraction", e->memory_fraction);
     json_member_number(&json, "graph_gb", e->graph_bytes / PLAIT_GB);
     json_member_number(&json, "block_tokens", e->block_tokens);
+    write_above_zero(&json, "poll_steps", e->poll_steps);
+    write_above_zero(&json, "gather_steps", e->gather_steps);
     if (e->prefill_first)
         json_member_bool(&json, "prefill_first", true);
     if (e->host_overlap)
         json_member_bool(&json, "host_overlap", true);
-    if (e->logit_bytes > 0.0)
-        json_member_number(&json, "logit_bytes", e->logit_bytes);
-    if (e->outside_bytes > 0.0)
-        json_member_number(&json, "outside_gb", e->outside_bytes / PLAIT_GB);
-    if (e->group_bytes > 0.0)
-        json_member_number(&json, "group_gb", e->group_bytes / PLAIT_GB);
+    write_above_zero(&json, "logit_bytes", e->logit_bytes);
+    write_above_zero(&json, "outside_gb", e->outside_bytes / PLAIT_GB);
+    write_above_zero(&json, "group_gb", e->group_bytes / PLAIT_GB);
     json_end_object(&json);
     // Three digits are enough, since repeats of a run differ by some percent. A missing key stands
     // for the assumed value.
@@ -362,14 +716,26 @@ plait_status engine_write(const plait_engine *e, plait_arena *arena, const char 
 #undef X
     json_end_array(&json);
     json_member_int64(&json, "rows", e->rows);
+    json_write_key(&json, "evidence");
+    json_begin_object(&json);
+    write_texts(&json, "accelerators", e->accelerators);
+    write_texts(&json, "models", e->models);
+    write_texts(&json, "architectures", e->architectures);
+    json_end_object(&json);
     json_write_key(&json, "band");
     json_begin_object(&json);
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
-        json_write_key(&json, figures[f]);
-        json_begin_row(&json);
-        for (int side = 0; side < 2; side++)
-            json_write_number(&json, fit_rounded(e->band[f][side], 1.0));
-        json_end_array(&json);
+    for (int b = 0; b < PLAIT_SERVE_EVIDENCES; b++) {
+        json_write_key(&json, plait_serve_evidence_name[b]);
+        json_begin_object(&json);
+        json_member_int64(&json, "runs", e->bands[b].runs);
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+            json_write_key(&json, figures[f]);
+            json_begin_row(&json);
+            for (int side = 0; side < 2; side++)
+                json_write_number(&json, fit_rounded(e->bands[b].figure[f][side], 1.0));
+            json_end_array(&json);
+        }
+        json_end_object(&json);
     }
     json_end_object(&json);
     json_end_object(&json);

@@ -3,21 +3,34 @@
 
 #include "plait/serve.h"
 
-/**
- * Fits the numbers of one profile to its runs, and its bands to the errors on held-out runs. Each
- * source is held out in turn; if all runs have one source, each pair of model and accelerator is.
- *
- * @param profile  provides name, kind and defaults; the fit does not start from its numbers
- * @param out      the fitted profile; out->rows is 0 if the profile has no runs
- */
-plait_status engine_fit(const plait_serve_runs *runs, const plait_engine *profile,
-                        plait_arena *arena, plait_engine *out, plait_error *err) PLAIT_MUST_CHECK;
+/** Runs that a fit leaves out together. */
+typedef enum engine_fold {
+    ENGINE_FOLD_SOURCE,
+    ENGINE_FOLD_MODEL,
+    ENGINE_FOLD_ACCELERATOR,
+    ENGINE_FOLDS
+} engine_fold;
+
+/** Words of the folds: source, model, accelerator. */
+extern const char *const engine_fold_name[ENGINE_FOLDS + 1];
 
 /**
- * Sets runs->given: for each run, the profile fitted to the runs of other sources. If all runs of a
- * profile have one source, the fit uses the other profiles of the same engine.
+ * Fits the numbers of engine profiles to their runs, and lists the evidence.
+ *
+ * @param name  name of one profile, whose bands stay as they are; NULL: fit all profiles, and their
+ *              common bands to the errors on runs that are held out by source, model and
+ *              accelerator in turn (C.383)
+ * @param out   [runs->engines], fitted profiles or copies; rows is 0 if a profile has no runs
  */
-plait_status engine_fit_unseen(plait_serve_runs *runs, plait_arena *arena,
+plait_status engine_fit(const plait_serve_runs *runs, const char *name, plait_arena *arena,
+                        plait_engine **out, plait_error *err) PLAIT_MUST_CHECK;
+
+/**
+ * Sets runs->given: for each run, the profile fitted without the run's source, model or
+ * accelerator, with bands from the held-out runs of the other folds. A profile without other runs
+ * is that of all generations of its engine.
+ */
+plait_status engine_fit_unseen(plait_serve_runs *runs, engine_fold left_out, plait_arena *arena,
                                plait_error *err) PLAIT_MUST_CHECK;
 
 /** Sets *text to the JSON text of a profile's file, allocated in `arena`. */

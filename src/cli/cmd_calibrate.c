@@ -58,8 +58,10 @@ static const opt options[] = {
         "the releases up to that month"),
     OPT_OF_TEXT(calibrate_values, evidence, "evidence", 0, "RUNS.csv",
                 "predict the steps of each source with profiles fitted without that source"),
-    OPT_OF_WORD(calibrate_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
-                "fit this profile of a serving engine to the measured serving runs in RUNS.csv"),
+    OPT_OF_WORD(
+        calibrate_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
+        "fit this profile of a serving engine to the measured serving runs in RUNS.csv; all: "
+        "fit all profiles and their bands, and write them into the folder of -o"),
     OPT_HEADING("the answer"),
     OPT_OF_TEXT(calibrate_values, output, "output", 'o', "FILE",
                 "write the result of the fit to FILE; - means standard output"),
@@ -225,42 +227,73 @@ static plait_status calibrate_runtime(const char *name, const opt_operands *oper
     return status;
 }
 
+static plait_status print_engine(const plait_engine *before, const plait_engine *fitted, FILE *out,
+                                 plait_error *err)
+{
+    table *rows = table_new("constant|>before|>after|determined by runs");
+    int n = 0;
+
+    fprintf(out, "%s: %d runs\n", fitted->name, fitted->rows);
+#define X(field, word, unit, least, most, assumed)                                                 \
+    table_cell(rows, "%s", word);                                                                  \
+    table_cell(rows, "%.3g", before->field / (unit));                                              \
+    table_cell(rows, "%.3g", fitted->field / (unit));                                              \
+    table_cell(rows, "%s", fitted->determined[n++] ? "yes" : "no");
+    PLAIT_ENGINE_NUMBERS(X)
+#undef X
+    return table_print(rows, 0, out, err);
+}
+
+/* Writes the file of each profile that has runs into the folder of --output. */
+static plait_status write_engines(const plait_serve_runs *runs, const plait_engine *fitted,
+                                  const char *folder, plait_arena *arena, plait_error *err)
+{
+    const char *text;
+    size_t length;
+
+    for (size_t e = 0; e < runs->engines; e++) {
+        const char *const path = plait_arena_printf(arena, "%s/%s.json", folder, fitted[e].name);
+
+        PLAIT_TRY(plait_check_allocated(path, err));
+        if (fitted[e].rows == 0)
+            continue;
+        PLAIT_TRY(print_engine(&runs->engine[e], &fitted[e], lines_out(), err));
+        PLAIT_TRY(engine_write(&fitted[e], arena, &text, &length, err));
+        PLAIT_TRY(file_write_atomically(path, text, length, err));
+    }
+    return PLAIT_OK;
+}
+
 static plait_status calibrate_engine(const char *name, const opt_operands *operands,
                                      const calibrate_sink *sink, plait_arena *arena, bool *no,
                                      plait_error *err)
 {
+    const bool all = strcmp(name, "all") == 0;
     plait_serve_runs runs;
-    plait_engine fitted;
+    plait_engine *fitted;
     const char *text;
-    size_t length;
+    size_t length, at = 0;
 
     if (operands->count != 1)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
                           "expected one file of measured runs with --engine, found %d files",
                           (int)operands->count);
+    if (all && sink->path == NULL)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "-o",
+                          "expected -o DIR, a folder for the profiles of --engine all, found %s",
+                          sink->print ? "-" : "nothing");
     PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &runs, err));
-    const plait_engine *profile = NULL;
-    for (size_t i = 0; i < runs.engines && profile == NULL; i++)
-        if (strcmp(runs.engine[i].name, name) == 0)
-            profile = &runs.engine[i];
-    if (profile == NULL)
+    while (!all && at < runs.engines && strcmp(runs.engine[at].name, name) != 0)
+        at++;
+    if (at == runs.engines)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--engine",
-                          "expected the name of an engine profile, found '%.40s'", name);
-    PLAIT_TRY(engine_fit(&runs, profile, arena, &fitted, err));
-    *no = fitted.rows == 0;
-    FILE *const out = sink->print ? stderr : lines_out();
-    table *rows = table_new("constant|>before|>after|determined by runs");
-    int n = 0;
-    fprintf(out, "%s: %d runs\n", fitted.name, fitted.rows);
-#define X(field, word, unit, least, most, assumed)                                                 \
-    table_cell(rows, "%s", word);                                                                  \
-    table_cell(rows, "%.3g", profile->field / (unit));                                             \
-    table_cell(rows, "%.3g", fitted.field / (unit));                                               \
-    table_cell(rows, "%s", fitted.determined[n++] ? "yes" : "no");
-    PLAIT_ENGINE_NUMBERS(X)
-#undef X
-    PLAIT_TRY(table_print(rows, 0, out, err));
-    PLAIT_TRY(engine_write(&fitted, arena, &text, &length, err));
+                          "expected the name of an engine profile, or all, found '%.40s'", name);
+    PLAIT_TRY(engine_fit(&runs, all ? NULL : name, arena, &fitted, err));
+    if (all)
+        return write_engines(&runs, fitted, sink->path, arena, err);
+    *no = fitted[at].rows == 0;
+    PLAIT_TRY(print_engine(&runs.engine[at], &fitted[at], sink->print ? stderr : lines_out(), err));
+    PLAIT_TRY(engine_write(&fitted[at], arena, &text, &length, err));
     return command_deliver(text, length, sink->path, sink->print, err);
 }
 
@@ -308,7 +341,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected --cluster together with --log or --site, found neither");
     if (flags->kit != NULL)
         return write_kit(flags->kit, operands, flags->force, arena, err);
-    PLAIT_TRY(command_output(&sink.path, &sink.print, err));
+    if (flags->engine == NULL || strcmp(flags->engine, "all") != 0)
+        PLAIT_TRY(command_output(&sink.path, &sink.print, err));
     if (flags->runtime != NULL)
         return calibrate_runtime(flags->runtime, operands, &sink, arena, err);
     if (flags->engine != NULL)

@@ -13,7 +13,7 @@
 
 typedef struct validate_values {
     bool json, serving, unseen, optimism;
-    const char *by;
+    const char *by, *leave_out;
     const char *plot;
     const char *output;
 } validate_values;
@@ -25,6 +25,9 @@ static const opt options[] = {
     OPT_OF_FLAG(
         validate_values, unseen, "unseen",
         "with --serving: predict each run with engine profiles fitted without the run's source"),
+    OPT_OF_WORD(
+        validate_values, leave_out, "leave-out", "KEY", OPT_WORDS(engine_fold_name),
+        "with --unseen: leave out the run's source (default), its model or its accelerator"),
     OPT_OF_FLAG(validate_values, optimism, "optimism",
                 "also search the plan of each job of tuned recipes, and compare its step with the "
                 "best measured one (a minute or two)"),
@@ -47,7 +50,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     size_t length;
     json_writer json;
     page *made;
-    int by = PLAIT_BY_SOURCE;
+    int by = PLAIT_BY_SOURCE, fold = ENGINE_FOLD_SOURCE;
 
     (void)no;
     PLAIT_TRY(plait_check_allocated(validation, err));
@@ -57,6 +60,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->unseen && !flags->serving)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
                           "expected --serving, which --unseen needs, found nothing");
+    if (flags->leave_out != NULL && !flags->unseen)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--leave-out",
+                          "expected --unseen, which --leave-out needs, found nothing");
+    if (flags->leave_out != NULL)
+        PLAIT_TRY(problem_word("--leave-out", flags->leave_out, engine_fold_name, &fold, err));
     if (flags->serving) {
         plait_serve_validation *serving = plait_arena_alloc(arena, 1, sizeof *serving);
         plait_serve_runs served;
@@ -64,7 +72,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(plait_check_allocated(serving, err));
         PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &served, err));
         if (flags->unseen)
-            PLAIT_TRY(engine_fit_unseen(&served, arena, err));
+            PLAIT_TRY(engine_fit_unseen(&served, (engine_fold)fold, arena, err));
         PLAIT_TRY(plait_serve_validate(&served, arena, serving, err));
         if (!flags->json)
             return report_serve_validation(serving, lines_out(), err);

@@ -240,7 +240,7 @@ static plait_status find_engines(const char *name, const char *vendor, plait_are
 static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
                                 plait_serve_options *q, plait_error *err)
 {
-    double fraction = 0.0, host_gib = 0.0;
+    double fraction = 0.0, host_gib = 0.0, confidence = 0.0;
 
     if (flags->cache_cpu != NULL)
         PLAIT_TRY(magnitude_positive("--cache-cpu", flags->cache_cpu, "GiB", &host_gib, err));
@@ -256,11 +256,19 @@ static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
         return plait_fail(err, PLAIT_ERROR_RANGE, "--memory-fraction",
                           "expected a share above 0 and at most 1, found '%.40s'",
                           flags->memory_fraction);
+    if (flags->confidence != NULL &&
+        (!magnitude_parse(flags->confidence, &confidence) || confidence < 0.5 || confidence > 0.99))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--confidence",
+                          "expected a probability from 0.5 to 0.99, found '%.40s'",
+                          flags->confidence);
     for (int e = 0; e < q->engines; e++) {
         plait_engine *const own = plait_arena_alloc(arena, 1, sizeof *own);
         PLAIT_TRY(plait_check_allocated(own, err));
         *own = *q->engine[e];
         own->host_cache_bytes = host_gib * PLAIT_GIB;
+        plait_engine_judge(own, q->model, q->cluster->group[0].accelerator->name);
+        if (confidence > 0.0)
+            plait_engine_require(own, confidence);
         if (fraction > 0.0)
             own->memory_fraction = fraction;
         if (flags->max_num_seqs > 0)

@@ -12,7 +12,7 @@ typedef struct serve_flags {
     const char *input, *output, *lengths, *prefix_hit;
     const char *rate, *gpus, *engine, *weights, *kv, *speculate;
     const char *limit[PLAIT_SERVE_LIMITS]; /* bounds on latency, indexed by plait_serve_limit */
-    const char *memory_fraction, *cache_cpu;
+    const char *memory_fraction, *cache_cpu, *confidence;
     int max_num_seqs, chunk, max_model_len, redundant_experts;
     int tp, pp, ep, dp_attention;
     bool assume_llama;
@@ -66,7 +66,10 @@ typedef struct serve_flags {
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p95], "tpot-p95", "TIME",          \
                    "bound on the 95th percentile of TPOT"),                                        \
         SERVE_TEXT(values, member, limit[PLAIT_SERVE_LIMIT_tpot_p99], "tpot-p99", "TIME",          \
-                   "bound on the 99th percentile of TPOT")
+                   "bound on the 99th percentile of TPOT"),                                        \
+        SERVE_TEXT(values, member, confidence, "confidence", "P",                                  \
+                   "probability with which each bound must hold, from 0.5 to 0.99 (default: 0.5, " \
+                   "bounds on the predictions)")
 #define SERVE_USED_OPTIONS(values, member)                                                         \
     OPT_OF_WORD(                                                                                   \
         values, member.engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),                    \

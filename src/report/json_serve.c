@@ -42,6 +42,8 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     JSON_NUMBERS(json, {"memory_fraction", e->memory_fraction}, {"max_num_seqs", e->max_sequences});
     if (e->host_cache_bytes > 0.0)
         json_member_number(json, "cache_cpu_gib", e->host_cache_bytes / PLAIT_GIB);
+    JSON_STRINGS(json, {"evidence", plait_serve_evidence_name[e->evidence]});
+    json_member_int64(json, "evidence_runs", e->bands[e->evidence].runs);
     json_member_bool(json, "simulated", p->simulated);
     JSON_NUMBERS(json, {"concurrency", p->concurrency}, {"running", s->batch},
                  {"ttft_ms", s->ttft_s * 1e3},
@@ -103,6 +105,8 @@ static void write_job(json_writer *json, const plait_serve_options *q)
     json_member_number(json, #name "_ms", q->name##_s > 0.0 ? q->name##_s * 1e3 : (double)NAN);
     PLAIT_SERVE_LIMIT_LIST(X)
 #undef X
+    if (q->engine[0]->confidence > 0.0)
+        json_member_number(json, "confidence", q->engine[0]->confidence);
     json_member_int64(json, "gpus", q->gpus);
     if (q->max_model_len > 0.0)
         json_member_number(json, "max_model_len", q->max_model_len);

@@ -60,7 +60,18 @@ bool report_serve_bounds(const plait_serve_options *q, FILE *out)
             fprintf(out, "%s%s within %s", before, what[l], units_latency(asked[l], a));
             before = ", ";
         }
+    if (before[0] == ',' && q->engine[0]->confidence > 0.0)
+        fprintf(out, ", each with probability %.3g", q->engine[0]->confidence);
     return before[0] == ',';
+}
+
+/* Returns the factor on a predicted time before it is compared with a bound. */
+static double bound_factor(const plait_engine *engine, int limit)
+{
+    const double factor =
+        engine->bound_factor[limit < PLAIT_SERVE_LIMIT_tpot ? PLAIT_SERVE_TTFT : PLAIT_SERVE_TPOT];
+
+    return factor > 0.0 ? factor : 1.0;
 }
 
 void report_serve_needs(const plait_serve_options *q, const plait_serve_plan *plan, FILE *out)
@@ -71,6 +82,7 @@ void report_serve_needs(const plait_serve_options *q, const plait_serve_plan *pl
     plait_serve_limits_asked(q, asked);
     plait_serve_limits_found(plan, found);
     for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
+        found[l] *= bound_factor(plan->engine, l);
         if (asked[l] <= 0.0 || found[l] <= asked[l])
             continue;
         fprintf(out, "%s%s ", before, plait_serve_limit_flag[l]);
@@ -199,6 +211,30 @@ void report_serve_band(int indent, const char *what, double value, const double 
             units_latency(value * band[0], b), units_latency(value * band[1], c));
 }
 
+/* Prints the evidence for the bands, and the quantiles that must meet the bounds. */
+static void print_evidence(const plait_serve_options *q, const plait_serve_plan *p, FILE *out)
+{
+    const plait_engine *const e = p->engine;
+    const char *const accelerator = q->cluster->group[0].accelerator->name;
+    char a[UNITS_SIZE], b[UNITS_SIZE];
+
+    fprintf(out, "  %-24s ", "evidence");
+    if (e->evidence == PLAIT_SERVE_NEW_ARCHITECTURE)
+        fprintf(out, "no run of a %s model with %s: band of", plait_serve_architecture(q->model),
+                e->name);
+    else if (e->evidence == PLAIT_SERVE_NEW_MODEL)
+        fprintf(out, "no run of this model with %s: band of", e->name);
+    else if (e->evidence == PLAIT_SERVE_NEW_ACCELERATOR)
+        fprintf(out, "no run of %s on %s: band of", e->name, accelerator);
+    else
+        fprintf(out, "runs of the model and on %s: band of", accelerator);
+    fprintf(out, " %d held-out runs\n", e->bands[e->evidence].runs);
+    if (e->confidence > 0.0)
+        fprintf(out, "  %-24s TTFT %s, TPOT %s\n", "  with the probability",
+                units_latency(p->service.ttft_s * bound_factor(e, PLAIT_SERVE_LIMIT_ttft), a),
+                units_latency(p->service.tpot_s * bound_factor(e, PLAIT_SERVE_LIMIT_tpot), b));
+}
+
 static void print_plan(const report_serve *report, const plait_serve_plan *p, FILE *out)
 {
     const plait_serve_options *q = report->question;
@@ -247,6 +283,7 @@ static void print_plan(const report_serve *report, const plait_serve_plan *p, FI
             units_count(s->output_tokens_per_s * e->band[PLAIT_SERVE_RATE][1], workers));
     fprintf(out, "  %-24s %10.1f   %.1f per user\n", "  per GPU", p->tokens_per_s_gpu,
             1.0 / s->tpot_s);
+    print_evidence(q, p, out);
     if (isfinite(p->usd_per_mtok))
         fprintf(out, "  %-24s %10.2f\n", "USD/million tokens", p->usd_per_mtok);
     if (isfinite(p->joules_per_tok))

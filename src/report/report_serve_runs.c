@@ -26,14 +26,49 @@ static double unit_of(int figure)
     return figure == PLAIT_SERVE_RATE ? 1.0 : 1e3;
 }
 
+/* Prints the share of runs inside the bands by the evidence of their profiles, and of all runs. */
+static plait_status print_coverage(const plait_serve_validation *v, FILE *out, plait_error *err)
+{
+    table *rows = table_new("evidence|>runs|>TTFT in the band|>runs|>TPOT in the band|>runs|"
+                            ">tokens/s in the band");
+    double covered[PLAIT_SERVE_FIGURES] = {0};
+    int all[PLAIT_SERVE_FIGURES] = {0};
+
+    for (int e = 0; e <= PLAIT_SERVE_EVIDENCES; e++) {
+        const bool last = e == PLAIT_SERVE_EVIDENCES;
+        int any = 0;
+
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+            any += last ? all[f] : v->coverage[e][f].rows;
+        if (any == 0)
+            continue;
+        table_cell(rows, "%s", last ? "all" : plait_serve_evidence_name[e]);
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+            const int count = last ? all[f] : v->coverage[e][f].rows;
+            const double share = last ? covered[f] / all[f] : v->coverage[e][f].covered;
+
+            table_cell(rows, "%d", count);
+            if (count > 0)
+                table_cell(rows, "%.0f %%", 100.0 * share);
+            else
+                table_cell(rows, "-");
+            if (!last) {
+                all[f] += count;
+                covered[f] += count * share;
+            }
+        }
+    }
+    fprintf(out, "\n");
+    return table_print(rows, 2, out, err);
+}
+
 plait_status report_serve_validation(const plait_serve_validation *v, FILE *out, plait_error *err)
 {
     fprintf(out, "%s: %d runs predicted, %d rejected, %d not trusted\n\n", v->runs->name, v->priced,
             v->refused, v->low);
     if (v->runs->given != NULL)
-        fprintf(
-            out,
-            "each run is predicted by an engine profile that is fitted to other sources only\n\n");
+        fprintf(out,
+                "each run is predicted by an engine profile that is fitted to other runs only\n\n");
     table *errors = table_new("mode|figure|>runs|>median error|>mean|>bias|>within 20 %|"
                               ">in the band");
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
@@ -48,6 +83,7 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
                 f < PLAIT_SERVE_FIGURES ? as_format("%.0f %%", 100.0 * e->covered) : as_text("-"));
         }
     PLAIT_TRY(table_print(errors, 2, out, err));
+    PLAIT_TRY(print_coverage(v, out, err));
     if (v->choices > 0)
         fprintf(out,
                 "\nIn %d groups of runs, the run predicted as fastest under a TPOT bound reaches "
@@ -55,6 +91,16 @@ plait_status report_serve_validation(const plait_serve_validation *v, FILE *out,
                 "the bound "
                 "as measured.\n",
                 v->choices, 100.0 * v->choice_share, 100.0 * v->choice_over);
+    if (v->choices > 0) {
+        table *picks = table_new(">--confidence|>groups|>of the best throughput|>over the bound");
+
+        for (int p = 0; p < PLAIT_SERVE_PICKS; p++)
+            TABLE_ROW(picks, as_format("%.1f", v->picks[p].confidence), as_int(v->picks[p].choices),
+                      as_format("%.1f %%", 100.0 * v->picks[p].share),
+                      as_format("%.1f %%", 100.0 * v->picks[p].over));
+        fprintf(out, "\n");
+        PLAIT_TRY(table_print(picks, 2, out, err));
+    }
     if (v->refused > 0) {
         const plait_serve_runs *runs = v->runs;
 
@@ -98,10 +144,11 @@ void json_serve_validation(json_writer *json, const plait_serve_validation *v)
                 json_member_number(json, measured, run->measured[f] * unit_of(f));
         }
         if (priced) {
-            const double *band = v->engine[i]->band[PLAIT_SERVE_TPOT];
+            const double *const band = v->engine[i]->bands[v->evidence[i]].figure[PLAIT_SERVE_TPOT];
             JSON_NUMBERS(json, {"tpot_low_ms", s->tpot_s * 1e3 * band[0]},
                          {"tpot_high_ms", s->tpot_s * 1e3 * band[1]});
-            json_member_string(json, "profile", v->engine[i]->name);
+            JSON_STRINGS(json, {"profile", v->engine[i]->name},
+                         {"evidence", plait_serve_evidence_name[v->evidence[i]]});
         }
         json_member_bool(json, "scored", !run->low && priced);
         json_member_string(json, "note", run->note);
@@ -126,8 +173,29 @@ void json_serve_validation(json_writer *json, const plait_serve_validation *v)
             json_end_object(json);
         }
     json_end_array(json);
+    json_member_array(json, "coverage");
+    for (int e = 0; e < PLAIT_SERVE_EVIDENCES; e++)
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++) {
+            if (v->coverage[e][f].rows == 0)
+                continue;
+            json_begin_object_row(json);
+            JSON_STRINGS(json, {"evidence", plait_serve_evidence_name[e]},
+                         {"figure", figure_key[f]});
+            JSON_NUMBERS(json, {"runs", v->coverage[e][f].rows},
+                         {"covered", v->coverage[e][f].covered});
+            json_end_object(json);
+        }
+    json_end_array(json);
     JSON_NUMBERS(json, {"choices", v->choices},
                  {"choice_share", v->choices > 0 ? v->choice_share : (double)NAN},
                  {"choice_over", v->choices > 0 ? v->choice_over : (double)NAN});
+    json_member_array(json, "picks");
+    for (int p = 0; p < PLAIT_SERVE_PICKS; p++) {
+        json_begin_object_row(json);
+        JSON_NUMBERS(json, {"confidence", v->picks[p].confidence}, {"choices", v->picks[p].choices},
+                     {"choice_share", v->picks[p].share}, {"choice_over", v->picks[p].over});
+        json_end_object(json);
+    }
+    json_end_array(json);
     json_end_object(json);
 }

@@ -66,8 +66,8 @@ plait_service plait_serve_run_price(const plait_serve_run *run, const plait_engi
 /* ---- all runs ---- */
 
 /* Returns the errors of one figure in one mode. `error` and `ratio` are scratch, [runs]. */
-static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, int figure,
-                                     double *error, double *ratio)
+static plait_serve_errors sum_errors(plait_serve_validation *v, int mode, int figure, double *error,
+                                     double *ratio)
 {
     size_t count = 0;
     int within = 0, covered = 0;
@@ -80,12 +80,18 @@ static plait_serve_errors sum_errors(const plait_serve_validation *v, int mode, 
             !(measured > 0.0))
             continue;
         const double predicted = plait_service_figure(&v->service[i], figure);
-        const double *const band = figure < PLAIT_SERVE_FIGURES ? v->engine[i]->band[figure] : NULL;
+        const double *const band = figure < PLAIT_SERVE_FIGURES
+                                       ? v->engine[i]->bands[v->evidence[i]].figure[figure]
+                                       : NULL;
         ratio[count] = predicted / measured - 1.0;
         error[count] = fabs(ratio[count]);
         within += error[count++] <= 0.2;
-        covered +=
-            band != NULL && measured >= predicted * band[0] && measured <= predicted * band[1];
+        if (band == NULL)
+            continue;
+        const bool inside = measured >= predicted * band[0] && measured <= predicted * band[1];
+        covered += inside;
+        v->coverage[v->evidence[i]][figure].rows++;
+        v->coverage[v->evidence[i]][figure].covered += inside;
     }
     if (count == 0)
         return (plait_serve_errors){0};
@@ -128,12 +134,15 @@ static double rate_of(const plait_serve_run *run, double ttft_s, double tpot_s)
 }
 
 /*
- * Picks the run of a group with the highest predicted rate among runs whose predicted TPOT is
- * within `bound` seconds. Returns the ratio of its measured rate to the best measured rate; NaN if
- * no run is within the bound. Sets *over to whether the measured TPOT of the picked run exceeds the
- * bound.
+ * Picks the run of a group with the highest predicted rate among runs whose predicted TPOT, times
+ * its factor, is within `bound` seconds. Returns the ratio of its measured rate to the best
+ * measured rate; NaN if no run is within the bound. Sets *over to whether the measured TPOT of the
+ * picked run exceeds the bound.
+ *
+ * @param factor  [runs] quantile of measured over predicted TPOT
  */
-static double pick_share(const plait_serve_validation *v, size_t first, double bound, bool *over)
+static double pick_share(const plait_serve_validation *v, const double *factor, size_t first,
+                         double bound, bool *over)
 {
     double best = 0.0, picked = 0.0, most = 0.0;
 
@@ -148,7 +157,7 @@ static double pick_share(const plait_serve_validation *v, size_t first, double b
         const double predicted = rate_of(run, s->ttft_s, s->tpot_s);
         if (m[PLAIT_SERVE_TPOT] <= bound && measured > best)
             best = measured;
-        if (s->tpot_s <= bound && predicted > most) {
+        if (s->tpot_s * factor[i] <= bound && predicted > most) {
             most = predicted;
             picked = measured;
             *over = m[PLAIT_SERVE_TPOT] > 1.1 * bound; // repeats of a run differ by up to 10 %
@@ -157,11 +166,19 @@ static double pick_share(const plait_serve_validation *v, size_t first, double b
     return best > 0.0 && most > 0.0 ? fmin(picked / best, 1.0) : (double)NAN;
 }
 
-static void sum_choices(plait_serve_validation *v)
+/* Sums the picks of all groups at one confidence. `factor` is scratch, [runs]. */
+static void sum_choices(const plait_serve_validation *v, double *factor,
+                        struct plait_serve_picks *out)
 {
     static const double bounds_s[] = {10e-3, 15e-3, 20e-3, 30e-3, 50e-3, 100e-3};
-    double sum = 0.0, over_sum = 0.0;
 
+    for (size_t i = 0; i < v->runs->count; i++) {
+        if (!is_choice(v, i))
+            continue;
+        plait_engine engine = *v->engine[i];
+        plait_engine_judge(&engine, v->runs->run[i].shape, v->runs->run[i].accelerator);
+        factor[i] = plait_engine_quantile(&engine, PLAIT_SERVE_TPOT, out->confidence);
+    }
     for (size_t i = 0; i < v->runs->count; i++) {
         bool first = is_choice(v, i);
         size_t same = 0;
@@ -175,31 +192,34 @@ static void sum_choices(plait_serve_validation *v)
             continue;
         for (size_t b = 0; b < sizeof bounds_s / sizeof *bounds_s; b++) {
             bool over;
-            const double share = pick_share(v, i, bounds_s[b], &over);
+            const double share = pick_share(v, factor, i, bounds_s[b], &over);
             if (isnan(share))
                 continue;
-            v->choices++;
-            sum += share;
-            over_sum += over;
+            out->choices++;
+            out->share += share;
+            out->over += over;
         }
     }
-    if (v->choices > 0) {
-        v->choice_share = sum / v->choices;
-        v->choice_over = over_sum / v->choices;
+    if (out->choices > 0) {
+        out->share /= out->choices;
+        out->over /= out->choices;
     }
 }
 
 plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *arena,
                                   plait_serve_validation *out, plait_error *err)
 {
+    static const double confidences[PLAIT_SERVE_PICKS] = {0.5, 0.6, 0.8, 0.9};
     double *error = plait_arena_alloc(arena, runs->count, sizeof *error);
     double *ratio = plait_arena_alloc(arena, runs->count, sizeof *ratio);
 
     *out = (plait_serve_validation){
         .runs = runs,
         .service = plait_arena_alloc(arena, runs->count, sizeof *out->service),
-        .engine = plait_arena_alloc(arena, runs->count, sizeof *out->engine)};
-    PLAIT_TRY(plait_check_allocated(error && ratio && out->service && out->engine, err));
+        .engine = plait_arena_alloc(arena, runs->count, sizeof *out->engine),
+        .evidence = plait_arena_alloc(arena, runs->count, sizeof *out->evidence)};
+    PLAIT_TRY(
+        plait_check_allocated(error && ratio && out->service && out->engine && out->evidence, err));
     for (size_t i = 0; i < runs->count; i++) {
         plait_serve_run *run = &runs->run[i];
         if (run->note[0] == '\0') {
@@ -208,6 +228,7 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
                                  : plait_engine_of(runs->engine, runs->engines, run->kind,
                                                    run->vendor, run->month, run->version);
             out->service[i] = plait_serve_run_price(run, out->engine[i]);
+            out->evidence[i] = plait_engine_evidence(out->engine[i], run->shape, run->accelerator);
             if (!out->service[i].stable)
                 run->note = "out of memory or overloaded";
         }
@@ -218,6 +239,16 @@ plait_status plait_serve_validate(const plait_serve_runs *runs, plait_arena *are
     for (int m = 0; m < PLAIT_SERVE_RUN_MODES; m++)
         for (int f = 0; f < PLAIT_SERVE_MEASURES; f++)
             out->errors[m][f] = sum_errors(out, m, f, error, ratio);
-    sum_choices(out);
+    for (int e = 0; e < PLAIT_SERVE_EVIDENCES; e++)
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+            if (out->coverage[e][f].rows > 0)
+                out->coverage[e][f].covered /= out->coverage[e][f].rows;
+    for (int p = 0; p < PLAIT_SERVE_PICKS; p++) {
+        out->picks[p].confidence = confidences[p];
+        sum_choices(out, ratio, &out->picks[p]);
+    }
+    out->choices = out->picks[0].choices;
+    out->choice_share = out->picks[0].share;
+    out->choice_over = out->picks[0].over;
     return PLAIT_OK;
 }

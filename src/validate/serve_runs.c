@@ -492,6 +492,7 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
     const plait_model *model;
     PLAIT_TRY(find_cluster(r, run->accelerator, gpus_per_node, 1, &node, err));
     PLAIT_TRY(find_model(r, run->model, read_text(r, row, AT_hf_model), &model, err));
+    run->shape = model;
     if (run->note[0] == '\0' && model == NULL)
         run->note = "unknown model";
     if (run->note[0] == '\0' && node == NULL)

@@ -30,8 +30,9 @@ refused() { # refused SED PLACE MESSAGE
 }
 
 serve >"$scratch/out" || { echo "the shipped profile: $(cat "$scratch/out")"; wrong=1; }
-refused 's/"ttft": \[.*\]/"ttft": [5, 0.5]/' /band 'expected the lower factor before the upper one, found 5 before 0.5'
-refused 's/"ttft": \[.*\]/"ttft": [1, 1e30]/' /band/ttft/1 'expected a number from 1e-90 to 1e+27, found 1e+30'
+refused 's/"ttft": \[.*\]/"ttft": [5, 0.5]/' /band/measured 'expected the lower factor before the upper one, found 5 before 0.5'
+refused 's/"ttft": \[.*\]/"ttft": [1, 1e30]/' /band/measured/ttft/1 'expected a number from 1e-90 to 1e+27, found 1e+30'
+refused 's/"new_model": /"new": /' /band/new 'expected the key "new_accelerator", found "new"'
 refused 's/"chunk_tokens": [0-9]+/"chunk_tokens": 1e20/' /defaults/chunk_tokens 'expected at most 1e+09, found 1e+20'
 refused 's/"block_tokens": [0-9]+/"block_tokens": 0.1/' /defaults/block_tokens 'expected at least 1, found 0.1'
 

@@ -56,8 +56,9 @@ static plait_status read_name(const json_cursor *at, const char *key, const char
 }
 
 static plait_status read_plan(const json_cursor *at, const char *document, plait_arena *arena,
-                              plait_serve_plan *plan, plait_error *err)
+                              serve_answer *answer, plait_error *err)
 {
+    plait_serve_plan *const plan = &answer->plan;
     static const char *const modes[] = {"aggregated", "disaggregated", NULL};
     json_cursor workers;
     int mode, weights, kv;
@@ -75,6 +76,7 @@ static plait_status read_plan(const json_cursor *at, const char *document, plait
     double host_gib = 0.0;
     PLAIT_TRY(json_number_optional(at, "cache_cpu_gib", JSON_NON_NEGATIVE, &host_gib, err));
     profile->host_cache_bytes = host_gib * PLAIT_GIB;
+    plait_engine_judge(profile, &answer->model, answer->cluster.group[0].accelerator->name);
     plan->engine = profile;
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));
     PLAIT_TRY(json_word(at, "weights", plait_weight_name, &weights, err));
@@ -141,7 +143,7 @@ static plait_status read_document(const json_cursor *root, plait_arena *arena, v
         return json_fail(&plans, PLAIT_ERROR_RANGE, err,
                          "expected at least %d deployments, found %zu", answer->rank,
                          json_count(&plans));
-    return read_plan(&at, root->key, arena, &answer->plan, err);
+    return read_plan(&at, root->key, arena, answer, err);
 }
 
 plait_status serve_answer_load(const char *file, plait_arena *arena, serve_answer *out,

@@ -40,14 +40,74 @@ static const field default_fields[] = {
 };
 
 static const field band_fields[] = {
+    {"runs", .is_int = true, .most = 1e6, FIELD_AT(plait_serve_bands, runs)},
     {"ttft", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
-     FIELD_AT(plait_engine, band[PLAIT_SERVE_TTFT])},
+     FIELD_AT(plait_serve_bands, figure[PLAIT_SERVE_TTFT])},
     {"tpot", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
-     FIELD_AT(plait_engine, band[PLAIT_SERVE_TPOT])},
+     FIELD_AT(plait_serve_bands, figure[PLAIT_SERVE_TPOT])},
     {"out_tok_s", JSON_POSITIVE, .least = 1e-3, .most = 1e3, .count = 2,
-     FIELD_AT(plait_engine, band[PLAIT_SERVE_RATE])},
+     FIELD_AT(plait_serve_bands, figure[PLAIT_SERVE_RATE])},
     {.key = NULL},
 };
+
+/* Reads the bands of each kind of evidence; missing ones have no width. */
+static plait_status read_bands(const json_cursor *at, plait_engine *out, plait_error *err)
+{
+    json_cursor bands;
+
+    for (int e = 0; e < PLAIT_SERVE_EVIDENCES; e++)
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+            out->bands[e].figure[f][0] = out->bands[e].figure[f][1] = 1.0;
+    PLAIT_TRY(json_object_optional(at, "band", &bands, err));
+    if (json_is_null(&bands))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&bands, plait_serve_evidence_name, err));
+    for (int e = 0; e < PLAIT_SERVE_EVIDENCES; e++) {
+        plait_serve_bands *const b = &out->bands[e];
+
+        PLAIT_TRY(fields_read_optional(&bands, plait_serve_evidence_name[e], band_fields, b, err));
+        for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
+            if (b->figure[f][0] > b->figure[f][1])
+                return json_fail_key(
+                    &bands, plait_serve_evidence_name[e], PLAIT_ERROR_RANGE, err,
+                    "expected the lower factor before the upper one, found %g before %g",
+                    b->figure[f][0], b->figure[f][1]);
+    }
+    return PLAIT_OK;
+}
+
+/* Reads a list of texts, which NULL ends. */
+static plait_status read_texts(const json_cursor *at, const char *key, plait_arena *arena,
+                               const char *const **out, plait_error *err)
+{
+    json_cursor list, item;
+    size_t count = 0;
+
+    PLAIT_TRY(json_array_optional(at, key, &list, err));
+    const char **const texts = plait_arena_alloc(arena, json_count(&list) + 1, sizeof *texts);
+    PLAIT_TRY(plait_check_allocated(texts, err));
+    for (bool more = json_first(&list, &item); more; more = json_next(&item))
+        PLAIT_TRY(json_as_string(&item, arena, &texts[count++], err));
+    texts[count] = NULL;
+    *out = texts;
+    return PLAIT_OK;
+}
+
+/* Reads the accelerators, models and architectures of the runs in the fit. */
+static plait_status read_evidence(const json_cursor *at, plait_arena *arena, plait_engine *out,
+                                  plait_error *err)
+{
+    static const char *const keys[] = {"accelerators", "models", "architectures", NULL};
+    json_cursor block;
+
+    PLAIT_TRY(json_object_optional(at, "evidence", &block, err));
+    if (json_is_null(&block))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&block, keys, err));
+    PLAIT_TRY(read_texts(&block, keys[0], arena, &out->accelerators, err));
+    PLAIT_TRY(read_texts(&block, keys[1], arena, &out->models, err));
+    return read_texts(&block, keys[2], arena, &out->architectures, err);
+}
 
 static plait_status read_engine(const json_cursor *at, plait_arena *arena, void *result,
                                 plait_error *err)
@@ -57,9 +117,9 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
         PLAIT_ENGINE_NUMBERS(X)
 #undef X
             NULL};
-    static const char *const keys[] = {"name",       "source", "engine",   "until",
-                                       "before",     "vendor", "defaults", "numbers",
-                                       "determined", "rows",   "band",     NULL};
+    static const char *const keys[] = {"name",     "source",   "engine",  "until",      "before",
+                                       "vendor",   "defaults", "numbers", "determined", "rows",
+                                       "evidence", "band",     NULL};
     plait_engine *out = result;
     int kind = 0;
     json_cursor block, list, item;
@@ -79,15 +139,10 @@ static plait_status read_engine(const json_cursor *at, plait_arena *arena, void 
     PLAIT_TRY(fields_read(&block, default_fields, NULL, out, err));
     PLAIT_TRY(json_object(at, "numbers", &block, err));
     PLAIT_TRY(fields_read(&block, number_fields, NULL, out, err));
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-        out->band[f][0] = out->band[f][1] = 1.0;
-    PLAIT_TRY(fields_read_optional(at, "band", band_fields, out, err));
-    for (int f = 0; f < PLAIT_SERVE_FIGURES; f++)
-        if (out->band[f][0] > out->band[f][1])
-            return json_fail_key(
-                at, "band", PLAIT_ERROR_RANGE, err,
-                "expected the lower factor before the upper one, found %g before %g",
-                out->band[f][0], out->band[f][1]);
+    PLAIT_TRY(read_evidence(at, arena, out, err));
+    PLAIT_TRY(read_bands(at, out, err));
+    out->evidence = PLAIT_SERVE_NEW_ARCHITECTURE;
+    memcpy(out->band, out->bands[out->evidence].figure, sizeof out->band);
 
     // Read which numbers are determined by measured runs.
     PLAIT_TRY(json_array_optional(at, "determined", &list, err));
