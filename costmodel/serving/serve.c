@@ -174,6 +174,55 @@ double serve_host_s(const plait_step_table *table, const plait_engine *engine, d
     return engine->step_s + (engine->host_overlap ? 0.0 : busy_s);
 }
 
+/*
+ * C.385: replaces the parts of a step by those of two halves of its batch. While one half computes
+ * attention and dense layers, or experts, the tokens of the other half are dispatched or combined.
+ * The two halves alternate, so each pair lasts as long as its slower member.
+ *
+ * @param half      parts of one half of the batch
+ * @param dispatch  seconds of its dispatch, included in the exchange
+ */
+static void overlap_halves(const plait_step_table *table, const plait_engine *engine,
+                           const double half[PLAIT_STEP_PARTS], double dispatch,
+                           double part[PLAIT_STEP_PARTS])
+{
+    static const plait_step_part twice[] = {PLAIT_STEP_linear, PLAIT_STEP_experts,
+                                            PLAIT_STEP_decode_attention,
+                                            PLAIT_STEP_prompt_attention, PLAIT_STEP_reduce};
+    const double combine = half[PLAIT_STEP_exchange] - dispatch;
+    const double experts = half[PLAIT_STEP_experts];
+    const double others = half[PLAIT_STEP_linear] + half[PLAIT_STEP_decode_attention] +
+                          half[PLAIT_STEP_prompt_attention] + half[PLAIT_STEP_reduce];
+
+    for (size_t i = 0; i < sizeof twice / sizeof *twice; i++)
+        part[twice[i]] = 2.0 * half[twice[i]];
+    part[PLAIT_STEP_exchange] = larger(dispatch - others, 0.0) + larger(dispatch - experts, 0.0) +
+                                larger(combine - experts, 0.0) + larger(combine - others, 0.0);
+    part[PLAIT_STEP_launch] +=
+        table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
+}
+
+/* Fills the parts of a step on the accelerator for the tokens of one rank. */
+static void kernel_parts(const plait_step_table *table, const plait_engine *engine, plait_step step,
+                         double sequences, double share, double part[PLAIT_STEP_PARTS])
+{
+    static const double half_way = 400.0;
+    const double stages = table->worker.pp;
+    const double decoded = share * sequences * larger(step.verified, 1.0);
+    const double tokens = decoded + share * step.prompt / stages;
+    const double factor = factor_at(engine, engine->linear, tokens, half_way);
+    const grid_spot at = grid_find(PLAIT_STEP_POINTS, tokens);
+
+    part[PLAIT_STEP_linear] = factor * grid_value(table->linear_s, at);
+    part[PLAIT_STEP_experts] =
+        expert_factor(table, engine, tokens) * grid_value(table->experts_s, at);
+    part[PLAIT_STEP_decode_attention] =
+        decode_attention_s(table, engine, share * sequences, step.context);
+    part[PLAIT_STEP_prompt_attention] = share * engine->compute * prompts_s(table, step) / stages;
+    part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
+    part[PLAIT_STEP_exchange] = grid_value(table->exchange_s, at);
+}
+
 double plait_step_s(const plait_step_table *table, const plait_engine *engine, plait_step step,
                     double parts[PLAIT_STEP_PARTS])
 {
@@ -190,17 +239,18 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     double part[PLAIT_STEP_PARTS];
     double sum = 0.0;
 
-    part[PLAIT_STEP_linear] = factor * grid_value(table->linear_s, at);
-    part[PLAIT_STEP_experts] =
-        expert_factor(table, engine, tokens) * grid_value(table->experts_s, at);
-    part[PLAIT_STEP_decode_attention] = decode_attention_s(table, engine, sequences, step.context);
-    part[PLAIT_STEP_prompt_attention] = engine->compute * prompts_s(table, step) / stages;
-    part[PLAIT_STEP_reduce] = reduce_s(table, engine, tokens, at);
-    part[PLAIT_STEP_exchange] = grid_value(table->exchange_s, at);
+    kernel_parts(table, engine, step, sequences, 1.0, part);
     part[PLAIT_STEP_stages] = grid_value(table->stages_s, at);
     part[PLAIT_STEP_head] = factor * grid_value(table->head_s, grid_find(PLAIT_STEP_POINTS, rows));
     part[PLAIT_STEP_launch] =
         host_s + table->layers * engine->layer_s + table->moe_layers * engine->moe_layer_s;
+    if (engine->two_batch_overlap && table->worker.ep > 1 && tokens >= 2.0) {
+        double half[PLAIT_STEP_PARTS];
+        kernel_parts(table, engine, step, sequences, 0.5, half);
+        overlap_halves(table, engine, half,
+                       grid_value(table->dispatch_s, grid_find(PLAIT_STEP_POINTS, tokens / 2.0)),
+                       part);
+    }
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
     if (engine->host_overlap) {

@@ -219,13 +219,20 @@ static void bench_fill(const plait_serving *serving, bench *b)
 
 /* Seconds that one layer adds to a table, without its operators that read the KV cache. */
 typedef struct layer_sum {
-    double linear_s, experts_s, exchange_s, reduce_s;
+    double linear_s, experts_s, reduce_s;
+    double exchange_s, dispatch_s; /* dispatch_s: the part of exchange_s before the experts */
     int reduces;
 } layer_sum;
 
+static bool is_dispatch(const plait_op *op)
+{
+    return op->collective == PLAIT_ALL_GATHER;
+}
+
 /*
  * Seconds of one expert exchange (C.353): the shorter of an all-gather or reduce-scatter of all
- * tokens, and an all-to-all of copied tokens.
+ * tokens, and an all-to-all of copied tokens. Tokens for experts in FP8 with block scales are
+ * quantised before they are dispatched.
  */
 static double exchange_s(const bench *b, const plait_layer *layer, const plait_op *op,
                          double tokens)
@@ -233,8 +240,10 @@ static double exchange_s(const bench *b, const plait_layer *layer, const plait_o
     static const plait_network network = {.nic = 1.0};
     const plait_worker w = b->serving->worker;
     const double topk = moe_mean_topk(&layer->moe);
+    const bool narrow = b->serving->weights == PLAIT_WEIGHT_FP8_BLOCK && is_dispatch(op);
+    const double element_bytes = narrow ? 1.0 + 4.0 / 128.0 : 2.0;
     const double copies =
-        2.0 * tokens / w.tp * topk * moe_token_width(b->serving->model, &layer->moe);
+        element_bytes * tokens / w.tp * topk * moe_token_width(b->serving->model, &layer->moe);
 
     return smaller(plait_collective_s(&b->experts, network, op->collective, op->bytes),
                    plait_expert_all_to_all_s(&b->experts, network, copies, topk, 0.0));
@@ -293,9 +302,11 @@ static layer_sum sum_of(const bench *b, const plait_layer *layer, plait_pass pas
         const plait_op *op = &block->op[i];
         if (reads_cache(op))
             continue;
-        if (op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP)
-            sum.exchange_s += op->count * exchange_s(b, layer, op, tokens);
-        else if (op->kind == PLAIT_OP_COLLECTIVE) {
+        if (op->kind == PLAIT_OP_COLLECTIVE && op->axis == PLAIT_AXIS_EP) {
+            const double exchange = op->count * exchange_s(b, layer, op, tokens);
+            sum.exchange_s += exchange;
+            sum.dispatch_s += is_dispatch(op) ? exchange : 0.0;
+        } else if (op->kind == PLAIT_OP_COLLECTIVE) {
             sum.reduce_s +=
                 op->count * plait_collective_s(&b->tensor, network, op->collective, op->bytes);
             sum.reduces += op->collective == PLAIT_ALL_REDUCE;
@@ -350,6 +361,7 @@ static void add_tokens(const bench *b, const plait_layer *layer, double count,
         out->linear_s[i] += count * (sum.linear_s + lora_s);
         out->experts_s[i] += count * sum.experts_s;
         out->exchange_s[i] += count * sum.exchange_s;
+        out->dispatch_s[i] += count * sum.dispatch_s;
         out->reduce_s[i] += count * sum.reduce_s;
         if (i == 0) {
             out->all_reduces += count * sum.reduces;

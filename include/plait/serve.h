@@ -182,7 +182,10 @@ typedef struct plait_engine {
     /* Accelerators, models and architectures of the measured runs in the fit; NULL ends a list, a
      * NULL list is empty. */
     const char *const *accelerators, *const *models, *const *architectures;
-    double confidence; /* probability with which predicted times meet bounds; 0: on the mean */
+    bool
+        two_batch_overlap; /* the exchange of experts of one half of a batch runs during the compute
+                             * of the other half (C.385) */
+    double confidence;     /* probability with which predicted times meet bounds; 0: on the mean */
     double bound_factor[PLAIT_SERVE_FIGURES]; /* on predicted times before they are compared with
                                                * bounds; 0: 1 */
 } plait_engine;
@@ -284,6 +287,7 @@ typedef struct plait_step_table {
     double reduce_bytes;                  /* bytes of one all-reduce per token */
     double bus_bytes_per_s;               /* bus rate inside a scale-up domain; 0: the tensor ranks
                                            * span several domains */
+    double dispatch_s[PLAIT_STEP_POINTS]; /* part of exchange_s before the experts, by tokens */
 } plait_step_table;
 
 /** Model, cluster, degrees and formats, which determine the kernel times of a worker. */

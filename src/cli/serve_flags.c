@@ -269,6 +269,7 @@ static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
         plait_engine_judge(own, q->model, q->cluster->group[0].accelerator->name);
         if (confidence > 0.0)
             plait_engine_require(own, confidence);
+        own->two_batch_overlap = flags->two_batch_overlap && own->kind != PLAIT_ENGINE_TRTLLM;
         if (fraction > 0.0)
             own->memory_fraction = fraction;
         if (flags->max_num_seqs > 0)

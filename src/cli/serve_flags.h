@@ -15,7 +15,7 @@ typedef struct serve_flags {
     const char *memory_fraction, *cache_cpu, *confidence;
     int max_num_seqs, chunk, max_model_len, redundant_experts;
     int tp, pp, ep, dp_attention;
-    bool assume_llama;
+    bool assume_llama, two_batch_overlap;
     const char
         *gpus_else; /* default of --gpus for a cluster without a size; NULL: --gpus is required */
 } serve_flags;
@@ -109,7 +109,10 @@ typedef struct serve_flags {
                       "the load's mean request is an error (default: no limit)"),                  \
         OPT_OF_INT(values, member.redundant_experts, "redundant-experts", "R", 0, 1 << 12,         \
                    "additional copies of experts in each layer; ep must divide the sum (default: " \
-                   "0)")
+                   "0)"),                                                                          \
+        OPT_OF_FLAG(values, member.two_batch_overlap, "two-batch-overlap",                         \
+                    "exchange tokens of experts for one half of a batch while the other half "     \
+                    "computes, in vLLM and SGLang (default: off)")
 #define SERVE_DEGREE_OPTIONS(values, member)                                                       \
     SERVE_DEGREE(values, member, tp, "tp",                                                         \
                  "tensor-parallel ranks of attention; without --eval, search only workers with "   \

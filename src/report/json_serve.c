@@ -42,6 +42,8 @@ static void write_plan(json_writer *json, const plait_serve_options *q, const pl
     JSON_NUMBERS(json, {"memory_fraction", e->memory_fraction}, {"max_num_seqs", e->max_sequences});
     if (e->host_cache_bytes > 0.0)
         json_member_number(json, "cache_cpu_gib", e->host_cache_bytes / PLAIT_GIB);
+    if (e->two_batch_overlap)
+        json_member_bool(json, "two_batch_overlap", true);
     JSON_STRINGS(json, {"evidence", plait_serve_evidence_name[e->evidence]});
     json_member_int64(json, "evidence_runs", e->bands[e->evidence].runs);
     json_member_bool(json, "simulated", p->simulated);

@@ -69,6 +69,11 @@ has prefill.sh "--ep-num-redundant-experts 32"
 has decode.sh "--enable-eplb"
 launch 0 "$folder/s.json" --target vllm
 has decode.sh '"num_redundant_experts":32'
+answer "${wide[@]}" --engine sglang --two-batch-overlap
+launch 0 "$folder/s.json"
+has decode.sh "--enable-two-batch-overlap"
+launch 0 "$folder/s.json" --target vllm
+has decode.sh "--enable-dbo"
 
 # ---- one pool, for each engine ----
 

@@ -1002,9 +1002,55 @@ static void test_profiles__are_found_by_month_and_version(void **state)
                         "trtllm-2025");
 }
 
+// ---- overlap of two batches ----------------------------------------------------------------
+
+static double above(double a, double b)
+{
+    return a > b ? a - b : 0.0;
+}
+
+/* C.385 from the parts of half a batch, which an engine without host time runs twice. */
+static void test_two_batches__hide_the_exchange(void **state)
+{
+    const plait_step_table table = table_of(&fix.mla, (plait_worker){1, 1, 32, 32});
+    const plait_step all = {.sequences = 256.0, .context = 2000.0, .verified = 1.0};
+    const plait_step part = {.sequences = 128.0, .context = 2000.0, .verified = 1.0};
+    plait_engine overlap = bare;
+    double whole[PLAIT_STEP_PARTS], half[PLAIT_STEP_PARTS], two[PLAIT_STEP_PARTS];
+
+    (void)state;
+    overlap.two_batch_overlap = true;
+    const double before = plait_step_s(&table, &bare, all, whole);
+    plait_step_s(&table, &bare, part, half);
+    const double after = plait_step_s(&table, &overlap, all, two);
+    assert_near_relative(two[PLAIT_STEP_linear], 2.0 * half[PLAIT_STEP_linear], 1e-9);
+    assert_near_relative(two[PLAIT_STEP_experts], 2.0 * half[PLAIT_STEP_experts], 1e-9);
+    // In 16 bits dispatch and combine take half of the exchange each.
+    const double way = half[PLAIT_STEP_exchange] / 2.0;
+    const double others = half[PLAIT_STEP_linear] + half[PLAIT_STEP_decode_attention];
+    assert_near_relative(
+        two[PLAIT_STEP_exchange] + 1.0,
+        2.0 * above(way, others) + 2.0 * above(way, half[PLAIT_STEP_experts]) + 1.0, 1e-6);
+    assert_true(two[PLAIT_STEP_exchange] < whole[PLAIT_STEP_exchange] && after < before);
+}
+
+/* Few sequences read the weights twice, which costs more than their exchange. */
+static void test_two_batches__cost_time_if_the_batch_is_small(void **state)
+{
+    const plait_step_table table = table_of(&fix.mla, (plait_worker){1, 1, 32, 32});
+    const plait_step few = {.sequences = 4.0, .context = 2000.0, .verified = 1.0};
+    plait_engine overlap = bare;
+
+    (void)state;
+    overlap.two_batch_overlap = true;
+    assert_true(plait_step_s(&table, &overlap, few, NULL) > plait_step_s(&table, &bare, few, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_two_batches__hide_the_exchange),
+        cmocka_unit_test(test_two_batches__cost_time_if_the_batch_is_small),
         cmocka_unit_test(test_step__reads_all_weights),
         cmocka_unit_test(test_step__is_the_sum_of_its_parts),
         cmocka_unit_test(test_step__takes_the_host_a_share_for_each_sequence),

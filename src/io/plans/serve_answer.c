@@ -76,6 +76,7 @@ static plait_status read_plan(const json_cursor *at, const char *document, plait
     double host_gib = 0.0;
     PLAIT_TRY(json_number_optional(at, "cache_cpu_gib", JSON_NON_NEGATIVE, &host_gib, err));
     profile->host_cache_bytes = host_gib * PLAIT_GIB;
+    PLAIT_TRY(json_bool_optional(at, "two_batch_overlap", &profile->two_batch_overlap, err));
     plait_engine_judge(profile, &answer->model, answer->cluster.group[0].accelerator->name);
     plan->engine = profile;
     PLAIT_TRY(json_word(at, "mode", modes, &mode, err));

@@ -19,6 +19,8 @@ static void add_all(const serving_role *role, launch_args *out)
     }
     if (w.ep > 1)
         args_int(out, "--ep-size", w.ep);
+    if (w.ep > 1 && role->launch->plan->engine->two_batch_overlap)
+        args_switch(out, "--enable-two-batch-overlap");
     if (serve_redundant(role->launch->model) > 0) {
         args_switch(out, "--enable-eplb");
         args_int(out, "--ep-num-redundant-experts", serve_redundant(role->launch->model));

@@ -131,6 +131,8 @@ static void add_all(const serving_role *role, launch_args *out)
         args_int(out, "--data-parallel-size", w.dp_attention);
     if (w.ep > 1)
         args_switch(out, "--enable-expert-parallel");
+    if (w.ep > 1 && role->launch->plan->engine->two_batch_overlap)
+        args_switch(out, "--enable-dbo");
     if (serve_redundant(role->launch->model) > 0) {
         args_switch(out, "--enable-eplb");
         args_printf(out, "--eplb-config", "{\"num_redundant_experts\":%d}",
