@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "plait/serve.h"
 
 /* ---- keys ---- */
 
@@ -258,17 +259,27 @@ static plait_status read_learned_positions(const hf_config *hf, int *out, plait_
 
 /*
  * Reads the number format of the weights. Models with encoders may have quantization_config in the
- * decoder's object; compression_config is its former name in compressed-tensors.
+ * decoder's object; compression_config is its former name in compressed-tensors. DeepSeek-V4 has its
+ * experts in MXFP4 and the rest in fp8: attention is priced in the format of the experts.
  */
 static plait_status read_weights(hf_config *hf, plait_error *err)
 {
     static const char *const names[] = {"quantization_config", "compression_config", NULL};
+    const char *experts = "";
     json_cursor at;
 
     for (const char *const *name = names; *name != NULL; name++)
         if ((json_value_optional(hf->root, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)) ||
-            (json_value_optional(hf->text, *name, &at, NULL) == PLAIT_OK && json_is_object(&at)))
-            return hf_read_weights(&at, hf->arena, hf->model, &hf->weights_note, err);
+            (json_value_optional(hf->text, *name, &at, NULL) == PLAIT_OK && json_is_object(&at))) {
+            PLAIT_TRY(hf_read_weights(&at, hf->arena, hf->model, &hf->weights_note, err));
+            break;
+        }
+    PLAIT_TRY(json_string_optional(hf->text, "expert_dtype", hf->arena, &experts, err));
+    if (strcmp(experts, "fp4") == 0) {
+        hf->model->weights = plait_weight_name[PLAIT_WEIGHT_MXFP4];
+        hf->model->weight_bits = 0.0;
+        hf->model->attention_weights = PLAIT_ATTENTION_WEIGHTS_NARROW;
+    }
     return PLAIT_OK;
 }
 
