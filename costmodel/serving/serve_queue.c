@@ -41,7 +41,7 @@ static double prompt_share_s(const plait_pool *pool, const plait_load *load, ser
     const double ranks = pool->table->worker.dp_attention;
     const double mean = serve_arrivals(load, t, sequences) * t.chunks;
     const double rho = smaller(mean, 1.0);
-    double steps = ranks; // of all ranks, for each step of a prompt of this rank
+    double steps = ranks; // steps with prompts of any rank, per step with one of this rank
 
     if (ranks <= 1.0 || pool->gather_steps > 0.0)
         return t.share_s;

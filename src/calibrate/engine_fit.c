@@ -95,7 +95,7 @@ static bool is_held(const sample *s, const plait_serve_run *run)
 /*
  * Returns the loss of the runs that are not held out, plus a penalty for the distance of each
  * number from its start. The penalty is strongest for the host's time of a request and of a launch,
- * since sources measure behind different servers and these times follow the source rather than the
+ * since sources measure through different servers and these times follow the source rather than the
  * engine, then for expert kernels, since the runs of one generation have only one or two models
  * with experts, and weakest for the rate of caches. Runs of one model cannot tell the factors of
  * its kernels apart, so each number has a strong penalty. The weights are **chosen** for the least
