@@ -112,18 +112,22 @@ static serve_turn turn_of(const plait_pool *pool, const plait_engine *engine,
 
     t.prompt_s = serve_prompt_s(pool, engine, load, (plait_step){0}, chunks);
     t.own_s = t.share_s = t.prompt_s;
-    if (first && sequences > 0.0) {
-        // The prompts that arrive during a decode step share the next steps.
-        const double group = smaller(serve_arrivals(load, t, sequences) + 1.0, budget / fresh);
+    if (sequences <= 0.0)
+        return t;
+    const double arrivals = serve_arrivals(load, t, sequences);
+    if (first) { // the prompts that arrive during a decode step share the next steps
+        const double group = smaller(arrivals + 1.0, budget / fresh);
         if (group > 1.0) {
             t.share_s = serve_prompt_s(pool, engine, load, (plait_step){0}, 1.0 / group);
             t.own_s = group * t.share_s;
         }
-    } else if (sequences > 0.0) {
-        t.share_s = (serve_prompt_s(pool, engine, load, steps, chunks) -
-                     chunks * plait_step_s(pool->table, engine, steps, NULL)) /
-                    pool->table->worker.pp;
+        return t;
     }
+    // The host and the launches of a step hide some device time once, not once for each prompt.
+    const double group = larger(smaller(arrivals, budget / fresh), 1.0);
+    t.share_s = (serve_prompt_s(pool, engine, load, steps, chunks / group) -
+                 chunks / group * plait_step_s(pool->table, engine, steps, NULL)) /
+                pool->table->worker.pp;
     return t;
 }
 

@@ -176,7 +176,7 @@ typedef struct plait_engine {
     double logit_bytes;   /* vLLM: bytes of the profiled sampler for each logit of a sequence */
     double outside_bytes; /* bytes outside PyTorch that the engine counts on one GPU (C.367) */
     double group_bytes;   /* additional bytes of communicators on GPUs with tp or dp_attention */
-    double host_cache_bytes; /* host memory for KV caches, of one GPU; 0: none */
+    double host_cache_bytes;       /* host memory for KV caches, of one GPU; 0: none */
     plait_serve_evidence evidence; /* evidence that selects `band` */
     plait_serve_bands bands[PLAIT_SERVE_EVIDENCES];
     /* Accelerators, models and architectures of the measured runs in the fit; NULL ends a list, a

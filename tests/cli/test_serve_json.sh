@@ -11,7 +11,7 @@ import json, math, re, subprocess, sys
 
 section = open("docs/reference/json.md").read().split("## `plait serve --json`\n")[1].split("\n## ")[0]
 named = set(re.findall(r"`([a-z0-9_]+)`", section))
-words = {"step_ms", "rejected"}  # members of these are sentences, not keys
+words = {"step_ms", "step_origin", "rejected"}  # members of these are sentences, not keys
 
 def serve(*flags):
     said = subprocess.run([sys.argv[1], "serve", "qwen3-8b", "dgx-h100", "--gpus", "8", "--input", "1000",
