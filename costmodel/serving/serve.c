@@ -8,6 +8,7 @@
 
 #include "base/numbers.h"
 #include "plait/serve.h"
+#include "plait/units.h"
 #include "costmodel/serving/serve_grid.h"
 
 #define X(constant, word) word,
@@ -24,6 +25,23 @@ void plait_engine_assume(plait_engine *engine)
 #define X(field, word, unit, least, most, assumed) engine->field = (assumed) * (unit);
     PLAIT_ENGINE_NUMBERS(X)
 #undef X
+}
+
+void plait_engine_on(plait_engine *engine, const plait_accelerator *gpu)
+{
+    static const double few_sequences = 256.0; // vLLM before 0.9 on every accelerator
+    const double gib = gpu->memory_bytes / PLAIT_GIB;
+    const bool small = gib < 70.0 || strncmp(gpu->name, "a100", 4) == 0;
+
+    if (engine->kind == PLAIT_ENGINE_VLLM && small && engine->max_sequences > few_sequences) {
+        engine->chunk_tokens = 2048.0;
+        engine->max_sequences = few_sequences;
+    }
+    if (engine->kind == PLAIT_ENGINE_SGLANG)
+        engine->chunk_tokens = gib < 35.0    ? 2048.0
+                               : gib < 60.0  ? 4096.0
+                               : gib < 160.0 ? 8192.0
+                                             : 16384.0;
 }
 
 int plait_worker_gpus(plait_worker worker)

@@ -226,6 +226,12 @@ const char *plait_serve_architecture(const plait_model *model);
 /** Sets all constants to the defaults for an engine without measured runs. */
 void plait_engine_assume(plait_engine *engine);
 
+/**
+ * Set the token budget and the limit of sequences to the engine's defaults for an accelerator, which
+ * depend on its memory. (C.404)
+ */
+void plait_engine_on(plait_engine *engine, const plait_accelerator *gpu);
+
 /** Load one profile from the file `path` (clusters/engines/NAME.json). *out lives in `arena`. */
 PLAIT_MUST_CHECK plait_status plait_engine_load(const char *path, plait_arena *arena,
                                                 plait_engine *out, plait_error *err);
@@ -1372,10 +1378,11 @@ typedef struct plait_serve_run {
     plait_serve_mode mode;
     plait_engine_kind kind;
     const char *vendor; /* vendor of the accelerator */
-    int month;          /* month of the run, 2506: June 2025; 0: unknown */
-    int version;        /* version of the engine, 103: 1.3; 0: unknown */
-    bool low;           /* trust is `low`: left out of the errors */
-    const char *note;   /* reason why it has no price; "": it has one */
+    const plait_accelerator *gpu;
+    int month;        /* month of the run, 2506: June 2025; 0: unknown */
+    int version;      /* version of the engine, 103: 1.3; 0: unknown */
+    bool low;         /* trust is `low`: left out of the errors */
+    const char *note; /* reason why it has no price; "": it has one */
     double gpus;
     plait_load load;
     int ways;                        /* deployments that the published degrees allow */

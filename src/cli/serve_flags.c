@@ -265,6 +265,7 @@ static plait_status set_engines(const serve_flags *flags, plait_arena *arena,
         plait_engine *const own = plait_arena_alloc(arena, 1, sizeof *own);
         PLAIT_TRY(plait_check_allocated(own, err));
         *own = *q->engine[e];
+        plait_engine_on(own, q->cluster->group[0].accelerator);
         own->host_cache_bytes = host_gib * PLAIT_GIB;
         plait_engine_judge(own, q->model, q->cluster->group[0].accelerator->name);
         if (confidence > 0.0)

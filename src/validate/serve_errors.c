@@ -23,11 +23,13 @@ static plait_service price_way(const plait_serve_run *run, int way, const plait_
                                plait_load load)
 {
     plait_deployment d = run->way[way];
+    plait_engine here = *engine;
 
-    d.engine = engine;
+    plait_engine_on(&here, run->gpu);
+    d.engine = &here;
     for (int p = 0; p <= d.disaggregated; p++) {
         plait_pool *pool = &d.pool[p];
-        *pool = plait_pool_of(pool->table, engine, &run->memory[way][p], pool->workers,
+        *pool = plait_pool_of(pool->table, &here, &run->memory[way][p], pool->workers,
                               run->chunk_tokens);
         pool->poll_steps = run->poll_steps > 0.0 ? run->poll_steps : pool->poll_steps;
         pool->gather_steps = run->gather_steps > 0.0 ? run->gather_steps : pool->gather_steps;

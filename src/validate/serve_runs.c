@@ -54,6 +54,7 @@ const char *const plait_serve_mode_word[] = {"agg",    "disagg",  "static", "off
     X(concurrency)                                                                                 \
     X(request_rate)                                                                                \
     X(num_requests)                                                                                \
+    X(warmup_requests)                                                                             \
     X(length_spread)                                                                               \
     X(chunk_tokens)                                                                                \
     X(poll_steps)                                                                                  \
@@ -429,7 +430,7 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
         PLAIT_LOAD_RATE};
     plait_load *load = &run->load;
     const char *spec = read_text(r, row, AT_spec);
-    double requests = 0.0;
+    double requests = 0.0, warmup = 0.0;
 
     load->kind = kinds[run->mode];
     PLAIT_TRY(read_number(r, row, AT_input_len, 1e12, &load->input, err));
@@ -439,10 +440,14 @@ static plait_status read_load(const reader *r, size_t row, plait_serve_run *run,
     PLAIT_TRY(read_number(r, row, AT_concurrency, 1e12, &load->concurrency, err));
     PLAIT_TRY(read_number(r, row, AT_request_rate, 1e12, &load->rate, err));
     PLAIT_TRY(read_number(r, row, AT_num_requests, 1e12, &requests, err));
+    PLAIT_TRY(read_number(r, row, AT_warmup_requests, 1e12, &warmup, err));
     // `rounds` is the number of requests per user of a closed loop. If it is not published, assume
     // 10, as in most benchmarks.
     load->rounds =
         requests > 0.0 && load->concurrency > 0.0 ? fmax(requests / load->concurrency, 1.0) : 10.0;
+    // Figures without the first request of each user do not contain the common start.
+    if (load->concurrency > 0.0 && warmup >= load->concurrency)
+        load->rounds = 0.0;
     // For speculative decoding, use the published number of draft tokens, or 2.
     if (strcmp(spec, "mtp") == 0 || strcmp(spec, "eagle") == 0) {
         load->draft = 2;
@@ -499,7 +504,8 @@ static plait_status read_run(reader *r, size_t row, plait_serve_run *run, plait_
         run->note = "unknown accelerator";
     if (run->note[0] != '\0')
         return PLAIT_OK;
-    run->vendor = node->group[0].accelerator->vendor;
+    run->gpu = node->group[0].accelerator;
+    run->vendor = run->gpu->vendor;
     run->kind = kind_of(read_text(r, row, AT_engine), run->vendor);
     const bool published =
         read_text(r, row, AT_tp)[0] != '\0' || run->mode == PLAIT_SERVE_RUN_DISAGGREGATED;

@@ -55,9 +55,8 @@ static void set_sampler(const start_log *log, plait_engine *engine)
 }
 
 /*
- * Applies the settings of the log. vLLM's own defaults depend on the accelerator: EngineArgs has 8192
- * tokens and, since 0.9, 1024 sequences from 70 GiB on, except on A100, and else 2048 tokens and 256
- * sequences. It counts its CUDA graphs since 0.21. (C.367)
+ * Applies the defaults for the accelerator (C.404) and the settings of the log. vLLM has 1024
+ * sequences since 0.9 and counts its CUDA graphs since 0.21. (C.367)
  */
 static void set_engine(const start_log *log, const plait_accelerator *gpu, plait_engine *engine)
 {
@@ -65,18 +64,13 @@ static void set_engine(const start_log *log, const plait_accelerator *gpu, plait
     const int version = version_of(log->version);
 
     if (log->kind == PLAIT_ENGINE_VLLM) {
-        const bool large =
-            gpu->memory_bytes >= 70.0 * PLAIT_GIB && strncmp(gpu->name, "a100", 4) != 0;
-
-        engine->chunk_tokens = large ? 8192.0 : 2048.0;
-        if (!large && engine->max_sequences > 256.0)
-            engine->max_sequences = 256.0;
-        if (large && version >= many_since)
+        if (version >= many_since)
             engine->max_sequences = 1024.0;
         if (version > 0 && version < graphs_since)
             engine->graph_bytes = 0.0;
         set_sampler(log, engine);
     }
+    plait_engine_on(engine, gpu);
     if (log->memory_fraction > 0.0)
         engine->memory_fraction = log->memory_fraction;
     if (log->chunk_tokens > 0.0)

@@ -44,8 +44,11 @@ static bool prepare(served *s, const char *model)
     for (int k = 0; k < PLAIT_ENGINES; k++)
         s->question.engine[s->question.engines++] =
             plait_engine_of(profiles, count, (plait_engine_kind)k, "NVIDIA", 0, 0);
-    const plait_serving serving = {
-        &s->model, &s->cluster, {8, 1, 1, 1}, PLAIT_WEIGHT_FP8, PLAIT_KV_FP8};
+    const plait_serving serving = {.model = &s->model,
+                                   .cluster = &s->cluster,
+                                   .worker = {8, 1, 1, 1},
+                                   .weights = PLAIT_WEIGHT_FP8,
+                                   .kv = PLAIT_KV_FP8};
     if (plait_step_table_fill(&serving, &s->table) != NULL)
         return false;
     const plait_serve_memory memory = plait_serve_memory_of(&serving, 2304.0);

@@ -294,8 +294,14 @@ static void test_servers__hold_encoders_in_each_stage(void **state)
     assert_int_equal(plait_cluster_find("h100-80gb-sxm:1x8", test->arena, &cluster, &test->err),
                      PLAIT_OK);
     const plait_worker worker = {4, 2, 1, 1};
-    const plait_serving with = {&test->model, &cluster, worker, PLAIT_WEIGHT_FP8, PLAIT_KV_BF16};
-    const plait_serving without = {&decoder, &cluster, worker, PLAIT_WEIGHT_FP8, PLAIT_KV_BF16};
+    const plait_serving with = {.model = &test->model,
+                                .cluster = &cluster,
+                                .worker = worker,
+                                .weights = PLAIT_WEIGHT_FP8,
+                                .kv = PLAIT_KV_BF16};
+    plait_serving without = with;
+
+    without.model = &decoder;
 
     assert_near(plait_serve_memory_of(&with, 1000.0).weights -
                     plait_serve_memory_of(&without, 1000.0).weights,

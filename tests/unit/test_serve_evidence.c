@@ -59,7 +59,7 @@ static plait_serve_evidence evidence_of(const char *model, const char *accelerat
     plait_engine engine = profile();
 
     plait_engine_judge(&engine, &shape, accelerator);
-    assert_true(engine.band[PLAIT_SERVE_TPOT][1] == 2.0 + engine.evidence);
+    assert_true(engine.band[PLAIT_SERVE_TPOT][1] == 2.0 + (int)engine.evidence);
     return engine.evidence;
 }
 
