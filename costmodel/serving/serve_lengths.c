@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/normal.h"
 #include "base/numbers.h"
 #include "base/status.h"
 #include "costmodel/serving/serve_request_cost.h"
@@ -12,18 +13,6 @@
 // ---- draws from quantiles ------------------------------------------------------------------
 
 enum { DRAWS = 1024 };
-
-/* Returns the standard normal quantile of a probability, by bisection. */
-static double normal_quantile(double probability)
-{
-    double low = -9.0, high = 9.0;
-
-    for (int i = 0; i < 60; i++) {
-        const double middle = 0.5 * (low + high);
-        *(0.5 * erfc(-middle / sqrt(2.0)) < probability ? &low : &high) = middle;
-    }
-    return 0.5 * (low + high);
-}
 
 static double whole_tokens(double length)
 {

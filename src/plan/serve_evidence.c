@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/normal.h"
 #include "plait/serve.h"
 #include "plan/model_queries.h"
 
@@ -54,21 +55,6 @@ void plait_engine_judge(plait_engine *engine, const plait_model *model, const ch
 {
     engine->evidence = plait_engine_evidence(engine, model, accelerator);
     memcpy(engine->band, engine->bands[engine->evidence].figure, sizeof engine->band);
-}
-
-/* Inverse of the standard normal distribution, by 60 bisections of 16 standard deviations. */
-static double normal_quantile(double probability)
-{
-    double low = -8.0, high = 8.0;
-
-    for (int i = 0; i < 60; i++) {
-        const double middle = 0.5 * (low + high);
-        if (0.5 * erfc(-middle / sqrt(2.0)) < probability)
-            low = middle;
-        else
-            high = middle;
-    }
-    return 0.5 * (low + high);
 }
 
 double plait_engine_quantile(const plait_engine *engine, plait_serve_figure figure,
