@@ -92,9 +92,9 @@ serve 2 "${one[@]}" --input 1000 --output-tokens 100 --lora-rank 64
 # ---- deployments that a simulation rejects ----
 
 # The closed form meets this rate, but its simulation completes nine tenths of it.
-over=(mixtral-8x7b dgx-h100 --gpus 8 --input 512 --output-tokens 32 --eval --engine trtllm --tp 8 --ep 8 --rate 195)
+over=(mixtral-8x7b dgx-h100 --gpus 8 --input 100 --output-tokens 400 --eval --engine sglang --tp 8 --ep 8 --rate 62)
 serve 1 "${over[@]}"
-says "The simulation misses a requirement: overloaded: 195 requests/s arrive"
+says "The simulation misses a requirement: overloaded: 62 requests/s arrive"
 serve 1 "${over[@]}" --json
 holds "an overloaded deployment" "d['saturated'] and d['simulated']['saturated'] and d['simulated']['carried'] < 0.95 and 'complete' in d['why']"
 
