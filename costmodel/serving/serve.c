@@ -185,11 +185,16 @@ static double decode_attention_s(const plait_step_table *table, const plait_engi
            engine->attention;
 }
 
+/* Seconds that the host needs for the decoding sequences of all attention ranks. (C.362) */
+static double sequences_s(const plait_step_table *table, const plait_engine *engine,
+                          double sequences)
+{
+    return engine->sequence_s * sequences * table->worker.dp_attention;
+}
+
 double serve_host_s(const plait_step_table *table, const plait_engine *engine, double sequences)
 {
-    const double busy_s = engine->sequence_s * sequences * table->worker.dp_attention;
-
-    return engine->step_s + (engine->host_overlap ? 0.0 : busy_s);
+    return engine->step_s + (engine->host_overlap ? 0.0 : sequences_s(table, engine, sequences));
 }
 
 /*
@@ -272,7 +277,7 @@ double plait_step_s(const plait_step_table *table, const plait_engine *engine, p
     for (int p = 0; p < PLAIT_STEP_PARTS; p++)
         sum += part[p];
     if (engine->host_overlap) {
-        const double busy_s = engine->sequence_s * sequences * table->worker.dp_attention;
+        const double busy_s = sequences_s(table, engine, sequences);
         part[PLAIT_STEP_launch] += larger(busy_s - sum, 0.0);
         sum = larger(sum, busy_s);
     }

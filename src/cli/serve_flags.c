@@ -110,6 +110,51 @@ static plait_status read_lengths(const serve_flags *flags, plait_arena *arena, p
     return PLAIT_OK;
 }
 
+/* Reads the bounds. A number without a unit is in milliseconds, as in benchmarks of engines. */
+static plait_status read_bounds(const serve_flags *flags, plait_serve_options *q, plait_error *err)
+{
+    double *const asked[] = {
+#define X(flag, name) &q->name##_s,
+        PLAIT_SERVE_LIMIT_LIST(X)
+#undef X
+    };
+    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
+        const char *text = flags->limit[l];
+        char milliseconds[64];
+        double number;
+
+        if (text != NULL) {
+            if (text_parse_number(text, &number)) {
+                snprintf(milliseconds, sizeof milliseconds, "%.60sms", text);
+                text = milliseconds;
+            }
+            PLAIT_TRY(magnitude_duration(plait_serve_limit_flag[l], text, asked[l], err));
+        }
+    }
+    return PLAIT_OK;
+}
+
+/* Reads --speculate METHOD:N,accept=A. The price depends on N and A only. */
+static plait_status read_speculation(const serve_flags *flags, const plait_model *model,
+                                     plait_load *load, plait_error *err)
+{
+    const char *const text = flags->speculate;
+    char method[16] = "";
+    int read = 0;
+    if (text == NULL)
+        return PLAIT_OK;
+    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
+            3 ||
+        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
+        load->accept > 1.0)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
+                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 and at "
+                          "most 1, found '%.40s'",
+                          text);
+    load->draft_layers = 1.0 / model->layers;
+    return PLAIT_OK;
+}
+
 static plait_status read_load(const serve_flags *flags, const plait_model *model,
                               plait_arena *arena, plait_serve_options *q, plait_error *err)
 {
@@ -161,41 +206,8 @@ static plait_status read_load(const serve_flags *flags, const plait_model *model
         q->load.rate = rate;
     if (q->load.rate > 0.0)
         q->load.kind = PLAIT_LOAD_RATE;
-    double *const asked[] = {
-#define X(flag, name) &q->name##_s,
-        PLAIT_SERVE_LIMIT_LIST(X)
-#undef X
-    };
-    for (int l = 0; l < PLAIT_SERVE_LIMITS; l++) {
-        // A number without a unit is in milliseconds, as in the benchmarks of the engines.
-        const char *text = flags->limit[l];
-        char milliseconds[64];
-        double number;
-
-        if (text != NULL) {
-            if (text_parse_number(text, &number)) {
-                snprintf(milliseconds, sizeof milliseconds, "%.60sms", text);
-                text = milliseconds;
-            }
-            PLAIT_TRY(magnitude_duration(plait_serve_limit_flag[l], text, asked[l], err));
-        }
-    }
-    const char *const text = flags->speculate;
-    plait_load *const load = &q->load;
-    char method[16] = "";
-    int read = 0;
-    if (text == NULL)
-        return PLAIT_OK;
-    if (sscanf(text, "%15[a-z0-9]:%d,accept=%lf%n", method, &load->draft, &load->accept, &read) !=
-            3 ||
-        text[read] != '\0' || load->draft < 1 || load->draft > 16 || !(load->accept > 0.0) ||
-        load->accept > 1.0)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--speculate",
-                          "expected METHOD:N,accept=A with N from 1 to 16 and A above 0 and at "
-                          "most 1, found '%.40s'",
-                          text);
-    load->draft_layers = 1.0 / model->layers;
-    return PLAIT_OK;
+    PLAIT_TRY(read_bounds(flags, q, err));
+    return read_speculation(flags, model, &q->load, err);
 }
 
 /* ---- GPUs, engines and formats ---- */

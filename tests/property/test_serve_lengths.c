@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "support/assert_near.h"
+#include "base/numbers.h"
 #include "plait/data.h"
 #include "plait/serve.h"
 
@@ -125,13 +126,6 @@ static void compare(const bench *b, const plait_lengths *lengths, int engine, in
     ratio[TPOT] = log(plan.service.tpot_s / drawn.tpot.mean_s);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Prints the median and the largest error of each figure, and bounds the median. */
 static void test_closed_forms__agree_with_the_simulation(void **state)
 {
@@ -154,7 +148,7 @@ static void test_closed_forms__agree_with_the_simulation(void **state)
                     off[f][n] = fabs(ratio[f]);
             }
         for (int f = 0; f < FIGURES; f++) {
-            qsort(off[f], CASES, sizeof off[f][0], by_size);
+            qsort(off[f], CASES, sizeof off[f][0], compare_doubles);
             printf("  %s %.0f %%, at most %.0f %%", figures[f], 100.0 * expm1(off[f][CASES / 2]),
                    100.0 * expm1(off[f][CASES - 1]));
             assert_true(expm1(off[f][CASES / 2]) < most_off[f]);
