@@ -14,6 +14,7 @@
 
 #include "plait/cluster.h"
 #include "plait/model.h"
+#include "plait/tuning.h"
 
 PLAIT_BEGIN_DECLS
 
@@ -29,6 +30,7 @@ typedef struct plait_job {
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
     int document;   /* tokens of a document of a packed sequence, which limits attention; 0: seq */
+    plait_tuning tuning; /* what the job trains; zero: all parameters */
 } plait_job;
 
 /**
