@@ -14,7 +14,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     src/hardware | src/shell | costmodel/network | costmodel/run | costmodel/schedule) echo src/base ;;
     src/plan) echo src/base src/hardware ;;
     src/rules) echo src/base src/plan ;;
-    costmodel/layer | costmodel/serving) echo src/base src/plan ;;
+    costmodel/layer | costmodel/rl | costmodel/serving) echo src/base src/plan ;;
     costmodel/stage) echo src/base src/plan costmodel/{layer,schedule} ;;
     costmodel/plan) echo src/base src/plan src/rules costmodel/{layer,network,stage} ;;
     costmodel/table) echo src/base src/plan costmodel/{layer,plan,stage} ;;
@@ -24,7 +24,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     search/space) echo src/base src/plan src/rules ;;
     search/explain) echo src/base src/plan search search/{exhaustive,space} ;;
     search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
-    search/operators | search/serving) echo src/base src/plan ;;
+    search/operators | search/rl | search/serving) echo src/base src/plan ;;
     src/io) echo src/base ;; # files and folders, without what is in them
     src/io/json | src/io/csv) echo src/base src/io ;;
     src/io/data) echo src/base src/io src/io/json ;;

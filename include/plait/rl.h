@@ -79,6 +79,17 @@ typedef struct plait_rl_job {
 /** An empty job with GRPO, logprobs and a reference: set the rest. */
 void plait_rl_job_init(plait_rl_job *job);
 
+/**
+ * Lengths of prompts, all equal, and of answers: a log-normal distribution with this mean that ends
+ * at shape.max. (C.450)
+ *
+ * @param answer  mean, p90 (0: unknown) and max; p50 and spread are not read
+ * @return        RANGE if the values are not ordered; NOMEM
+ */
+PLAIT_MUST_CHECK plait_status plait_rl_lengths_of(double prompt, plait_length_shape answer,
+                                                  plait_arena *arena, plait_lengths *out,
+                                                  plait_error *err);
+
 /** A plan: who runs where, and how. */
 typedef struct plait_rl_plan {
     plait_rl_placement placement;
@@ -156,10 +167,17 @@ PLAIT_MUST_CHECK plait_status plait_rl_price_of(const plait_rl_job *job, const p
                                                 bool simulate, plait_arena *arena,
                                                 plait_rl_price *out, plait_error *err);
 
+/**
+ * Sets seq, gbs and document of the training job of one update: its packed sequences. (C.440,
+ * C.441)
+ */
+void plait_rl_update_job(const plait_rl_job *job, plait_job *out);
+
 /** Limits of a search; zero values leave a choice open. */
 typedef struct plait_rl_options {
     plait_search_options training; /* limits on the keys of the training plan */
     int only_placement;            /* 1 + plait_rl_placement; 0: any */
+    int least_staleness;           /* apart: steps that generation runs ahead */
     int most_staleness;
     int rollout_gpus;  /* apart: this number only; 0: any */
     plait_worker only; /* degrees of generation; 0: any */

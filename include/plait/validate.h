@@ -300,8 +300,9 @@ typedef struct plait_run {
     plait_run_outcome outcome;
     plait_memory_scope scope;
     plait_trust trust;
-    double step_s;     /* measured step time; NaN: missing */
-    double peak_bytes; /* measured peak of the kind `scope`; NaN: missing */
+    plait_tuning tuning; /* what the run trains; zero: all parameters */
+    double step_s;       /* measured step time; NaN: missing */
+    double peak_bytes;   /* measured peak of the kind `scope`; NaN: missing */
 } plait_run;
 
 typedef struct plait_runs {
@@ -666,6 +667,97 @@ typedef struct plait_tries {
 PLAIT_MUST_CHECK plait_status plait_posterior_tries(const plait_posterior *belief, int most,
                                                     plait_arena *scratch, plait_tries *out,
                                                     plait_error *err);
+
+/* ---- post-training: fine-tuning and reinforcement learning ---- */
+
+/** Columns of a file of post-training runs that hold text; "" if empty. */
+#define PLAIT_POST_TEXT_LIST(X)                                                                    \
+    X(id)                                                                                          \
+    X(source)                                                                                      \
+    X(job)                                                                                         \
+    X(model)                                                                                       \
+    X(accelerator)                                                                                 \
+    X(policy)                                                                                      \
+    X(train_engine)                                                                                \
+    X(train_precision)                                                                             \
+    X(recompute)                                                                                   \
+    X(rollout_engine)                                                                              \
+    X(rollout_precision)                                                                           \
+    X(outcome)                                                                                     \
+    X(notes)
+
+/** Columns that hold numbers; NaN if empty. */
+#define PLAIT_POST_NUMBER_LIST(X)                                                                  \
+    X(gpus)                                                                                        \
+    X(gpus_per_node)                                                                               \
+    X(train_gpus)                                                                                  \
+    X(rollout_gpus)                                                                                \
+    X(prompts)                                                                                     \
+    X(generations)                                                                                 \
+    X(train_gbs)                                                                                   \
+    X(max_tokens)                                                                                  \
+    X(mean_tokens)                                                                                 \
+    X(train_tp)                                                                                    \
+    X(train_cp)                                                                                    \
+    X(train_ep)                                                                                    \
+    X(train_pp)                                                                                    \
+    X(train_vpp)                                                                                   \
+    X(optimizer_offload)                                                                           \
+    X(train_mbs)                                                                                   \
+    X(rollout_tp)                                                                                  \
+    X(lora_rank)                                                                                   \
+    X(step_s)                                                                                      \
+    X(rollout_s)                                                                                   \
+    X(logprob_s)                                                                                   \
+    X(reference_s)                                                                                 \
+    X(train_s)                                                                                     \
+    X(sync_s)                                                                                      \
+    X(tokens_per_s_per_gpu)                                                                        \
+    X(gpu_memory_gb)                                                                               \
+    X(host_memory_gb)                                                                              \
+    X(train_mfu)
+
+typedef struct plait_post_run {
+    int line;
+#define X(name) const char *name;
+    PLAIT_POST_TEXT_LIST(X)
+#undef X
+#define X(name) double name;
+    PLAIT_POST_NUMBER_LIST(X)
+#undef X
+} plait_post_run;
+
+/** The prediction for one run; step_s and the phases are NaN where the run has no price. */
+typedef struct plait_post_price {
+    const plait_post_run *run;
+    double step_s;
+    double rollout_s, logprob_s, reference_s, train_s, sync_s;
+    bool judged;     /* whether memory was judged */
+    bool feasible;   /* whether a plan fits */
+    int fewest_gpus; /* with every memory option on; 0: unknown */
+    const char *note;
+} plait_post_price;
+
+/** Figures of a file; NaN without runs. */
+typedef struct plait_post_validation {
+    size_t count;
+    const plait_post_price *price; /* [count] */
+    double tuning_error;           /* mean error of the steps of sft and lora */
+    double rl_error;               /* median error of the steps of grpo and dapo */
+    double share_error;   /* mean absolute error of the shares of generation, log-probabilities and
+                          * updates in synchronous steps */
+    double sync_error;    /* median error of the weight hand-over */
+    double feasible;      /* share of runs that ran which fit */
+    double within_double; /* share of fewest GPUs within a factor of two */
+    int tuning_runs, rl_runs, share_runs, sync_runs, feasible_runs, fewest_runs;
+} plait_post_validation;
+
+/**
+ * Load a file of post-training runs (docs/reference/files/post-training.md) and price its rows.
+ * *out lives in `arena`.
+ */
+PLAIT_MUST_CHECK plait_status plait_post_validate(const char *path, plait_arena *arena,
+                                                  plait_post_validation *out, plait_error *err);
 
 PLAIT_END_DECLS
 

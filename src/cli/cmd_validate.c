@@ -12,7 +12,7 @@
 #include "report/report_validate.h"
 
 typedef struct validate_values {
-    bool json, serving, unseen, optimism;
+    bool json, serving, post_training, unseen, optimism;
     const char *by, *leave_out;
     const char *plot;
     const char *output;
@@ -22,6 +22,8 @@ static const opt options[] = {
     OPT_HEADING("options"),
     OPT_OF_FLAG(validate_values, json, "json", "one JSON document on standard output"),
     OPT_OF_FLAG(validate_values, serving, "serving", "RUNS.csv has serving runs"),
+    OPT_OF_FLAG(validate_values, post_training, "post-training",
+                "RUNS.csv has runs of fine-tuning and reinforcement learning"),
     OPT_OF_FLAG(
         validate_values, unseen, "unseen",
         "with --serving: predict each run with engine profiles fitted without the run's source"),
@@ -65,6 +67,16 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "expected --unseen, which --leave-out needs, found nothing");
     if (flags->leave_out != NULL)
         PLAIT_TRY(problem_word("--leave-out", flags->leave_out, engine_fold_name, &fold, err));
+    if (flags->post_training) {
+        plait_post_validation post;
+
+        PLAIT_TRY(plait_post_validate(operands->text[0], arena, &post, err));
+        if (!flags->json)
+            return report_post_validation(&post, lines_out(), err);
+        command_begin_json(&json, arena);
+        json_post_validation(&json, &post);
+        return command_deliver_json(&json, NULL, true, err);
+    }
     if (flags->serving) {
         plait_serve_validation *serving = plait_arena_alloc(arena, 1, sizeof *serving);
         plait_serve_runs served;

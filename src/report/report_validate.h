@@ -36,3 +36,10 @@ PLAIT_MUST_CHECK plait_status report_left_out(const plait_evidence *evidence, FI
 
 /** Writes the document of `plait validate --json`. */
 void json_validation(json_writer *json, const plait_validation *validation);
+
+/** Prints the predictions of post-training runs, and their errors. */
+PLAIT_MUST_CHECK plait_status report_post_validation(const plait_post_validation *validation,
+                                                     FILE *out, plait_error *err);
+
+/** Writes the document of `plait validate --post-training --json`. */
+void json_post_validation(json_writer *json, const plait_post_validation *validation);

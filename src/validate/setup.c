@@ -204,7 +204,8 @@ plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
         }
     if (run->precision[0] != '\0')
         PLAIT_TRY(setup_word("precision", run->precision, plait_precision_name, &precision, err));
-    out->job = (plait_job){.seq = run->seq_len,
+    out->job = (plait_job){.tuning = run->tuning,
+                           .seq = run->seq_len,
                            .gbs = run->gbs,
                            .gpus = run->gpus,
                            .precision = (plait_precision)precision};

@@ -1,0 +1,157 @@
+/* rl_update.c - packed sequences, time of an update and of a forward pass (C.440 to C.443) */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/numbers.h"
+#include "base/status.h"
+#include "costmodel/rl/rl_parts.h"
+
+double rl_answers(const plait_rl_job *job)
+{
+    return (double)job->prompts * job->generations;
+}
+
+double rl_mean_tokens(const plait_rl_job *job)
+{
+    return job->lengths->input.mean + job->lengths->output.mean;
+}
+
+/* Mean of the squares of the lengths, over their mean: the reach of attention. (C.441) */
+static double mean_reach(const plait_lengths *lengths)
+{
+    double sum = 0.0, squares = 0.0;
+
+    for (int i = 0; i < lengths->count; i++) {
+        const double length = lengths->request[i].input + lengths->request[i].output;
+        sum += length;
+        squares += length * length;
+    }
+    return squares / sum;
+}
+
+/*
+ * Sets *out to the expected longest of n answers with their prompts, the mean of a maximum of n
+ * draws.
+ */
+static plait_status longest_of(const plait_lengths *lengths, double n, plait_arena *arena,
+                               double *out, plait_error *err)
+{
+    const int count = lengths->count;
+    double *const length = plait_arena_alloc(arena, (size_t)count, sizeof *length);
+
+    PLAIT_TRY(plait_check_allocated(length, err));
+    for (int i = 0; i < count; i++)
+        length[i] = lengths->request[i].input + lengths->request[i].output;
+    qsort(length, (size_t)count, sizeof *length, compare_doubles);
+    *out = 0.0;
+    for (int i = 0; i < count; i++)
+        *out += (pow((i + 1.0) / count, n) - pow((double)i / count, n)) * length[i];
+    return PLAIT_OK;
+}
+
+/*
+ * C.440: packed sequences of an update. A pack holds as many mean sequences as fit into
+ * pack_tokens, and all packs have the same tokens. Their number is rounded up to a multiple of a
+ * sixteenth to an eighth of it, a power of two, so that data-parallel degrees divide it.
+ */
+static int packs_of(const plait_rl_job *job, double answers)
+{
+    const double mean = rl_mean_tokens(job);
+    const double most = job->pack_tokens > 0.0 ? job->pack_tokens : job->lengths->longest;
+    const double packs = ceil(answers / larger(floor(most / mean), 1.0));
+    const double step = larger(exp2(floor(log2(packs)) - 3.0), 1.0);
+
+    return (int)smaller(packs >= answers ? answers : step * ceil(packs / step), PLAIT_MAX_GBS);
+}
+
+void plait_rl_update_job(const plait_rl_job *job, plait_job *out)
+{
+    const int prompts = job->update_prompts > 0 && job->update_prompts < job->prompts
+                            ? job->update_prompts
+                            : job->prompts;
+    const double answers = (double)prompts * job->generations;
+
+    out->gbs = packs_of(job, answers);
+    out->seq = (int)larger(1.0, floor(answers * rl_mean_tokens(job) / out->gbs + 0.5));
+    out->document = (int)smaller(larger(mean_reach(job->lengths) + 0.5, 1.0), PLAIT_MAX_SEQ);
+}
+
+/*
+ * C.442: the tokens of the fullest data-parallel rank over the mean, if answers are distributed by
+ * their lengths: at least the longest answer is on one rank.
+ */
+static plait_status imbalance_of(const plait_rl_job *job, double answers, int ranks,
+                                 plait_arena *arena, double *out, plait_error *err)
+{
+    double longest = 0.0;
+
+    *out = 1.0;
+    if (ranks <= 1)
+        return PLAIT_OK;
+    PLAIT_TRY(longest_of(job->lengths, answers, arena, &longest, err));
+    *out = larger(1.0, longest * ranks / (answers * rl_mean_tokens(job)));
+    return PLAIT_OK;
+}
+
+/* Rounds the packs of an update up to a multiple of dp mbs: some ranks then get fewer tokens. */
+static void divide_packs(plait_job *job, const plait_degrees *d)
+{
+    const int64_t unit = (int64_t)d->dp * d->mbs;
+    const double tokens = plait_job_tokens(job);
+
+    if (unit <= 0 || job->gbs % unit == 0 || unit > PLAIT_MAX_GBS)
+        return;
+    const int64_t packs = (job->gbs + unit - 1) / unit * unit;
+    if (packs > PLAIT_MAX_GBS)
+        return;
+    job->gbs = (int)packs;
+    job->seq = (int)larger(1.0, floor(tokens / (double)packs + 0.5));
+}
+
+/* C.443: a forward pass of all microbatches through the pipeline, without a backward. */
+static double forward_pass_s(const plait_cost *cost, const plait_degrees *d, int gbs)
+{
+    double slowest = 0.0, sum = 0.0;
+
+    for (int s = 0; s < cost->stages; s++) {
+        slowest = larger(slowest, cost->stage[s].forward_s);
+        sum += cost->stage[s].forward_s;
+    }
+    return plait_degrees_microbatches(d, gbs) * slowest + (sum - slowest) / d->vpp;
+}
+
+plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
+                          const plait_model *model, plait_arena *arena, rl_update *out,
+                          plait_error *err)
+{
+    plait_problem *const problem = &out->problem;
+
+    *problem = job->problem;
+    problem->model = model;
+    problem->job.gpus = plan->train_gpus;
+    plait_rl_update_job(job, &problem->job);
+    const double step_tokens = rl_answers(job) * rl_mean_tokens(job);
+    const double updates = larger(1.0, floor(step_tokens / plait_job_tokens(&problem->job) + 0.5));
+    divide_packs(&problem->job, &plan->degrees);
+    out->updates = (int)updates;
+    const plait_verdict legal =
+        plait_degrees_check(problem, &plan->degrees, out->cost.why, sizeof out->cost.why);
+    if (legal == PLAIT_INVALID) {
+        out->cost.verdict = PLAIT_INVALID;
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(plait_plan_expand(problem, &plan->degrees, arena, &out->plan, err));
+    PLAIT_TRY(plait_plan_evaluate(problem, &out->plan, NULL, arena, &out->cost, err));
+    if (out->cost.verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    const double answers = rl_answers(job);
+    const plait_step_time *const step = &out->cost.step;
+    const double once_s = step->dp_comm_s + step->optimizer_s;
+    double of_step = 1.0;
+    PLAIT_TRY(imbalance_of(job, answers / updates, plan->degrees.dp, arena, &out->imbalance, err));
+    PLAIT_TRY(imbalance_of(job, answers, plan->degrees.dp, arena, &of_step, err));
+    out->update_s = out->imbalance * (out->cost.step_s - once_s) + once_s;
+    out->forward_s =
+        updates * of_step * forward_pass_s(&out->cost, &plan->degrees, problem->job.gbs);
+    return PLAIT_OK;
+}

@@ -1,0 +1,279 @@
+/*
+ * rl_search.c - the fastest plan of a reinforcement-learning step (S.120)
+ *
+ * Training and generation share only the GPUs and the hand-over. So for each division of the GPUs,
+ * the best training plans and all workers of generation are priced apart, and then in pairs.
+ */
+#include "plait/rl.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/numbers.h"
+#include "base/status.h"
+#include "plan/model_queries.h"
+
+enum { TRAINING_PLANS = 6, MOST_WORKERS = 256, FINALISTS = 4, SPLITS = 8 };
+
+void plait_rl_options_init(plait_rl_options *options)
+{
+    *options = (plait_rl_options){.top = 5};
+    plait_search_options_init(&options->training);
+    options->training.top = TRAINING_PLANS;
+}
+
+/* The state of a search: everything that its functions share. */
+typedef struct rl_search {
+    const plait_rl_job *job;
+    const plait_rl_options *options;
+    plait_arena *arena;
+    plait_rl_answer *out;
+} rl_search;
+
+// ---- answers -------------------------------------------------------------------------------
+
+static bool is_better(const plait_rl_ranked *a, const plait_rl_ranked *b)
+{
+    return a->price.step_s < b->price.step_s;
+}
+
+/* Puts a priced plan into the ranking, or keeps the one that is closest to fitting. */
+static void rank_plan(rl_search *s, const plait_rl_ranked *one)
+{
+    plait_rl_answer *const out = s->out;
+    const int most = s->options->top < PLAIT_RL_MAX_PLANS ? s->options->top : PLAIT_RL_MAX_PLANS;
+
+    out->priced++;
+    if (one->price.verdict > PLAIT_TIGHT) {
+        const bool closer =
+            !out->has_closest || one->price.verdict < out->closest.price.verdict ||
+            (one->price.verdict == out->closest.price.verdict &&
+             one->price.update.device_bytes < out->closest.price.update.device_bytes);
+        if (closer)
+            out->closest = *one;
+        out->has_closest = true;
+        return;
+    }
+    int at = out->plans;
+    while (at > 0 && is_better(one, &out->plan[at - 1]))
+        at--;
+    if (at >= most)
+        return;
+    const int moved = (out->plans < most ? out->plans : most - 1) - at;
+    memmove(&out->plan[at + 1], &out->plan[at], (size_t)moved * sizeof *out->plan);
+    out->plan[at] = *one;
+    if (out->plans < most)
+        out->plans++;
+}
+
+// ---- generation ----------------------------------------------------------------------------
+
+static bool is_asked(int asked, int degree)
+{
+    return asked == 0 || asked == degree;
+}
+
+/*
+ * Lists the workers of up to `gpus` GPUs: tensor parallelism within two scale-up domains, and for
+ * models with experts also data-parallel attention, with experts on all ranks.
+ */
+static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WORKERS])
+{
+    const plait_rl_job *const job = s->job;
+    const plait_worker *const only = &s->options->only;
+    const bool experts = model_has_experts(job->problem.model);
+    const int domain = job->problem.cluster->level[0].gpus;
+    const int most = PLAIT_SERVE_MAX_DOMAINS * (domain > 0 ? domain : 8);
+    const plait_load load = {.input = job->lengths->input.mean,
+                             .output = job->lengths->output.mean,
+                             .lengths = job->lengths};
+    int count = 0;
+
+    for (int tp = 1; tp <= gpus; tp *= 2)
+        for (int pp = 1; tp * pp <= gpus && pp <= PLAIT_SERVE_MAX_STAGES; pp *= 2)
+            for (int dp = 1; tp * pp * dp <= gpus && (dp == 1 || (experts && pp == 1)); dp *= 2)
+                for (int ep = 1; ep <= (experts ? tp * dp : 1); ep *= tp * dp > 1 ? tp * dp : 2) {
+                    const plait_worker w = {tp, pp, dp, ep};
+                    const bool fits = tp <= most && is_asked(only->tp, tp) &&
+                                      is_asked(only->pp, pp) && is_asked(only->ep, ep) &&
+                                      is_asked(only->dp_attention, dp);
+                    if (fits && count < MOST_WORKERS &&
+                        !plait_serve_rule_broken(job->engine->kind, job->problem.model, &load, w))
+                        list[count++] = w;
+                }
+    return count;
+}
+
+// ---- training ------------------------------------------------------------------------------
+
+/* The job of the training search: the packed sequences of an update. */
+static plait_status search_training(rl_search *s, int gpus, bool offload,
+                                    plait_search_result *found, plait_error *err)
+{
+    plait_problem *const problem = plait_arena_alloc(s->arena, 1, sizeof *problem);
+    plait_search_options options = s->options->training;
+    plait_error inner;
+
+    PLAIT_TRY(plait_check_allocated(problem, err));
+    *problem = s->job->problem;
+    problem->job.gpus = gpus;
+    plait_rl_update_job(s->job, &problem->job);
+    (void)offload;
+    const plait_status status = plait_search(problem, &options, s->arena, found, &inner);
+    PLAIT_TRY(faults_only(status, &inner, err));
+    if (status != PLAIT_OK)
+        *found = (plait_search_result){0};
+    s->out->training_plans += found->points;
+    return PLAIT_OK;
+}
+
+/*
+ * Prices the pairs of training plans and workers of one division of the GPUs. Workers are ranked
+ * with the first training plan, since generation does not depend on it; the other training plans
+ * are tried with the best of them.
+ */
+static plait_status price_pairs(rl_search *s, const plait_rl_plan *base,
+                                const plait_search_result *training, plait_error *err)
+{
+    plait_worker worker[MOST_WORKERS];
+    const int workers = list_workers(s, base->rollout_gpus, worker);
+    plait_rl_ranked one, best = {.price.step_s = INFINITY};
+    const plait_ranked *const plan = training->plans > 0     ? training->plan
+                                     : training->has_closest ? &training->closest
+                                                             : NULL;
+    const int plans = training->plans > 0 ? training->plans : 1;
+
+    if (!plan)
+        return PLAIT_OK;
+    s->out->workers += workers;
+    for (int w = 0; w < workers; w++)
+        for (unsigned f = 0; f < PLAIT_WEIGHT_FORMATS; f++) {
+            const unsigned formats = s->options->weights ? s->options->weights : 1u;
+            if (!(formats >> f & 1u))
+                continue;
+            one.plan = *base;
+            one.plan.degrees = plan[0].plan.degrees;
+            one.plan.worker = worker[w];
+            one.plan.weights = (plait_weight_format)f;
+            PLAIT_TRY(plait_rl_price_of(s->job, &one.plan, false, s->arena, &one.price, err));
+            rank_plan(s, &one);
+            if (one.price.verdict <= PLAIT_TIGHT && is_better(&one, &best))
+                best = one;
+        }
+    for (int i = 1; i < plans && isfinite(best.price.step_s); i++) {
+        one.plan = best.plan;
+        one.plan.degrees = plan[i].plan.degrees;
+        PLAIT_TRY(plait_rl_price_of(s->job, &one.plan, false, s->arena, &one.price, err));
+        rank_plan(s, &one);
+    }
+    return PLAIT_OK;
+}
+
+// ---- divisions of the GPUs -----------------------------------------------------------------
+
+static plait_status try_colocated(rl_search *s, plait_error *err)
+{
+    const int gpus = s->job->problem.job.gpus;
+    plait_search_result training;
+
+    PLAIT_TRY(search_training(s, gpus, true, &training, err));
+    for (int offload = 0; offload < 2; offload++) {
+        const plait_rl_plan base = {.placement = PLAIT_RL_COLOCATED,
+                                    .train_gpus = gpus,
+                                    .rollout_gpus = gpus,
+                                    .offload = offload != 0,
+                                    .handover = s->options->handover};
+        PLAIT_TRY(price_pairs(s, &base, &training, err));
+    }
+    return PLAIT_OK;
+}
+
+/* GPUs that generate in division i of SPLITS: whole nodes, or a power of two inside a node. */
+static int rollout_gpus_of(const plait_rl_job *job, int gpus, int i)
+{
+    const int node = job->problem.cluster->group[0].gpus_per_node;
+    const int unit = gpus > node ? node : 1;
+
+    return (int)larger(unit, floor((double)gpus * i / SPLITS / unit + 0.5) * unit);
+}
+
+static plait_status try_apart(rl_search *s, plait_error *err)
+{
+    const int gpus = s->job->problem.job.gpus;
+    int before = 0;
+
+    for (int i = 1; i < SPLITS; i++) {
+        const int asked = s->options->rollout_gpus;
+        const int rollout = asked > 0 ? asked : rollout_gpus_of(s->job, gpus, i);
+        plait_search_result training;
+        if (rollout <= before || rollout >= gpus)
+            continue;
+        before = rollout;
+        PLAIT_TRY(search_training(s, gpus - rollout, false, &training, err));
+        for (int staleness = s->options->least_staleness; staleness <= s->options->most_staleness;
+             staleness = staleness * 2 + (staleness == 0)) {
+            const plait_rl_plan base = {.placement = PLAIT_RL_APART,
+                                        .train_gpus = gpus - rollout,
+                                        .rollout_gpus = rollout,
+                                        .staleness = staleness,
+                                        .handover = s->options->handover};
+            PLAIT_TRY(price_pairs(s, &base, &training, err));
+        }
+    }
+    return PLAIT_OK;
+}
+
+static int by_step(const void *a, const void *b)
+{
+    const double left = ((const plait_rl_ranked *)a)->price.step_s;
+    const double right = ((const plait_rl_ranked *)b)->price.step_s;
+
+    return (left > right) - (left < right);
+}
+
+/* Simulates all workers of the best plans, and ranks these again. */
+static plait_status simulate_best(rl_search *s, plait_error *err)
+{
+    plait_rl_answer *const out = s->out;
+    const int count = out->plans < FINALISTS ? out->plans : FINALISTS;
+
+    for (int i = 0; i < count; i++)
+        PLAIT_TRY(plait_rl_price_of(s->job, &out->plan[i].plan, true, s->arena, &out->plan[i].price,
+                                    err));
+    qsort(out->plan, (size_t)count, sizeof *out->plan, by_step);
+    return PLAIT_OK;
+}
+
+plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *options,
+                             plait_arena *arena, plait_rl_answer *out, plait_error *err)
+{
+    rl_search s = {.job = job, .options = options, .arena = arena, .out = out};
+
+    memset(out, 0, sizeof *out);
+    if (options->top < 1 || job->problem.job.gpus < 1)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "options",
+                          "expected at least one plan and one GPU, found none");
+    if (options->only_placement != 1 + PLAIT_RL_APART)
+        PLAIT_TRY(try_colocated(&s, err));
+    if (options->only_placement != 1 + PLAIT_RL_COLOCATED && job->problem.job.gpus > 1)
+        PLAIT_TRY(try_apart(&s, err));
+    return simulate_best(&s, err);
+}
+
+plait_status plait_rl_fewest(const plait_rl_job *job, const plait_rl_options *options, int most,
+                             plait_arena *arena, int *gpus, plait_error *err)
+{
+    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+
+    PLAIT_TRY(plait_check_allocated(answer, err));
+    for (*gpus = 1; *gpus <= most; *gpus *= 2) {
+        plait_rl_job smaller_job = *job;
+        smaller_job.problem.job.gpus = *gpus;
+        PLAIT_TRY(plait_rl_search(&smaller_job, options, arena, answer, err));
+        if (answer->plans > 0)
+            return PLAIT_OK;
+    }
+    *gpus = 0;
+    return PLAIT_OK;
+}
