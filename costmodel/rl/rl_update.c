@@ -64,6 +64,14 @@ static int packs_of(const plait_rl_job *job, double answers)
     return (int)smaller(packs >= answers ? answers : step * ceil(packs / step), PLAIT_MAX_GBS);
 }
 
+/* Tokens of a pack, padded such that tensor and context parallelism divide them. */
+static int padded(double tokens)
+{
+    static const double unit = 64.0;
+
+    return (int)smaller(unit * larger(1.0, ceil(tokens / unit)), PLAIT_MAX_SEQ);
+}
+
 void plait_rl_update_job(const plait_rl_job *job, plait_job *out)
 {
     const int prompts = job->update_prompts > 0 && job->update_prompts < job->prompts
@@ -72,7 +80,7 @@ void plait_rl_update_job(const plait_rl_job *job, plait_job *out)
     const double answers = (double)prompts * job->generations;
 
     out->gbs = packs_of(job, answers);
-    out->seq = (int)larger(1.0, floor(answers * rl_mean_tokens(job) / out->gbs + 0.5));
+    out->seq = padded(answers * rl_mean_tokens(job) / out->gbs);
     out->document = (int)smaller(larger(mean_reach(job->lengths) + 0.5, 1.0), PLAIT_MAX_SEQ);
 }
 
@@ -105,7 +113,7 @@ static void divide_packs(plait_job *job, const plait_degrees *d)
     if (packs > PLAIT_MAX_GBS)
         return;
     job->gbs = (int)packs;
-    job->seq = (int)larger(1.0, floor(tokens / (double)packs + 0.5));
+    job->seq = padded(tokens / (double)packs);
 }
 
 /* C.443: a forward pass of all microbatches through the pipeline, without a backward. */

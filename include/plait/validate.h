@@ -300,9 +300,10 @@ typedef struct plait_run {
     plait_run_outcome outcome;
     plait_memory_scope scope;
     plait_trust trust;
-    plait_tuning tuning; /* what the run trains; zero: all parameters */
-    double step_s;       /* measured step time; NaN: missing */
-    double peak_bytes;   /* measured peak of the kind `scope`; NaN: missing */
+    plait_tuning tuning;          /* what the run trains; zero: all parameters */
+    const plait_model *described; /* NULL: the model of this name, or that of the columns */
+    double step_s;                /* measured step time; NaN: missing */
+    double peak_bytes;            /* measured peak of the kind `scope`; NaN: missing */
 } plait_run;
 
 typedef struct plait_runs {

@@ -95,7 +95,7 @@ static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WOR
             for (int dp = 1; tp * pp * dp <= gpus && (dp == 1 || (experts && pp == 1)); dp *= 2)
                 for (int ep = 1; ep <= (experts ? tp * dp : 1); ep *= tp * dp > 1 ? tp * dp : 2) {
                     const plait_worker w = {tp, pp, dp, ep};
-                    const bool fits = tp <= most && is_asked(only->tp, tp) &&
+                    const bool fits = (tp <= most || only->tp == tp) && is_asked(only->tp, tp) &&
                                       is_asked(only->pp, pp) && is_asked(only->ep, ep) &&
                                       is_asked(only->dp_attention, dp);
                     if (fits && count < MOST_WORKERS &&
@@ -108,8 +108,8 @@ static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WOR
 // ---- training ------------------------------------------------------------------------------
 
 /* The job of the training search: the packed sequences of an update. */
-static plait_status search_training(rl_search *s, int gpus, bool offload,
-                                    plait_search_result *found, plait_error *err)
+static plait_status search_training(rl_search *s, int gpus, plait_search_result *found,
+                                    plait_error *err)
 {
     plait_problem *const problem = plait_arena_alloc(s->arena, 1, sizeof *problem);
     plait_search_options options = s->options->training;
@@ -119,12 +119,43 @@ static plait_status search_training(rl_search *s, int gpus, bool offload,
     *problem = s->job->problem;
     problem->job.gpus = gpus;
     plait_rl_update_job(s->job, &problem->job);
-    (void)offload;
     const plait_status status = plait_search(problem, &options, s->arena, found, &inner);
     PLAIT_TRY(faults_only(status, &inner, err));
     if (status != PLAIT_OK)
         *found = (plait_search_result){0};
     s->out->training_plans += found->points;
+    return PLAIT_OK;
+}
+
+/* The ranked plans, then the front of time and memory; without either, the closest plan. */
+static int training_plans(const plait_search_result *training)
+{
+    return training->plans > 0 ? training->plans + training->front_size : training->has_closest;
+}
+
+static const plait_ranked *training_plan(const plait_search_result *training, int i)
+{
+    if (training->plans == 0)
+        return &training->closest;
+    return i < training->plans ? &training->plan[i] : &training->front[i - training->plans];
+}
+
+/* Prices a pair in all formats that the engine may have, or in that of the pair alone. */
+static plait_status price_formats(rl_search *s, plait_rl_ranked *one, bool fixed,
+                                  plait_rl_ranked *best, plait_error *err)
+{
+    const unsigned asked = s->options->weights ? s->options->weights : 1u << PLAIT_WEIGHT_BF16;
+    const unsigned formats = fixed ? 1u << one->plan.weights : asked;
+
+    for (unsigned f = 0; f < PLAIT_WEIGHT_FORMATS; f++) {
+        if (!(formats >> f & 1u))
+            continue;
+        one->plan.weights = (plait_weight_format)f;
+        PLAIT_TRY(plait_rl_price_of(s->job, &one->plan, false, s->arena, &one->price, err));
+        rank_plan(s, one);
+        if (one->price.verdict <= PLAIT_TIGHT && is_better(one, best))
+            *best = *one;
+    }
     return PLAIT_OK;
 }
 
@@ -138,34 +169,21 @@ static plait_status price_pairs(rl_search *s, const plait_rl_plan *base,
 {
     plait_worker worker[MOST_WORKERS];
     const int workers = list_workers(s, base->rollout_gpus, worker);
-    plait_rl_ranked one, best = {.price.step_s = INFINITY};
-    const plait_ranked *const plan = training->plans > 0     ? training->plan
-                                     : training->has_closest ? &training->closest
-                                                             : NULL;
-    const int plans = training->plans > 0 ? training->plans : 1;
+    const int plans = training_plans(training);
+    plait_rl_ranked one = {.plan = *base}, best = {.price.step_s = INFINITY};
+    int fits = -1;
 
-    if (!plan)
-        return PLAIT_OK;
     s->out->workers += workers;
-    for (int w = 0; w < workers; w++)
-        for (unsigned f = 0; f < PLAIT_WEIGHT_FORMATS; f++) {
-            const unsigned formats = s->options->weights ? s->options->weights : 1u;
-            if (!(formats >> f & 1u))
-                continue;
-            one.plan = *base;
-            one.plan.degrees = plan[0].plan.degrees;
-            one.plan.worker = worker[w];
-            one.plan.weights = (plait_weight_format)f;
-            PLAIT_TRY(plait_rl_price_of(s->job, &one.plan, false, s->arena, &one.price, err));
-            rank_plan(s, &one);
-            if (one.price.verdict <= PLAIT_TIGHT && is_better(&one, &best))
-                best = one;
+    for (int i = 0; i < plans && workers > 0; i++) {
+        one.plan.degrees = training_plan(training, i)->plan.degrees;
+        const int last = fits < 0 ? workers : 1; // the other plans run with the best worker
+        for (int w = 0; w < last; w++) {
+            one.plan.worker = fits < 0 ? worker[w] : best.plan.worker;
+            one.plan.weights = fits < 0 ? PLAIT_WEIGHT_BF16 : best.plan.weights;
+            PLAIT_TRY(price_formats(s, &one, fits >= 0, &best, err));
         }
-    for (int i = 1; i < plans && isfinite(best.price.step_s); i++) {
-        one.plan = best.plan;
-        one.plan.degrees = plan[i].plan.degrees;
-        PLAIT_TRY(plait_rl_price_of(s->job, &one.plan, false, s->arena, &one.price, err));
-        rank_plan(s, &one);
+        if (isfinite(best.price.step_s) && fits < 0)
+            fits = i;
     }
     return PLAIT_OK;
 }
@@ -177,7 +195,7 @@ static plait_status try_colocated(rl_search *s, plait_error *err)
     const int gpus = s->job->problem.job.gpus;
     plait_search_result training;
 
-    PLAIT_TRY(search_training(s, gpus, true, &training, err));
+    PLAIT_TRY(search_training(s, gpus, &training, err));
     for (int offload = 0; offload < 2; offload++) {
         const plait_rl_plan base = {.placement = PLAIT_RL_COLOCATED,
                                     .train_gpus = gpus,
@@ -210,7 +228,7 @@ static plait_status try_apart(rl_search *s, plait_error *err)
         if (rollout <= before || rollout >= gpus)
             continue;
         before = rollout;
-        PLAIT_TRY(search_training(s, gpus - rollout, false, &training, err));
+        PLAIT_TRY(search_training(s, gpus - rollout, &training, err));
         for (int staleness = s->options->least_staleness; staleness <= s->options->most_staleness;
              staleness = staleness * 2 + (staleness == 0)) {
             const plait_rl_plan base = {.placement = PLAIT_RL_APART,

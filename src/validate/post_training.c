@@ -121,6 +121,9 @@ static plait_status price_tuning(pricing *p, plait_error *err)
     plait_run_price *const price = plait_arena_alloc(p->arena, 1, sizeof *price);
 
     PLAIT_TRY(plait_check_allocated(as && price, err));
+    const plait_model *const model = library_find(p->shelf, LIBRARY_MODEL, run->model, err);
+    if (!model)
+        return err->status;
     const char *const release = strstr(run->notes, "release ");
     *as = (plait_run){
         .id = run->id,
@@ -137,6 +140,7 @@ static plait_status price_tuning(pricing *p, plait_error *err)
             p->arena, "release=%.6s grad-reduce=bf16%s", release ? release + 8 : "",
             has(run->notes, "cuda-graph") && has(run->accelerator, "gb") ? " cuda-graph=layers"
                                                                          : ""),
+        .described = model,
         .seq_len = number_or(run->max_tokens, 4096),
         .gbs = number_or(run->train_gbs, 32),
         .mbs = number_or(run->train_mbs, 1),

@@ -229,6 +229,10 @@ plait_status setup_model(setup *at, const plait_model **out, plait_error *err)
     plait_model *model = plait_arena_alloc(at->arena, 1, sizeof *model);
     bool named;
 
+    if (at->run->described != NULL) {
+        *out = at->run->described;
+        return PLAIT_OK;
+    }
     PLAIT_TRY(plait_check_allocated(model, err));
     PLAIT_TRY(find_model(at, model, &named, err));
     if (!named)
