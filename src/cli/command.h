@@ -22,8 +22,8 @@ typedef struct command {
 
 extern const command command_search, command_eval, command_explain, command_operators,
     command_launch, command_import, command_validate, command_calibrate, command_case,
-    command_models, command_clusters, command_next, command_capacity, command_serve, command_doctor,
-    command_report, command_sweep, command_merge, command_diff;
+    command_models, command_clusters, command_next, command_capacity, command_serve, command_rl,
+    command_doctor, command_report, command_sweep, command_merge, command_diff;
 
 /**
  * Return the command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the

@@ -27,8 +27,8 @@ enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_FAULT = 3 };
 static const command *const commands[] = {
     &command_search,   &command_eval,     &command_explain,   &command_operators, &command_launch,
     &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
-    &command_clusters, &command_next,     &command_capacity,  &command_serve,     &command_doctor,
-    &command_report,   &command_sweep,    &command_merge,     &command_diff,
+    &command_clusters, &command_next,     &command_capacity,  &command_serve,     &command_rl,
+    &command_doctor,   &command_report,   &command_sweep,     &command_merge,     &command_diff,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
