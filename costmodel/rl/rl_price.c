@@ -197,7 +197,7 @@ static plait_status check_job(const plait_rl_job *job, plait_error *err)
     return PLAIT_OK;
 }
 
-plait_status plait_rl_price_of(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
+static plait_status price_plan(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
                                plait_arena *arena, plait_rl_price *out, plait_error *err)
 {
     *out = (plait_rl_price){.verdict = PLAIT_INVALID};
@@ -233,4 +233,14 @@ plait_status plait_rl_price_of(const plait_rl_job *job, const plait_rl_plan *pla
     fill_time(job, plan, p, out);
     judge(plan, p, out);
     return PLAIT_OK;
+}
+
+plait_status plait_rl_price_of(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
+                               plait_arena *arena, plait_rl_price *out, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    const plait_status status = price_plan(job, plan, simulate, arena, out, err);
+
+    plait_arena_rewind(arena, mark);
+    return status;
 }

@@ -38,33 +38,50 @@ static bool is_better(const plait_rl_ranked *a, const plait_rl_ranked *b)
     return a->price.step_s < b->price.step_s;
 }
 
+/* Do two plans divide the GPUs in the same way? Only the better one is listed. */
+static bool divide_alike(const plait_rl_plan *a, const plait_rl_plan *b)
+{
+    return a->placement == b->placement && a->train_gpus == b->train_gpus &&
+           a->rollout_gpus == b->rollout_gpus && a->staleness == b->staleness &&
+           a->offload == b->offload;
+}
+
+static void keep_closest(plait_rl_answer *out, const plait_rl_ranked *one)
+{
+    const plait_rl_price *const before = &out->closest.price;
+
+    if (!out->has_closest || one->price.verdict < before->verdict ||
+        (one->price.verdict == before->verdict &&
+         one->price.update.device_bytes < before->update.device_bytes))
+        out->closest = *one;
+    out->has_closest = true;
+}
+
 /* Puts a priced plan into the ranking, or keeps the one that is closest to fitting. */
 static void rank_plan(rl_search *s, const plait_rl_ranked *one)
 {
     plait_rl_answer *const out = s->out;
     const int most = s->options->top < PLAIT_RL_MAX_PLANS ? s->options->top : PLAIT_RL_MAX_PLANS;
+    int from = 0, to = 0;
 
     out->priced++;
     if (one->price.verdict > PLAIT_TIGHT) {
-        const bool closer =
-            !out->has_closest || one->price.verdict < out->closest.price.verdict ||
-            (one->price.verdict == out->closest.price.verdict &&
-             one->price.update.device_bytes < out->closest.price.update.device_bytes);
-        if (closer)
-            out->closest = *one;
-        out->has_closest = true;
+        keep_closest(out, one);
         return;
     }
-    int at = out->plans;
-    while (at > 0 && is_better(one, &out->plan[at - 1]))
-        at--;
-    if (at >= most)
+    while (from < out->plans && !divide_alike(&out->plan[from].plan, &one->plan))
+        from++;
+    if (from < out->plans && !is_better(one, &out->plan[from]))
         return;
-    const int moved = (out->plans < most ? out->plans : most - 1) - at;
-    memmove(&out->plan[at + 1], &out->plan[at], (size_t)moved * sizeof *out->plan);
-    out->plan[at] = *one;
-    if (out->plans < most)
+    while (to < out->plans && !is_better(one, &out->plan[to]))
+        to++;
+    if (to >= most)
+        return;
+    if (from == out->plans && out->plans < most)
         out->plans++;
+    const int last = from < out->plans ? from : out->plans - 1; // the entry that gives way
+    memmove(&out->plan[to + 1], &out->plan[to], (size_t)(last - to) * sizeof *out->plan);
+    out->plan[to] = *one;
 }
 
 // ---- generation ----------------------------------------------------------------------------
@@ -207,37 +224,74 @@ static plait_status try_colocated(rl_search *s, plait_error *err)
     return PLAIT_OK;
 }
 
-/* GPUs that generate in division i of SPLITS: whole nodes, or a power of two inside a node. */
-static int rollout_gpus_of(const plait_rl_job *job, int gpus, int i)
+/* GPUs that generate in division i of SPLITS: whole nodes, or GPUs inside a node. */
+static int rollout_gpus_of(const plait_rl_job *job, int i)
 {
+    const int gpus = job->problem.job.gpus;
     const int node = job->problem.cluster->group[0].gpus_per_node;
     const int unit = gpus > node ? node : 1;
 
     return (int)larger(unit, floor((double)gpus * i / SPLITS / unit + 0.5) * unit);
 }
 
-static plait_status try_apart(rl_search *s, plait_error *err)
+/* Prices one division of the GPUs, with every staleness that is allowed. */
+static plait_status try_division(rl_search *s, int rollout, plait_error *err)
 {
     const int gpus = s->job->problem.job.gpus;
-    int before = 0;
+    const int most = s->options->most_staleness;
+    plait_search_result training;
 
-    for (int i = 1; i < SPLITS; i++) {
-        const int asked = s->options->rollout_gpus;
-        const int rollout = asked > 0 ? asked : rollout_gpus_of(s->job, gpus, i);
-        plait_search_result training;
-        if (rollout <= before || rollout >= gpus)
-            continue;
-        before = rollout;
-        PLAIT_TRY(search_training(s, gpus - rollout, &training, err));
-        for (int staleness = s->options->least_staleness; staleness <= s->options->most_staleness;
-             staleness = staleness * 2 + (staleness == 0)) {
-            const plait_rl_plan base = {.placement = PLAIT_RL_APART,
-                                        .train_gpus = gpus - rollout,
-                                        .rollout_gpus = rollout,
-                                        .staleness = staleness,
-                                        .handover = s->options->handover};
-            PLAIT_TRY(price_pairs(s, &base, &training, err));
+    if (rollout < 1 || rollout >= gpus)
+        return PLAIT_OK;
+    PLAIT_TRY(search_training(s, gpus - rollout, &training, err));
+    for (int staleness = s->options->least_staleness; staleness <= most;
+         staleness = staleness * 2 + (staleness == 0)) {
+        const plait_rl_plan base = {.placement = PLAIT_RL_APART,
+                                    .train_gpus = gpus - rollout,
+                                    .rollout_gpus = rollout,
+                                    .staleness = staleness,
+                                    .handover = s->options->handover};
+        PLAIT_TRY(price_pairs(s, &base, &training, err));
+    }
+    return PLAIT_OK;
+}
+
+/* The eighth of the GPUs whose generation takes as long as training on the others. */
+static int balanced_eighth(const plait_rl_ranked *half)
+{
+    const double *const phase = half->price.phase_s;
+    const double generation = half->plan.rollout_gpus * phase[PLAIT_RL_rollout];
+    const double training =
+        half->plan.train_gpus * (phase[PLAIT_RL_train] + phase[PLAIT_RL_logprob] +
+                                 phase[PLAIT_RL_reference] + phase[PLAIT_RL_critic]);
+
+    return (int)floor(SPLITS * generation / (generation + training) + 0.5);
+}
+
+/*
+ * Tries an equal division first. Both sides get faster about in proportion to their GPUs, so the
+ * best division is near the one at which both then take equal time. If the equal division does not
+ * fit, all eighths are tried.
+ */
+static plait_status try_apart(rl_search *s, plait_error *err)
+{
+    const int asked = s->options->rollout_gpus, half = SPLITS / 2;
+    int first = 1, last = SPLITS - 1, before = 0;
+
+    if (asked > 0)
+        return try_division(s, asked, err);
+    PLAIT_TRY(try_division(s, rollout_gpus_of(s->job, half), err));
+    for (int i = 0; i < s->out->plans; i++)
+        if (s->out->plan[i].plan.placement == PLAIT_RL_APART) {
+            const int near = balanced_eighth(&s->out->plan[i]);
+            first = near > 2 ? near - 1 : 1;
+            last = near < SPLITS - 2 ? near + 1 : SPLITS - 1;
         }
+    for (int i = first; i <= last; i++) {
+        const int rollout = rollout_gpus_of(s->job, i);
+        if (rollout != before && i != half)
+            PLAIT_TRY(try_division(s, rollout, err));
+        before = rollout;
     }
     return PLAIT_OK;
 }
@@ -259,7 +313,7 @@ static plait_status simulate_best(rl_search *s, plait_error *err)
     for (int i = 0; i < count; i++)
         PLAIT_TRY(plait_rl_price_of(s->job, &out->plan[i].plan, true, s->arena, &out->plan[i].price,
                                     err));
-    qsort(out->plan, (size_t)count, sizeof *out->plan, by_step);
+    qsort(out->plan, (size_t)out->plans, sizeof *out->plan, by_step);
     return PLAIT_OK;
 }
 
@@ -274,7 +328,9 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
                           "expected at least one plan and one GPU, found none");
     if (options->only_placement != 1 + PLAIT_RL_APART)
         PLAIT_TRY(try_colocated(&s, err));
-    if (options->only_placement != 1 + PLAIT_RL_COLOCATED && job->problem.job.gpus > 1)
+    // Apart and synchronous, each side waits for the other: only if it is asked for, or alone fits.
+    const bool waits = options->most_staleness == 0 && out->plans > 0;
+    if (options->only_placement == 1 + PLAIT_RL_APART || (options->only_placement == 0 && !waits))
         PLAIT_TRY(try_apart(&s, err));
     return simulate_best(&s, err);
 }
