@@ -249,7 +249,6 @@ static published_count published_of_sample(plait_arena *arena, const char *name)
         published_count published;
     } others[] = {
         {"gpt-neox-20b", {.params = 20554567680, .source = "EleutherAI/gpt-neox-20b model card"}},
-        {"qwen3-0.6b", {.params = 0.6e9, .source = "Qwen/Qwen3-0.6B model card"}},
         {"glm-5",
          {.params = 744e9, .active = 40e9, .source = "GLM-5 report, table of the architecture"}},
         {"gemma-4-26b-a4b", {.params = 25.2e9, .active = 3.8e9, .source = "Gemma 4 model card"}},
