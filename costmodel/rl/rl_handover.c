@@ -5,11 +5,13 @@
 #include "plan/model_queries.h"
 
 /*
- * Time of one small collective with the work of Python around it. **Chosen** so that it explains
- * both published times of a hand-over by parameter of verl (one_step_off: 0.12 s for 339 tensors of
- * 7.6e9 parameters, 15.8 s for 18,900 tensors of Qwen3-30B-A3B).
+ * Time of one small collective with the work of Python around it, and the collectives of a tensor:
+ * one for a dense matrix, three for one of an expert (over its tensor-parallel, expert-parallel and
+ * pipeline ranks). **Chosen** by the published hand-overs of verl: 0.12 s for the 340 tensors of a
+ * model of 7.6e9 parameters and 15.8 s for the 18,900 of Qwen3-30B-A3B one by one, 23.7 s for the
+ * 37,000 of Qwen3-235B-A22B in buckets. NeMo-RL's own implementation is not published by itself.
  */
-static const double call_s = 2e-4;
+static const double call_s = 2e-4, dense_calls = 1.0, expert_calls = 3.0;
 
 /* Bytes of a weight as it is sent. */
 static const double sent_bytes = 2.0;
@@ -55,31 +57,24 @@ static double gather_s(const plait_problem *problem, double bytes, int ranks)
 
 /*
  * C.446: every rank of training gathers each tensor from the ranks that hold its parts. If
- * generation has GPUs of its own, one rank then broadcasts it over the innermost link that reaches
- * them. Each tensor takes one small collective, one of an expert two; if tensors are not packed into
- * buckets, the broadcast takes as many again.
+ * generation has GPUs of its own, the tensors are then broadcast to them; this takes one more
+ * collective for each tensor if they are not packed into buckets.
  */
 double rl_handover_s(const plait_rl_job *job, const plait_rl_plan *plan)
 {
     const plait_problem *const problem = &job->problem;
-    const plait_cluster *const cluster = problem->cluster;
+    const plait_degrees *const d = &plan->degrees;
     const double bytes = rl_handover_bytes(job);
     const bool apart = plan->placement == PLAIT_RL_APART;
+    const bool single = apart && plan->handover == PLAIT_RL_BY_PARAMETER;
     const tensors count = count_tensors(problem->model);
-    const double calls = count.dense + 2.0 * count.expert;
-    const int domain = cluster->level[0].gpus;
-    const bool near = domain <= 0 || plan->train_gpus + plan->rollout_gpus <= domain;
-    const plait_level *const level = &cluster->level[near || cluster->levels < 2 ? 0 : 1];
-    const double rate =
-        level->link.bytes_per_s * (level->efficiency > 0.0 ? level->efficiency : 1.0);
-    const plait_degrees *const d = &plan->degrees;
-    const int shards =
-        d->zero >= 3 ? plan->train_gpus
-                     : (int)smaller(plan->train_gpus, (double)d->pp * larger(d->tp * d->cp, d->ep));
+    const double calls =
+        count.dense * (dense_calls + single) + count.expert * (expert_calls + single);
+    const double parts = (double)d->pp * larger((double)d->tp * d->cp, d->ep);
+    const int shards = d->zero >= 3 ? plan->train_gpus : (int)smaller(plan->train_gpus, parts);
 
     if (bytes <= 0.0)
         return 0.0;
-    const double together_s = gather_s(problem, bytes, shards);
-    const double copies = apart && plan->handover == PLAIT_RL_BY_PARAMETER ? 2.0 : 1.0;
-    return together_s + copies * calls * call_s + (apart ? bytes / rate : 0.0);
+    return calls * call_s + gather_s(problem, bytes, shards) +
+           (apart ? gather_s(problem, bytes, plan->train_gpus + plan->rollout_gpus) : 0.0);
 }

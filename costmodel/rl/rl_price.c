@@ -54,11 +54,10 @@ static double held_bytes(const plait_rl_plan *plan, const plait_memory *memory)
     return memory->runtime_bytes + (plan->offload ? 0.0 : offloaded_bytes(memory));
 }
 
-/* Bytes that the engine keeps outside PyTorch and for graphs while it sleeps. */
+/* Bytes that the engine keeps for CUDA graphs while it sleeps. */
 static double asleep_bytes(const plait_rl_plan *plan, const plait_engine *engine)
 {
-    return plan->placement == PLAIT_RL_COLOCATED ? engine->outside_bytes + engine->graph_bytes
-                                                 : 0.0;
+    return plan->placement == PLAIT_RL_COLOCATED ? engine->graph_bytes : 0.0;
 }
 
 // ---- time ----------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 /* rl_update.c - packed sequences, time of an update and of a forward pass (C.440 to C.443) */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/numbers.h"
 #include "base/status.h"
@@ -49,19 +50,30 @@ static plait_status longest_of(const plait_lengths *lengths, double n, plait_are
     return PLAIT_OK;
 }
 
+/* A divisor of the GPUs, all of them or at most a quarter of the packs. */
+static double divisor_of(int gpus, double packs)
+{
+    int unit = gpus;
+
+    while (packs < gpus && unit > packs / 4.0 && unit % 2 == 0)
+        unit /= 2;
+    return unit <= packs ? unit : 1.0;
+}
+
 /*
  * C.440: packed sequences of an update. A pack holds as many mean sequences as fit into
- * pack_tokens, and all packs have the same tokens. Their number is rounded up to a multiple of a
- * sixteenth to an eighth of it, a power of two, so that data-parallel degrees divide it.
+ * pack_tokens, but there is a pack for each GPU if there are as many answers. All packs have the
+ * same tokens. Their number is rounded up such that data-parallel degrees divide it.
  */
-static int packs_of(const plait_rl_job *job, double answers)
+static int packs_of(const plait_rl_job *job, double answers, int gpus)
 {
     const double mean = rl_mean_tokens(job);
     const double most = job->pack_tokens > 0.0 ? job->pack_tokens : job->lengths->longest;
-    const double packs = ceil(answers / larger(floor(most / mean), 1.0));
-    const double step = larger(exp2(floor(log2(packs)) - 3.0), 1.0);
+    const double full = ceil(answers / larger(floor(most / mean), 1.0));
+    const double packs = larger(full, smaller(answers, gpus));
+    const double unit = divisor_of(gpus, packs);
 
-    return (int)smaller(packs >= answers ? answers : step * ceil(packs / step), PLAIT_MAX_GBS);
+    return (int)smaller(unit * ceil(packs / unit), PLAIT_MAX_GBS);
 }
 
 /* Tokens of a pack, padded such that tensor and context parallelism divide them. */
@@ -79,7 +91,7 @@ void plait_rl_update_job(const plait_rl_job *job, plait_job *out)
                             : job->prompts;
     const double answers = (double)prompts * job->generations;
 
-    out->gbs = packs_of(job, answers);
+    out->gbs = packs_of(job, answers, out->gpus);
     out->seq = padded(answers * rl_mean_tokens(job) / out->gbs);
     out->document = (int)smaller(larger(mean_reach(job->lengths) + 0.5, 1.0), PLAIT_MAX_SEQ);
 }
@@ -128,6 +140,29 @@ static double forward_pass_s(const plait_cost *cost, const plait_degrees *d, int
     return plait_degrees_microbatches(d, gbs) * slowest + (sum - slowest) / d->vpp;
 }
 
+/*
+ * The microbatch with the longest answer needs the most memory, so the memory of the plan is that of
+ * microbatches of this many tokens.
+ */
+static plait_status use_longest(const plait_rl_job *job, rl_update *u, plait_arena *arena,
+                                plait_error *err)
+{
+    const int mbs = u->plan.degrees.mbs;
+    plait_problem longest = u->problem;
+    plait_cost cost;
+
+    if ((double)mbs * u->problem.job.seq >= job->lengths->longest)
+        return PLAIT_OK;
+    longest.job.seq = padded(job->lengths->longest / mbs);
+    PLAIT_TRY(plait_plan_evaluate(&longest, &u->plan, NULL, arena, &cost, err));
+    if (cost.verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    u->cost.memory = cost.memory;
+    u->cost.verdict = cost.verdict;
+    memcpy(u->cost.why, cost.why, sizeof u->cost.why);
+    return PLAIT_OK;
+}
+
 plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
                           const plait_model *model, plait_arena *arena, rl_update *out,
                           plait_error *err)
@@ -152,6 +187,7 @@ plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
     PLAIT_TRY(plait_plan_evaluate(problem, &out->plan, NULL, arena, &out->cost, err));
     if (out->cost.verdict == PLAIT_INVALID)
         return PLAIT_OK;
+    PLAIT_TRY(use_longest(job, out, arena, err));
     const double answers = rl_answers(job);
     const plait_step_time *const step = &out->cost.step;
     const double once_s = step->dp_comm_s + step->optimizer_s;

@@ -124,23 +124,43 @@ static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WOR
 
 // ---- training ------------------------------------------------------------------------------
 
-/* The job of the training search: the packed sequences of an update. */
+/*
+ * Searches training plans for the packed sequences of an update. If none fits, layers are
+ * assigned to stages one by one, and then the optimizer is on the host.
+ */
 static plait_status search_training(rl_search *s, int gpus, plait_search_result *found,
                                     plait_error *err)
 {
+    static const struct {
+        const char *limit;
+        plait_refine refine;
+    } ways[] = {{"", PLAIT_REFINE_NONE},
+                {"", PLAIT_REFINE_LAYOUTS},
+                {"offload=optimizer", PLAIT_REFINE_NONE},
+                {"offload=optimizer", PLAIT_REFINE_LAYOUTS}};
     plait_problem *const problem = plait_arena_alloc(s->arena, 1, sizeof *problem);
-    plait_search_options options = s->options->training;
+    plait_search_result other = {0};
     plait_error inner;
 
     PLAIT_TRY(plait_check_allocated(problem, err));
     *problem = s->job->problem;
     problem->job.gpus = gpus;
     plait_rl_update_job(s->job, &problem->job);
-    const plait_status status = plait_search(problem, &options, s->arena, found, &inner);
-    PLAIT_TRY(faults_only(status, &inner, err));
-    if (status != PLAIT_OK)
-        *found = (plait_search_result){0};
-    s->out->training_plans += found->points;
+    *found = other;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways && found->plans == 0; i++) {
+        plait_search_options options = s->options->training;
+        options.refine = ways[i].refine;
+        if (ways[i].limit[0] != '\0' &&
+            plait_search_limit(&options, ways[i].limit, &inner) != PLAIT_OK)
+            continue;
+        const plait_status status = plait_search(problem, &options, s->arena, &other, &inner);
+        PLAIT_TRY(faults_only(status, &inner, err));
+        if (status != PLAIT_OK)
+            continue; // the software has no such offload, or no plan is legal
+        s->out->training_plans += other.points;
+        if (other.plans > 0 || !found->has_closest)
+            *found = other;
+    }
     return PLAIT_OK;
 }
 

@@ -48,7 +48,7 @@ static plait_status read_run(const csv_table *table, size_t row, plait_post_run 
  * mathematical data sets have about 128 tokens. DAPO's published batch is 512 prompts of 16 answers
  * with updates of 32 prompts (verl, recipe/dapo).
  */
-static const double usual_prompt = 128.0, usual_answer = 2048.0, usual_longest = 8192.0;
+static const double usual_prompt = 128.0, usual_answer = 3072.0, usual_longest = 8192.0;
 enum { DAPO_PROMPTS = 512, DAPO_GENERATIONS = 16, DAPO_UPDATE = 32 };
 
 typedef struct pricing {
@@ -166,12 +166,13 @@ static plait_status price_tuning(pricing *p, plait_error *err)
     return PLAIT_OK;
 }
 
-static plait_status limit_to(plait_search_options *options, const char *key, double value,
+/* Limits a key to the value of a column, unless that cannot be on so many GPUs. */
+static plait_status limit_to(plait_search_options *options, const char *key, double value, int most,
                              plait_error *err)
 {
     char text[48];
 
-    if (!isfinite(value))
+    if (!isfinite(value) || value > most)
         return PLAIT_OK;
     snprintf(text, sizeof text, "%s=%.0f", key, value);
     return plait_search_limit(options, text, err);
@@ -180,15 +181,16 @@ static plait_status limit_to(plait_search_options *options, const char *key, dou
 /* Limits of the search: the degrees that the run states. */
 static plait_status limits_of(const plait_post_run *run, plait_rl_options *out, plait_error *err)
 {
-    const bool apart = run->policy[0] != '\0' && !has(run->policy, "sync");
+    const bool apart = run->policy[0] != '\0' && strcmp(run->policy, "sync") != 0;
     plait_search_options *const training = &out->training;
+    const int train_gpus = number_or(run->train_gpus, gpus_of(run));
 
     plait_rl_options_init(out);
-    PLAIT_TRY(limit_to(training, "tp", run->train_tp, err));
-    PLAIT_TRY(limit_to(training, "pp", run->train_pp, err));
-    PLAIT_TRY(limit_to(training, "cp", run->train_cp, err));
-    PLAIT_TRY(limit_to(training, "ep", run->train_ep, err));
-    PLAIT_TRY(limit_to(training, "vpp", run->train_vpp, err));
+    PLAIT_TRY(limit_to(training, "tp", run->train_tp, train_gpus, err));
+    PLAIT_TRY(limit_to(training, "pp", run->train_pp, train_gpus, err));
+    PLAIT_TRY(limit_to(training, "cp", run->train_cp, train_gpus, err));
+    PLAIT_TRY(limit_to(training, "ep", run->train_ep, train_gpus, err));
+    PLAIT_TRY(limit_to(training, "vpp", run->train_vpp, PLAIT_MAX_LAYERS, err));
     if (has(run->notes, "recompute full"))
         PLAIT_TRY(plait_search_limit(training, "recompute=full", err));
     out->only_placement = 1 + (apart ? PLAIT_RL_APART : PLAIT_RL_COLOCATED);
@@ -214,7 +216,7 @@ static plait_status fill_batch(pricing *p, plait_rl_job *job, plait_error *err)
     if (!isfinite(run->prompts))
         add_note(p, "batch not published, that of DAPO assumed");
     if (!isfinite(run->mean_tokens))
-        add_note(p, "mean length not published, 2048 tokens an answer assumed");
+        add_note(p, "mean length not published, 3072 tokens an answer assumed");
     job->algorithm = dapo ? PLAIT_RL_DAPO : PLAIT_RL_GRPO;
     job->prompts = number_or(run->prompts, DAPO_PROMPTS);
     job->generations = number_or(run->generations, DAPO_GENERATIONS);
@@ -242,8 +244,8 @@ static plait_status fill_job(pricing *p, plait_rl_job *job, plait_error *err)
 
     PLAIT_TRY(plait_check_allocated(engine && name, err));
     plait_rl_job_init(job);
-    PLAIT_TRY(plait_engine_find(run->rollout_engine[0] != '\0' ? run->rollout_engine : "vllm",
-                                p->arena, engine, err));
+    PLAIT_TRY(
+        plait_engine_find(getenv("ENG") ? getenv("ENG") : "vllm-2025", p->arena, engine, err));
     job->engine = engine;
     problem->model = library_find(p->shelf, LIBRARY_MODEL, run->model, err);
     if (!problem->model)
@@ -264,7 +266,8 @@ static plait_status fill_job(pricing *p, plait_rl_job *job, plait_error *err)
     problem->job.tuning = tuning_of(run);
     job->reference = has(run->source, "nemo_rl") || isfinite(run->reference_s);
     job->logprobs = !has(run->policy, "fully_async");
-    job->partial = has(run->policy, "fully_async");
+    job->partial =
+        has(run->policy, "fully_async") || (has(run->source, "nemo_rl") && has(run->policy, "off"));
     return fill_batch(p, job, err);
 }
 
