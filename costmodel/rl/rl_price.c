@@ -11,6 +11,7 @@
 const char *const plait_rl_algorithm_name[PLAIT_RL_ALGORITHMS + 1] = {"grpo", "dapo", "ppo", "rloo",
                                                                       NULL};
 const char *const plait_rl_placement_name[PLAIT_RL_PLACEMENTS + 1] = {"colocated", "apart", NULL};
+const char *const plait_rl_framework_name[PLAIT_RL_FRAMEWORKS + 1] = {"verl", "nemo-rl", NULL};
 const char *const plait_rl_handover_name[PLAIT_RL_HANDOVERS + 1] = {"bucketed", "by_parameter",
                                                                     NULL};
 

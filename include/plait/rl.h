@@ -42,6 +42,15 @@ typedef enum plait_rl_placement {
 
 extern const char *const plait_rl_placement_name[PLAIT_RL_PLACEMENTS + 1];
 
+/** Software that runs a step: it starts the engine and the training software. */
+typedef enum plait_rl_framework {
+    PLAIT_RL_VERL,
+    PLAIT_RL_NEMO_RL,
+    PLAIT_RL_FRAMEWORKS
+} plait_rl_framework;
+
+extern const char *const plait_rl_framework_name[PLAIT_RL_FRAMEWORKS + 1];
+
 /** How new weights reach the engine. */
 typedef enum plait_rl_handover {
     PLAIT_RL_BUCKETED,     /* tensors are packed into large buffers */
@@ -64,6 +73,7 @@ typedef struct plait_rl_job {
     const plait_model *critic;  /* trained value model; NULL: none */
     const plait_model *reward;  /* reward model; NULL: a rule without GPU time */
     plait_rl_algorithm algorithm;
+    plait_rl_framework framework;
     bool reference; /* log-probabilities of a reference model (KL term) */
     bool logprobs;  /* log-probabilities are computed again by the training software */
     int prompts;

@@ -17,7 +17,7 @@ typedef struct rl_values {
     int prompts, generations, update_prompts, prompt_tokens, pack, staleness, rollout_gpus, steps;
     int tp, pp, ep, dp_attention, most_gpus;
     const char *answer_tokens, *algorithm, *critic, *reward, *reference, *engine, *weights;
-    const char *placement, *handover, *environment, *fix, *file;
+    const char *placement, *handover, *framework, *environment, *fix, *file;
     bool partial, no_logprobs, fewest, json;
 } rl_values;
 
@@ -37,6 +37,8 @@ static const opt options[] = {
           "prompts of one update of the policy (default: all of a step)"),
     OPT_OF_WORD(rl_values, algorithm, "algorithm", "NAME", OPT_WORDS(plait_rl_algorithm_name),
                 "grpo (default), dapo, ppo or rloo"),
+    OPT_OF_WORD(rl_values, framework, "framework", "NAME", OPT_WORDS(plait_rl_framework_name),
+                "software that runs the step: verl (default) or nemo-rl"),
     OPT_OF_WORD(rl_values, reference, "reference", "on|off", OPT_WORDS(on_off),
                 "log-probabilities of a reference model (default: on, for dapo off)"),
     OPT_OF_FLAG(rl_values, no_logprobs, "rollout-logprobs",
@@ -157,6 +159,11 @@ static plait_status read_models(const rl_values *flags, plait_arena *arena, plai
         PLAIT_TRY(
             problem_word("--algorithm", flags->algorithm, plait_rl_algorithm_name, &word, err));
     job->algorithm = (plait_rl_algorithm)word;
+    if (flags->framework) {
+        PLAIT_TRY(
+            problem_word("--framework", flags->framework, plait_rl_framework_name, &word, err));
+        job->framework = (plait_rl_framework)word;
+    }
     reference = job->algorithm != PLAIT_RL_DAPO;
     if (flags->reference)
         PLAIT_TRY(problem_word("--reference", flags->reference, on_off, &reference, err));

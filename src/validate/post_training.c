@@ -46,10 +46,15 @@ static plait_status read_run(const csv_table *table, size_t row, plait_post_run 
 /*
  * What runs leave open. Lengths of answers that a run does not publish are **chosen**; prompts of
  * mathematical data sets have about 128 tokens. DAPO's published batch is 512 prompts of 16 answers
- * with updates of 32 prompts (verl, recipe/dapo).
+ * with updates of 32 prompts (verl, recipe/dapo), of 128 in its fully asynchronous trainer.
  */
-static const double usual_prompt = 128.0, usual_answer = 3072.0, usual_longest = 8192.0;
-enum { DAPO_PROMPTS = 512, DAPO_GENERATIONS = 16, DAPO_UPDATE = 32 };
+static const double usual_prompt = 128.0, usual_answer = 2560.0, usual_longest = 8192.0;
+/*
+ * The engine of the published runs: NeMo-RL and verl pin releases of vLLM of 2025 (pyproject.toml of
+ * NeMo-RL: 0.11.2).
+ */
+static const char published_engine[] = "vllm-2025";
+enum { DAPO_PROMPTS = 512, DAPO_GENERATIONS = 16, DAPO_UPDATE = 32, DAPO_ASYNC_UPDATE = 128 };
 
 typedef struct pricing {
     library *shelf;
@@ -216,11 +221,12 @@ static plait_status fill_batch(pricing *p, plait_rl_job *job, plait_error *err)
     if (!isfinite(run->prompts))
         add_note(p, "batch not published, that of DAPO assumed");
     if (!isfinite(run->mean_tokens))
-        add_note(p, "mean length not published, 3072 tokens an answer assumed");
+        add_note(p, "mean length not published, 2560 tokens an answer assumed");
     job->algorithm = dapo ? PLAIT_RL_DAPO : PLAIT_RL_GRPO;
     job->prompts = number_or(run->prompts, DAPO_PROMPTS);
     job->generations = number_or(run->generations, DAPO_GENERATIONS);
     job->update_prompts = isfinite(run->train_gbs) ? (int)run->train_gbs / job->generations
+                          : job->partial && dapo   ? DAPO_ASYNC_UPDATE
                           : dapo                   ? DAPO_UPDATE
                                                    : 0;
     const double longest = isfinite(run->max_tokens) ? run->max_tokens : usual_longest;
@@ -245,7 +251,10 @@ static plait_status fill_job(pricing *p, plait_rl_job *job, plait_error *err)
     PLAIT_TRY(plait_check_allocated(engine && name, err));
     plait_rl_job_init(job);
     PLAIT_TRY(
-        plait_engine_find(getenv("ENG") ? getenv("ENG") : "vllm-2025", p->arena, engine, err));
+        plait_engine_find(run->rollout_engine[0] != '\0' && strcmp(run->rollout_engine, "vllm") != 0
+                              ? run->rollout_engine
+                              : published_engine,
+                          p->arena, engine, err));
     job->engine = engine;
     problem->model = library_find(p->shelf, LIBRARY_MODEL, run->model, err);
     if (!problem->model)
@@ -265,6 +274,7 @@ static plait_status fill_job(pricing *p, plait_rl_job *job, plait_error *err)
     problem->job.gpus = gpus_of(run);
     problem->job.tuning = tuning_of(run);
     job->reference = has(run->source, "nemo_rl") || isfinite(run->reference_s);
+    job->framework = has(run->source, "nemo_rl") ? PLAIT_RL_NEMO_RL : PLAIT_RL_VERL;
     job->logprobs = !has(run->policy, "fully_async");
     job->partial =
         has(run->policy, "fully_async") || (has(run->source, "nemo_rl") && has(run->policy, "off"));
