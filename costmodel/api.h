@@ -45,8 +45,9 @@ typedef struct stage_load {
     double saved_bytes; /* activations that one microbatch keeps, in all chunks */
     double held_bytes;  /* activations of all microbatches in flight */
     double live_bytes;  /* largest activations that one layer recomputes */
-    double dense;       /* parameters outside the routed experts */
-    double expert;      /* parameters of routed experts */
+    double dense;       /* trained parameters outside the routed experts */
+    double frozen_dense, frozen_expert; /* parameters that are not trained */
+    double expert;                      /* parameters of routed experts */
 } stage_load;
 
 /** Parameters, gradients and optimizer state of one stage in memory. */

@@ -9,6 +9,7 @@
 #include <stddef.h>
 
 #include "costmodel/layer/block_build.h"
+#include "costmodel/layer/tuning.h"
 #include "base/numbers.h"
 #include "plan/model_queries.h"
 
@@ -289,52 +290,63 @@ static void add_norms(block_draft *draft, int norms)
         block_norm_add(draft, BLOCK_NORM_ALONE);
 }
 
-void plait_block_describe(const plait_model *model, const plait_layer *layer,
-                          const plait_shard *shard, plait_pass pass, plait_block *out)
+static void describe_layer(block_draft *draft)
 {
-    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+    const plait_model *const model = draft->model;
+    const plait_layer *const layer = draft->layer;
+    const plait_shard *const shard = draft->shard;
+    plait_block *const out = draft->out;
     int norms = layer->norms;
 
     // C.24: an opaque layer has the costs of the model file, divided by tp, and no collectives.
     if (layer->opaque) {
         const plait_opaque *given = &layer->given;
 
-        block_scan_add(&draft, PLAIT_PART_opaque, draft.tokens * given->forward_flops / shard->tp,
-                       draft.tokens * given->forward_bytes / shard->tp,
-                       draft.norm_tokens * model->hidden);
-        block_keep(&draft, PLAIT_TENSOR_opaque, draft.tokens * given->activation_bytes / shard->tp);
-        block_keep(&draft, PLAIT_TENSOR_norm_in, draft.norm_tokens * model->hidden);
+        block_scan_add(draft, PLAIT_PART_opaque, draft->tokens * given->forward_flops / shard->tp,
+                       draft->tokens * given->forward_bytes / shard->tp,
+                       draft->norm_tokens * model->hidden);
+        block_keep(draft, PLAIT_TENSOR_opaque, draft->tokens * given->activation_bytes / shard->tp);
+        block_keep(draft, PLAIT_TENSOR_norm_in, draft->norm_tokens * model->hidden);
         out->weights.dense += given->params / shard->tp;
         return;
     }
     // A parallel residual is x + mixer(norm(x)) + ffn(norm(x)), with one collective before both
     // halves and one after them. If the layer has one norm, both halves read its output.
     if (layer->parallel_residual && has_both(layer)) {
-        const residual entered = enter_residual(&draft, false);
-        const block_stream input = draft.at;
+        const residual entered = enter_residual(draft, false);
+        const block_stream input = draft->at;
         if (norms > 0)
-            add_mixer_norm(&draft);
-        const block_stream normed = draft.at;
-        block_tp_enter(&draft, PLAIT_PART_qkv);
-        add_mixer(&draft);
-        const block_stream mixed = draft.at;
-        draft.at = norms > 1 ? input : normed;
+            add_mixer_norm(draft);
+        const block_stream normed = draft->at;
+        block_tp_enter(draft, PLAIT_PART_qkv);
+        add_mixer(draft);
+        const block_stream mixed = draft->at;
+        draft->at = norms > 1 ? input : normed;
         if (norms > 1)
-            add_ffn_norm(&draft);
-        add_ffn(&draft);
-        block_tp_leave(&draft, PLAIT_PART_fc2);
-        block_join(&draft, mixed);
-        add_laurel(&draft, normed);
-        leave_residual(&draft, entered);
-        add_per_layer(&draft);
-        add_norms(&draft, norms - 2);
+            add_ffn_norm(draft);
+        add_ffn(draft);
+        block_tp_leave(draft, PLAIT_PART_fc2);
+        block_join(draft, mixed);
+        add_laurel(draft, normed);
+        leave_residual(draft, entered);
+        add_per_layer(draft);
+        add_norms(draft, norms - 2);
         return;
     }
     if (layer->mixer != PLAIT_MIXER_NONE)
-        add_mixer_half(&draft, norms--);
+        add_mixer_half(draft, norms--);
     if (layer->ffn != PLAIT_FFN_NONE)
-        add_ffn_half(&draft, norms--);
-    add_norms(&draft, norms);
+        add_ffn_half(draft, norms--);
+    add_norms(draft, norms);
+}
+
+void plait_block_describe(const plait_model *model, const plait_layer *layer,
+                          const plait_shard *shard, plait_pass pass, plait_block *out)
+{
+    block_draft draft = block_draft_of(model, layer, shard, pass, out);
+
+    describe_layer(&draft);
+    block_settle(&draft);
 }
 
 bool block_halves(const plait_layer *layer)
@@ -350,10 +362,11 @@ void block_describe_half(const plait_model *model, const plait_layer *layer,
 
     if (half == BLOCK_MIXER) {
         add_mixer_half(&draft, layer->norms);
-        return;
+    } else {
+        add_ffn_half(&draft, layer->norms - 1);
+        add_norms(&draft, layer->norms - 2);
     }
-    add_ffn_half(&draft, layer->norms - 1);
-    add_norms(&draft, layer->norms - 2);
+    block_settle(&draft);
 }
 
 // ---- the ends of the model -----------------------------------------------------------------
@@ -414,6 +427,7 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
 {
     block_draft draft = block_draft_of(model, NULL, shard, pass, out);
     const double hidden = model->hidden;
+    const bool frozen = shard->frozen >> PLAIT_PART_embedding & 1u;
 
     if (model->patch_dim > 0) {
         block_product_add(&draft, PLAIT_PART_embedding, draft.tokens, model->patch_dim, hidden,
@@ -438,6 +452,9 @@ void plait_block_embedding(const plait_model *model, const plait_shard *shard, p
                 (block_traffic){2.0 * (1.0 + model->streams), 2.0 * (1.0 + model->streams)});
     if (model->dropout)
         block_keep(&draft, PLAIT_TENSOR_dropout, draft.norm_tokens * hidden);
+    if (frozen)
+        out->weights.frozen_dense = out->weights.dense;
+    block_settle(&draft);
 }
 
 /*
@@ -449,7 +466,7 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
                       plait_block *out)
 {
     block_draft draft = block_draft_of(model, NULL, shard, pass, out);
-    const double vocab = block_share(model->vocab, shard->tp);
+    const double vocab = shard->one_output ? 1.0 : block_share(model->vocab, shard->tp);
 
     if (model->streams > 1)
         mix_streams(&draft, model->streams, 1.0);
@@ -457,13 +474,14 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
         attend_blocks(&draft, (model->layers + model->residual_block - 1) / model->residual_block);
     block_norm_add(&draft, BLOCK_NORM_FEEDS);
     block_tp_enter(&draft, PLAIT_PART_head);
-    block_linear_add(&draft, (block_linear){.part = PLAIT_PART_head,
-                                            .rows = draft.tokens,
-                                            .n = vocab,
-                                            .k = model->hidden,
-                                            .makes = PLAIT_DIM_VOCAB,
-                                            .bias = model->head_bias,
-                                            .counted_elsewhere = model->tied});
+    block_linear_add(&draft,
+                     (block_linear){.part = PLAIT_PART_head,
+                                    .rows = draft.tokens,
+                                    .n = vocab,
+                                    .k = model->hidden,
+                                    .makes = PLAIT_DIM_VOCAB,
+                                    .bias = model->head_bias,
+                                    .counted_elsewhere = model->tied && !shard->one_output});
     if (model->tied && model->head_bias)
         out->weights.dense += vocab;
     block_memory_add(&draft, PLAIT_PART_loss, draft.tokens * vocab,
@@ -476,6 +494,7 @@ void plait_block_head(const plait_model *model, const plait_shard *shard, plait_
              draft.forward) // per token: maximum, sum of exponentials, target logit
         block_collective_add(&draft, PLAIT_PART_loss, PLAIT_ALL_REDUCE, PLAIT_AXIS_TP,
                              PLAIT_OVERLAP_NONE, 4.0 * draft.tokens, 3.0);
+    block_settle(&draft);
 }
 
 // ---- kept bytes ----------------------------------------------------------------------------

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/numbers.h"
+#include "costmodel/layer/tuning.h"
 #include "plan/model_queries.h"
 
 block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
@@ -24,7 +25,7 @@ block_draft block_draft_of(const plait_model *model, const plait_layer *layer,
 
     out->ops = 0;
     out->saved_gathered = 0.0;
-    out->weights = (plait_weights){0};
+    out->weights = out->adapters = (plait_weights){0};
     out->cache = (plait_cache){0};
     memset(out->saved, 0, sizeof out->saved);
     return (block_draft){
@@ -223,6 +224,33 @@ static void add_gemm(block_draft *draft, const block_linear *linear, plait_pass_
     block_op_add(draft, op);
 }
 
+void block_products_add(block_draft *draft, const block_linear *linear)
+{
+    if (draft->forward)
+        add_gemm(draft, linear, PLAIT_FORWARD);
+    if (draft->backward_input)
+        add_gemm(draft, linear, PLAIT_BACKWARD_INPUT);
+    if (draft->backward_weight)
+        add_gemm(draft, linear, PLAIT_BACKWARD_WEIGHT);
+}
+
+/*
+ * C.413: kernels restore a matrix in NF4 to 16 bits before each product that reads it. A frozen
+ * matrix has no product for its gradient.
+ */
+static void add_frozen(block_draft *draft, const block_linear *linear, double params)
+{
+    static const double nf4_bytes = 4.127 / 8.0;
+
+    if (draft->shard->frozen_format == PLAIT_FROZEN_NF4 && linear->part != PLAIT_PART_head)
+        block_pass_add(draft, linear->part, params,
+                       (block_traffic){nf4_bytes + HALF_BYTES, nf4_bytes + HALF_BYTES});
+    if (draft->forward)
+        add_gemm(draft, linear, PLAIT_FORWARD);
+    if (draft->backward_input)
+        add_gemm(draft, linear, PLAIT_BACKWARD_INPUT);
+}
+
 /* Each weight matrix or block has k n parameters, and n more if it has a bias. */
 void block_linear_add(block_draft *draft, block_linear linear)
 {
@@ -231,16 +259,20 @@ void block_linear_add(block_draft *draft, block_linear linear)
     const double params = matrices * (linear.n * linear.k + (linear.bias ? linear.n : 0.0));
 
     block_place(draft, linear.makes, matrices * linear.rows * linear.n);
+    const bool frozen = draft->shard->frozen >> linear.part & 1u;
+    plait_weights *const w = &draft->out->weights;
     if (!linear.counted_elsewhere)
-        *(grouped ? &draft->out->weights.expert : &draft->out->weights.dense) += params;
+        *(grouped ? &w->expert : &w->dense) += params;
+    if (!linear.counted_elsewhere && frozen)
+        *(grouped ? &w->frozen_expert : &w->frozen_dense) += params;
     if (linear.rows <= 0.0)
         return;
-    if (draft->forward)
-        add_gemm(draft, &linear, PLAIT_FORWARD);
-    if (draft->backward_input)
-        add_gemm(draft, &linear, PLAIT_BACKWARD_INPUT);
-    if (draft->backward_weight)
-        add_gemm(draft, &linear, PLAIT_BACKWARD_WEIGHT);
+    if (!frozen) {
+        block_products_add(draft, &linear);
+        return;
+    }
+    add_frozen(draft, &linear, params);
+    block_adapter_add(draft, &linear);
 }
 
 void block_product_add(block_draft *draft, plait_part part, double rows, double k, double n,
@@ -332,7 +364,10 @@ void block_norm_add(block_draft *draft, block_norm_use use)
                    elements);
         draft->out->saved_gathered += (draft->tokens - draft->norm_tokens) * draft->model->hidden;
     }
-    draft->out->weights.dense += draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
+    const double scales = draft->model->hidden * (draft->model->layer_norm ? 2.0 : 1.0);
+    draft->out->weights.dense += scales;
+    if (draft->shard->frozen >> PLAIT_PART_norm & 1u)
+        draft->out->weights.frozen_dense += scales;
 }
 
 /*

@@ -121,6 +121,8 @@ double block_misaligned(double a, double b);
 /** Appends one operator; a count of zero means one. */
 void block_op_add(block_draft *draft, plait_op op);
 void block_linear_add(block_draft *draft, block_linear linear);
+/** Appends the products of a linear layer in the current pass, at the current place. */
+void block_products_add(block_draft *draft, const block_linear *linear);
 /** Appends a linear layer with these fields of block_linear; all others are 0. */
 void block_product_add(block_draft *draft, plait_part part, double rows, double k, double n,
                        plait_dim makes, bool bias);

@@ -4,6 +4,7 @@
 
 #include "costmodel/layer/fuse.h"
 #include "costmodel/layer/layer_ops.h"
+#include "costmodel/layer/tuning.h"
 #include "base/numbers.h"
 #include "costmodel/api.h"
 #include "plan/model_queries.h"
@@ -34,7 +35,7 @@ plait_network network_of(const plait_problem *problem)
 
 static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
 {
-    return (plait_shard){
+    plait_shard shard = {
         .tp = key->tp,
         .cp = key->cp,
         .ep = key->ep,
@@ -50,6 +51,9 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
         .grad_reduce = key->grad_reduce,
         .runtime = problem->runtime,
     };
+
+    shard_tune(problem->model, &problem->job.tuning, &shard);
+    return shard;
 }
 
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
@@ -190,6 +194,8 @@ static void keep_bytes(const plait_problem *problem, const plait_layer *layer, c
         kept.saved_gathered += blocks[i]->saved_gathered;
         price->weights.dense += blocks[i]->weights.dense;
         price->weights.expert += blocks[i]->weights.expert;
+        price->weights.frozen_dense += blocks[i]->weights.frozen_dense;
+        price->weights.frozen_expert += blocks[i]->weights.frozen_expert;
         context_bytes = larger(context_bytes, blocks[i]->context_bytes);
         gathered_bytes = larger(gathered_bytes, blocks[i]->gathered_bytes);
     }
@@ -327,16 +333,19 @@ static int next_part(const plait_model *model, int r)
  */
 static void derive_ends(const plait_model *model, layer_row *row)
 {
+    const bool frozen = row->shard.frozen >> PLAIT_PART_embedding & 1u;
     const double hidden = model->hidden;
     const int tp = row->key.tp;
 
-    row->price[ROW_TABLE] = (layer_price){
-        .weights.dense = (double)((model->vocab + tp - 1) / tp) * hidden,
-    };
+    const double table = (double)((model->vocab + tp - 1) / tp) * hidden;
+    row->price[ROW_TABLE] = (layer_price){0};
+    *(frozen ? &row->price[ROW_TABLE].weights.frozen_dense : &row->price[ROW_TABLE].weights.dense) =
+        table;
     if (model->mtp_layers == 0)
         return;
     row->price[ROW_MTP] = row->price[model->mtp_kind];
-    row->price[ROW_MTP].weights.dense += 2.0 * hidden * hidden / tp;
+    *(row->shard.lora_rank > 0 ? &row->price[ROW_MTP].weights.frozen_dense
+                               : &row->price[ROW_MTP].weights.dense) += 2.0 * hidden * hidden / tp;
     row->price[ROW_MTP_HEAD] = row->price[ROW_HEAD];
     row->price[ROW_MTP_HEAD].weights = (plait_weights){0};
 }

@@ -338,7 +338,7 @@ static void put_tied(const plait_problem *problem, const plait_degrees *d,
 {
     const double bytes = tied_gradient_bytes(problem, d, &routes->state);
 
-    if (!problem->model->tied || d->pp == 1)
+    if (!problem->model->tied || plait_tuning_freezes(&problem->job.tuning) || d->pp == 1)
         return;
     put_line(step, (plait_volume){
                        .what = "tied embedding all-reduce",

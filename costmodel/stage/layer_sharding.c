@@ -119,6 +119,8 @@ void plait_sharding_cost_add(plait_sharding_cost *all, const plait_sharding_cost
     sum->load.live_bytes = larger(sum->load.live_bytes, more->load.live_bytes);
     sum->load.dense += more->load.dense;
     sum->load.expert += more->load.expert;
+    sum->load.frozen_dense += more->load.frozen_dense;
+    sum->load.frozen_expert += more->load.frozen_expert;
     sum->state.weights_bytes += more->state.weights_bytes;
     sum->state.gradients_bytes += more->state.gradients_bytes;
     sum->state.optimizer_bytes += more->state.optimizer_bytes;

@@ -57,13 +57,45 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
     const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
 
     if (d->reshard == PLAIT_RESHARD_NEVER)
-        return state->gather * gathered_params(d, (plait_weights){load->dense, load->expert}) +
+        return state->gather * gathered_params(d, (plait_weights){.dense = load->dense,
+                                                                  .expert = load->expert}) +
                state->gradient_reduce * alive;
     const double of_node = d->reshard == PLAIT_RESHARD_NODE
                                ? load->dense / ways.node_dense + load->expert / ways.node_expert
                                : 0.0;
     return (state->gather + state->gradient_reduce) * alive +
            state->gather * (ends_params(row, load) + of_node);
+}
+
+/*
+ * C.412: bytes of the parameters of a stage that are not trained. The embedding and the head stay in
+ * 16 bits.
+ */
+static double frozen_held(const plait_degrees *d, const layer_row *row,
+                          const plait_state_bytes *state, shard_ways ways, const stage_load *load)
+{
+    static const double wide_bytes = 2.0;
+    const double ends = (load->embedding ? row->price[ROW_EMBEDDING].weights.frozen_dense : 0.0) +
+                        (load->loss ? row->price[ROW_HEAD].weights.frozen_dense : 0.0);
+    const double dense = state->frozen * (load->frozen_dense - ends) + wide_bytes * ends;
+    const double expert = state->frozen * load->frozen_expert;
+
+    return d->zero >= 3 ? dense / ways.dense + expert / ways.expert : dense + expert;
+}
+
+/*
+ * Frozen parameters that ZeRO-3 gathers a few layers ahead, and of weights in NF4 the largest
+ * matrix, about a third of a layer, in 16 bits.
+ */
+static double frozen_buffers(const plait_problem *problem, const plait_degrees *d,
+                             const plait_state_bytes *state, double widest)
+{
+    static const double wide_bytes = 2.0;
+    const double ahead =
+        d->zero >= 3 ? problem->runtime->keep.transient_layers * state->frozen * widest : 0.0;
+
+    return ahead +
+           (problem->job.tuning.format == PLAIT_FROZEN_NF4 ? wide_bytes * widest / 3.0 : 0.0);
 }
 
 /*
@@ -85,7 +117,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double copies = plait_schedule_replicas((plait_schedule)d->schedule);
     const double ends = ends_params(row, load);
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
-    const double gathered = gathered_params(d, (plait_weights){load->dense, load->expert});
+    const double frozen = frozen_held(d, row, state, ways, load);
+    const double gathered =
+        gathered_params(d, (plait_weights){.dense = load->dense, .expert = load->expert});
     // Gradients that a step allocates grow while backward frees gathered parameters.
     const bool fresh = problem->runtime->keep.gradients_freed && d->zero >= 3 &&
                        d->reshard == PLAIT_RESHARD_NEVER &&
@@ -96,17 +130,18 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
                       ? state->gradient * shard
                       : state->gradient * whole + (d->zero >= 2 ? summed * gathered : 0.0));
     const double away = plait_gradients_offloaded(d) ? plait_offload_share_of(d) : 0.0;
-    double widest = 0.0, widest_gathered = 0.0;
+    double widest = 0.0, widest_gathered = 0.0, widest_frozen = 0.0;
 
     for (int k = 0; k < problem->model->kinds; k++) {
         const plait_weights *const w = &row->price[k].weights;
         widest = larger(widest, w->dense + w->expert);
         widest_gathered = larger(widest_gathered, gathered_params(d, *w));
+        widest_frozen = larger(widest_frozen, w->frozen_dense + w->frozen_expert);
     }
     const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
                                            (usual->weight - state->weight) * held_ends);
     return (stage_state){
-        .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes,
+        .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes + copies * frozen,
         .gradients_bytes = fresh ? larger(0.0, gradients_bytes - state->gather * gathered)
                                  : (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
@@ -115,7 +150,8 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
             problem->runtime->keep.weight_transient * widest +
             smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
             (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest_gathered)
-                          : 0.0),
+                          : 0.0) +
+            frozen_buffers(problem, d, state, widest_frozen),
     };
 }
 
@@ -133,8 +169,12 @@ double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
     const double held = d->zero >= 1 ? load->dense / ways.dense + load->expert / ways.expert
                                      : load->dense + load->expert;
 
+    const double frozen =
+        d->offload == PLAIT_OFFLOAD_PARAMS
+            ? 2.0 * (load->frozen_dense / ways.dense + load->frozen_expert / ways.expert)
+            : 0.0;
     return node_gpus(problem) *
-           (held * plait_host_param_bytes(problem, d) + load->in_flight * away_bytes);
+           (held * plait_host_param_bytes(problem, d) + frozen + load->in_flight * away_bytes);
 }
 
 /*

@@ -140,8 +140,10 @@ static double gather_once_s(const plait_problem *problem, const plait_degrees *d
                             const sync_routes *routes, const plait_weights *w)
 {
     const double bytes = gathered_value_bytes(d, &routes->state);
+    const double frozen = routes->state.frozen; // as stored
 
-    return over_shards_s(routes, PLAIT_ALL_GATHER, bytes * w->dense, bytes * w->expert) +
+    return over_shards_s(routes, PLAIT_ALL_GATHER, bytes * w->dense + frozen * w->frozen_dense,
+                         bytes * w->expert + frozen * w->frozen_expert) +
            gather_passes_s(problem, d, routes, w);
 }
 
@@ -153,15 +155,16 @@ static double gather_again_s(const plait_problem *problem, const plait_degrees *
                              const sync_routes *routes, const plait_weights *w, double once_s)
 {
     const double bytes = gathered_value_bytes(d, &routes->state);
+    const double frozen = routes->state.frozen;
 
     if (d->reshard == PLAIT_RESHARD_NEVER)
         return 0.0;
     if (d->reshard == PLAIT_RESHARD_ALWAYS)
         return once_s;
     return plait_collective_s(&routes->dense_nodes.inside, routes->network, PLAIT_ALL_GATHER,
-                              bytes * w->dense) +
+                              bytes * w->dense + frozen * w->frozen_dense) +
            plait_collective_s(&routes->expert_nodes.inside, routes->network, PLAIT_ALL_GATHER,
-                              bytes * w->expert) +
+                              bytes * w->expert + frozen * w->frozen_expert) +
            gather_passes_s(problem, d, routes, w);
 }
 
@@ -210,7 +213,9 @@ static void fill_up(const plait_problem *problem, const plait_degrees *d, const 
 
     if (d->offload != PLAIT_OFFLOAD_PARAMS)
         return;
-    layer->up_s = routes->state.weight * part /
+    const double frozen = routes->state.frozen * (w->frozen_dense / routes->ways.dense +
+                                                  w->frozen_expert / routes->ways.expert);
+    layer->up_s = (routes->state.weight * part + frozen) /
                   plait_cluster_accelerator(problem->cluster, 0)->host_bytes_per_s;
     if (d->reshard == PLAIT_RESHARD_NEVER)
         return;
@@ -333,7 +338,8 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *d,
 static double reduce_tied_s(const plait_problem *problem, const plait_degrees *d,
                             const sync_routes *routes, const stage_load *load)
 {
-    if (!problem->model->tied || d->pp == 1 || !(load->embedding || load->loss))
+    if (!problem->model->tied || plait_tuning_freezes(&problem->job.tuning) || d->pp == 1 ||
+        !(load->embedding || load->loss))
         return 0.0;
     return plait_collective_s(&routes->ends, routes->network, PLAIT_ALL_REDUCE,
                               tied_gradient_bytes(problem, d, &routes->state));

@@ -118,6 +118,8 @@ static inline void stage_load_add_weights(stage_load *load, double count, const 
         load->paired_s[how] += count * price->paired_s[how];
     load->dense += count * price->weights.dense;
     load->expert += count * price->weights.expert;
+    load->frozen_dense += count * price->weights.frozen_dense;
+    load->frozen_expert += count * price->weights.frozen_expert;
 }
 
 // stage_cost.c

@@ -181,6 +181,7 @@ typedef struct plait_state_bytes {
     double step_bytes;      /* HBM traffic of an optimizer step per parameter of the shard */
     double shard_passes;    /* passes over the shard's gradient: norm, clip */
     double buffer_passes;   /* passes over the whole gradient: zeroing, scaling */
+    double frozen; /* bytes kept and gathered of a parameter that is not trained; 0 in profiles */
 } plait_state_bytes;
 
 /** Parts of a layer, by which recomputation is chosen and reports are grouped. */

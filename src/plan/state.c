@@ -66,6 +66,25 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
 }
 
 /*
+ * Bytes of a weight that is not trained (C.412): in the format of the job's adapters, or as in
+ * training, but no wider than 16 bits. Frozen bf16 weights of products in 8 bits also have the
+ * copies of `replicated`.
+ */
+static double frozen_bytes(const plait_problem *problem, const plait_state_bytes *state)
+{
+    static const double bits[PLAIT_FROZEN_FORMATS] = {
+#define X(constant, word, bits) bits,
+        PLAIT_FROZEN_FORMAT_LIST(X)
+#undef X
+    };
+    const plait_tuning *const tuning = &problem->job.tuning;
+    const double bytes = bits[tuning->format] / 8.0;
+    const double copies = state->replicated - problem->runtime->state.replicated;
+
+    return tuning->format == PLAIT_FROZEN_BF16 ? bytes + copies : bytes;
+}
+
+/*
  * C.81: gradients stay in the buffer that is reduced, but shards of fp32 parameters have fp32
  * gradients. The size of the moments depends on their format. If the optimizer is on the host, only
  * the reduction buffer stays on the device.
@@ -85,6 +104,7 @@ plait_state_bytes plait_state_of(const plait_problem *problem, const plait_degre
     state.step_bytes = fmax(0.0, state.step_bytes - 2.0 * moments);
     state.optimizer *= 1.0 - plait_offload_share_of(d);
     narrow_weights(problem, d, &state);
+    state.frozen = frozen_bytes(problem, &state);
     return state;
 }
 

@@ -127,10 +127,14 @@ typedef struct plait_op {
     plait_place place;
 } plait_op;
 
-/** Parameters of a layer on one rank, grouped by the degrees that shard them. */
+/**
+ * Parameters of a layer on one rank, grouped by the degrees that shard them: those that are trained,
+ * and those that a job freezes. (C.412)
+ */
 typedef struct plait_weights {
     double dense;  /* divided by tp; norms and routers are whole */
     double expert; /* divided by ep and etp */
+    double frozen_dense, frozen_expert;
 } plait_weights;
 
 /** The degrees of a layer, and the kernels that run it. */
@@ -149,6 +153,12 @@ typedef struct plait_shard {
     unsigned char grad_reduce;    /* plait_state_format of the gradients that products add to */
     double cache_bytes;           /* bytes of a cache element in serving; 0: 2 */
     const plait_runtime *runtime; /* kernel switches */
+    unsigned frozen;              /* parts whose matrices are not trained: bits 1 << plait_part */
+    unsigned adapted;             /* parts with LoRA adapters */
+    unsigned lora_targets;        /* bits 1 << plait_lora_target */
+    int lora_rank;                /* 0: no adapters */
+    unsigned char frozen_format;  /* plait_frozen_format of frozen matrices */
+    bool one_output;              /* the head has one output in place of the vocabulary */
 } plait_shard;
 
 /** The cache of one sequence in serving, for one layer on one rank. (C.350) */
@@ -168,6 +178,7 @@ typedef struct plait_block {
     double saved[PLAIT_TENSORS]; /* elements kept for backward on this rank, one microbatch */
     double saved_gathered; /* additional elements of norm_out if it is kept gathered under sp */
     plait_weights weights;
+    plait_weights adapters; /* parameters of adapters, which are part of `weights` */
     plait_cache cache;
 } plait_block;
 
