@@ -350,6 +350,7 @@ typedef struct plait_model {
     plait_numerics numerics;
     plait_training training;
     plait_encoder encoder[PLAIT_MODALITIES];
+    const char *unread; /* key of an encoder or decoder next to this one, not counted; or NULL */
 } plait_model;
 
 /** Numbers of parameters. */

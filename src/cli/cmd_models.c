@@ -61,9 +61,10 @@ static plait_status print_json(const plait_model *model, size_t count, int seq, 
         json_write_key(&json, "model");
         model_write(&json, &model[i]);
         const plait_params params = plait_model_params(&model[i]);
-        JSON_NUMBER_OBJECT(&json, "params", {"total", params.total}, {"active", params.active},
-                           {"embedding", params.embedding}, {"head", params.head},
-                           {"mtp", params.mtp});
+        JSON_NUMBER_OBJECT(&json, "params", {"total", params.total + params.encoders},
+                           {"active", params.active}, {"embedding", params.embedding},
+                           {"head", params.head}, {"mtp", params.mtp},
+                           {"encoders", params.encoders});
         write_encoders(&json, &model[i]);
         if (seq > 0) {
             const double whole = plait_model_flops_per_token(&model[i], seq, false);
@@ -92,6 +93,11 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (operands->count > 0) {
         PLAIT_TRY(
             problem_find_model(operands->text[0], flags->assume_llama, false, arena, &one, err));
+        if (one.unread != NULL && !flags->assume_llama)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, operands->text[0],
+                              "expected only parts whose parameters plait counts, found also "
+                              "\"%.60s\"; --assume-llama shows the model without it",
+                              one.unread);
         if (seq == 0)
             seq = one.max_seq > 0 && one.max_seq < 4096 ? one.max_seq : 4096;
         return flags->json ? print_json(&one, 1, seq, arena, err)

@@ -19,7 +19,7 @@ plait_status report_models(const plait_model *model, size_t count, FILE *out, pl
         kinds[0] = '\0';
         for (int k = 0; k < model[i].kinds; k++)
             report_append(kinds, sizeof kinds, "%s%s", k > 0 ? ", " : "", model[i].kind[k].name);
-        TABLE_ROW(rows, as_text(model[i].name), as_count(params.total),
+        TABLE_ROW(rows, as_text(model[i].name), as_count(params.total + params.encoders),
                   params.active < params.total ? as_count(params.active) : as_text("-"),
                   as_int(model[i].layers), as_int(model[i].hidden), as_int(model[i].vocab),
                   model[i].max_seq > 0 ? as_int(model[i].max_seq) : as_text("-"), as_text(kinds));
@@ -173,7 +173,9 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
         TABLE_ROW(rows, as_text(cell), as_count(params_of(model, &model->kind[k])));
     }
     PLAIT_TRY(table_print(rows, 2, out, err));
-    fprintf(out, "\nparameters  %s", units_count(params.total, text));
+    fprintf(out, "\nparameters  %s", units_count(params.total + params.encoders, text));
+    if (params.encoders > 0.0)
+        fprintf(out, ", %s of them in encoders and projectors", units_count(params.encoders, text));
     if (params.active < params.total)
         fprintf(out, ", %s active per token", units_count(params.active, text));
     fprintf(out, "\n            embedding %s", units_count(params.embedding, text));
@@ -182,9 +184,9 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     if (params.mtp > 0.0)
         fprintf(out, ", multi-token prediction %s (not in the total)",
                 units_count(params.mtp, text));
-    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * params.total, text));
+    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * (params.total + params.encoders), text));
     fprintf(out, ", %s to train with Adam in mixed precision (18 bytes per parameter)\n",
-            units_gib(18.0 * (params.total + params.mtp), text));
+            units_gib(18.0 * (params.total + params.encoders + params.mtp), text));
     fprintf(out, "FLOPs       %s per token in training at sequences of %d, forward and backward",
             units_rate(whole - skipped, "FLOP", text), seq);
     if (skipped > 0.0)

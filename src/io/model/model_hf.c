@@ -126,6 +126,11 @@ plait_status hf_int_or(const hf_config *hf, const char *const *names, int min, i
                       : hf_int(hf, names, min, max, out, err);
 }
 
+int hf_nested(const hf_config *hf, int absent)
+{
+    return hf->text != hf->root ? absent : 0;
+}
+
 bool hf_has_trait(const hf_config *hf, enum hf_trait trait)
 {
     return (hf->class.traits & (unsigned)trait) != 0;
@@ -371,8 +376,11 @@ static plait_status read_sizes(hf_config *hf, plait_error *err)
         "max_sequence_length",     NULL};
     plait_model *const model = hf->model;
 
-    PLAIT_TRY(hf_int(hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
+    PLAIT_TRY(hf_int_or(hf, hidden, 1, MODEL_MAX_HIDDEN, hf_nested(hf, hf->class.hidden),
+                        &model->hidden, err));
     model->layers = hf_listed_layers(hf);
+    if (model->layers == 0)
+        model->layers = hf_nested(hf, hf->class.layers);
     PLAIT_TRY(hf_int_or(hf, layers, 1, PLAIT_MAX_LAYERS, model->layers, &model->layers, err));
     if (hf->class.pattern == HF_PATTERN_TWICE)
         PLAIT_TRY(read_halves(hf, &model->layers, err));

@@ -128,7 +128,8 @@ typedef struct hf_class {
     int head_dim; /* size of a head; 0: hidden / heads */
     int vocab;
     int heads;
-    int kv_heads; /* number of key and value heads; 0: equal to heads */
+    int hidden, layers, width, nested_heads; /* sizes of a decoder inside a file */
+    int kv_heads;                            /* number of key and value heads; 0: equal to heads */
     int first_dense;
     int shared;                 /* number of shared experts */
     const char *attention_bias; /* key of attention biases; NULL: the class has no such key */
@@ -243,6 +244,9 @@ void hf_skip(const hf_config *hf, const char *const *keys);
 
 /** Returns whether the object has the key, even with the value null. */
 bool hf_mentions(const json_cursor *at, const char *key);
+
+/** Returns a default of the class that applies to a decoder inside a file, else 0. */
+int hf_nested(const hf_config *hf, int absent);
 
 bool hf_has_trait(const hf_config *hf, enum hf_trait trait);
 bool hf_has_numeric_trait(const hf_config *hf, enum hf_numeric_trait trait);

@@ -15,7 +15,9 @@
 #define GPT2_TRAITS                                                                                \
     (HF_TIED | HF_LAYER_NORM | HF_PLAIN_MLP | HF_QKV_BIAS | HF_MLP_BIAS | HF_NO_ROTARY |           \
      HF_LEARNED_POSITIONS)
-#define MISTRAL .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .kv_heads = 8
+#define MISTRAL                                                                                    \
+    .pattern = HF_PATTERN_ALL_WINDOW, .window = 4096, .hidden = 4096, .layers = 32,                \
+    .nested_heads = 32, .width = 14336, .kv_heads = 8
 #define QWEN2                                                                                      \
     .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, .pattern = HF_PATTERN_LATE_WINDOW, .period = 28,       \
     .window = 4096
@@ -104,7 +106,9 @@
 
 static const hf_class classes[] = {
     /* decoders whose layers have the same parts */
-    {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias"},
+    {.type = "llama", .attention_bias = "attention_bias", .mlp_bias = "mlp_bias", .hidden = 4096,
+     .layers = 32, .nested_heads = 32, .width = 11008},
+    {.type = "mllama_text_model", .rope_base = 5e5},
     {.type = "mistral", MISTRAL},
     {.type = "mistral3", MISTRAL},
     {.type = "ministral", MISTRAL},
@@ -144,6 +148,7 @@ static const hf_class classes[] = {
     {.type = "hunyuan_v1_dense", HUNYUAN},
     {.type = "glm", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS, GLM4},
     {.type = "glm4", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_FOUR_NORMS, GLM4},
+    {.type = "glm4v_text", .traits = HF_QKV_BIAS | HF_NO_OUT_BIAS | HF_FOUR_NORMS, GLM4},
     {.type = "internlm2", .traits = HF_QKV_BIAS, .attention_bias = "bias"},
     {.type = "internlm3", .traits = HF_NO_OUT_BIAS, .attention_bias = "qkv_bias",
      .mlp_bias = "bias"},

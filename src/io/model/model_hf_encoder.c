@@ -28,7 +28,9 @@ enum encoder_trait {
     FIRST_NORM = 1 << 5, /* a norm after the patch projection */
     ROTARY = 1 << 6,
     ONE_SIZE = 1 << 7, /* images are scaled to image_size, whose patches have learned positions */
-    TABLE = 1 << 8     /* audio: the file has a table of positions */
+    TABLE = 1 << 8,    /* audio: the file has a table of positions */
+    MLP_BIAS = 1 << 9, /* in the MLP alone */
+    LEARNED = 1 << 10  /* learned positions of the patches of image_size, for any size of image */
 };
 
 /* Projectors, and for audio the convolutions as well. h is the encoder's width, m the merged
@@ -38,6 +40,9 @@ typedef enum projector {
     NORM_MERGER,  /* a norm, then the merger */
     PLAIN_MERGER, /* the merger without biases, then a norm of d */
     SHUFFLE,      /* m h to d to d after a norm of m h (InternVL) */
+    SHUFFLE_ONE,  /* m h to d without a bias (Idefics 3) */
+    GATED_MERGER, /* m h to p, p to p, and a gated MLP of p; p is out_hidden_size (GLM-4V) */
+    TILED,        /* outputs of several layers, side by side, to d with a bias (Llama 3.2) */
     LINEAR,       /* h to d with a bias */
     POOLED,       /* h to d without a bias, after pooling */
     POOLED_NORM,  /* the same after a norm (Gemma 3) */
@@ -82,6 +87,10 @@ static const encoder_class classes[] = {
     {"siglip_vision_model", "gemma3", LAYER_NORM | BIASES | ONE_SIZE, POOLED_NORM, 14, 1, 4, 0},
     {"siglip_vision_model", "paligemma", LAYER_NORM | BIASES | ONE_SIZE, LINEAR, 14, 1, 1, 0},
     {"siglip_vision_model", "llava", LAYER_NORM | BIASES | ONE_SIZE, TWO_LINEAR, 14, 1, 1, 0},
+    {"idefics3", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE_ONE, 32, 1, 2, 0},
+    {"smolvlm", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE_ONE, 32, 1, 2, 0},
+    {"glm4v", NULL, GATED | ROTARY | FIRST_NORM | LEARNED, GATED_MERGER, 14, 2, 2, 0},
+    {"mllama_vision_model", NULL, LAYER_NORM | MLP_BIAS | FIRST_NORM | ONE_SIZE, TILED, 14, 1, 1, 0},
     {"clip_vision_model", "minimax_m3_vl", LAYER_NORM | BIASES | ROTARY | FIRST_NORM, MINIMAX, 14, 2, 2, 0},
     {"clip_vision_model", "llava", LAYER_NORM | BIASES | FIRST_NORM | ONE_SIZE, TWO_LINEAR, 14, 1, 1, 0},
     {"pixtral", "mistral3", GATED | ROTARY | FIRST_NORM, MISTRAL, 16, 1, 2, 0},
@@ -95,15 +104,33 @@ static const encoder_class classes[] = {
     {"qwen3_omni_moe_audio", NULL, LAYER_NORM | BIASES, WHISPER_2D, 0, 1, 1, 0},
 };
 
+/* Sizes that a file of the class may omit; 0: it needs the key. */
+typedef struct encoder_sizes {
+    const char *type;
+    int image; /* pixels of a side */
+    int hidden, layers, heads, width;
+} encoder_sizes;
+
+static const encoder_sizes usual_sizes[] = {
+    {"siglip_vision_model", 224, 768, 12, 12, 3072},
+    {"clip_vision_model", 224, 768, 12, 12, 3072},
+    {"idefics3", 224, 1152, 12, 16, 3072},
+    {"smolvlm", 224, 1152, 12, 16, 3072},
+    {"pixtral", 1024, 1024, 24, 16, 4096},
+    {"glm4v", 336, 1536, 24, 12, 0},
+    {"mllama_vision_model", 448, 1280, 32, 16, 5120},
+};
+
 /* Keys that change neither parameters nor the FLOPs of an image. */
 static const char *const harmless[] = {
     "_attn_implementation", "attention_invalid_logits_value", "attention_logit_cap",
     "conv_chunksize", "default_output_length", "fullatt_block_indexes", "global_head_dim",
-    "hidden_size", "image_seq_length", "image_size", "init_pos_emb_time", "max_source_positions",
-    "mm_hidden_size", "n_window", "n_window_infer", "num_attention_heads", "num_hidden_layers",
-    "out_hidden_size", "output_dim", "projection_dim", "projector_input_dim",
-    "projector_output_dim", "spatial_patch_size", "text_hidden_size", "tokens_per_second",
-    "video_seq_length", "vision_output_dim", "vision_segment_max_frames", "vocab_size",
+    "hidden_size", "image_seq_length", "image_size", "init_pos_emb_time",
+    "intermediate_layers_indices", "max_image_size", "max_num_tiles", "max_source_positions",
+    "mm_hidden_size", "n_window", "n_window_infer", "num_attention_heads", "num_global_layers",
+    "num_hidden_layers", "num_image_tokens", "num_positions", "out_hidden_size", "output_dim", "projection_dim", "projector_input_dim",
+    "projector_output_dim", "size", "spatial_patch_size", "supported_aspect_ratios", "text_hidden_size", "tokens_per_second",
+    "video_seq_length", "vision_feature_layer", "vision_output_dim", "vision_segment_max_frames", "vocab_size",
     "window_size", NULL};
 // clang-format on
 
@@ -125,10 +152,19 @@ static const encoder_class *class_of(const char *type, const char *root)
     return NULL;
 }
 
+static encoder_sizes sizes_of(const char *class)
+{
+    for (size_t c = 0; c < sizeof usual_sizes / sizeof *usual_sizes; c++)
+        if (strcmp(class, usual_sizes[c].type) == 0)
+            return usual_sizes[c];
+    return (encoder_sizes){0};
+}
+
 /* An encoder that is being read; the text of `hf` is the encoder's object. */
 typedef struct encoder_file {
     hf_config hf;
     const encoder_class *class;
+    encoder_sizes sizes;
     plait_model *model; /* the encoder; hf.model is the decoder */
     plait_layer *kind;  /* [2]; with windows the second kind has full attention */
     int merge;
@@ -154,8 +190,10 @@ static plait_status read_width(const encoder_file *file, int *out, plait_error *
                                         "encoder_ffn_dim", NULL};
     double ratio = 4.0;
 
-    if (json_has(file->hf.text, hf_name(&file->hf, names)))
-        return hf_int(&file->hf, names, 1, MODEL_MAX_WIDTH, out, err);
+    if (file->class->projector == GATED_MERGER) // the width of its name is that of the merger
+        return json_int(file->hf.text, "out_hidden_size", 1, MODEL_MAX_WIDTH, out, err);
+    if (json_has(file->hf.text, hf_name(&file->hf, names)) || file->sizes.width > 0)
+        return hf_int_or(&file->hf, names, 1, MODEL_MAX_WIDTH, file->sizes.width, out, err);
     PLAIT_TRY(json_number_optional(file->hf.text, "mlp_ratio", JSON_POSITIVE, &ratio, err));
     *out = (int)fmin(fmax(ratio * file->model->hidden, 1.0), MODEL_MAX_WIDTH);
     return PLAIT_OK;
@@ -188,20 +226,31 @@ static plait_status read_kind(encoder_file *file, plait_error *err)
 {
     static const char *const layers[] = {"depth", "num_hidden_layers", "vt_num_hidden_layers",
                                          "encoder_layers", NULL};
-    static const char *const heads[] = {"num_heads", "num_attention_heads",
-                                        "vt_num_attention_heads", "encoder_attention_heads", NULL};
+    static const char *const heads[] = {"num_heads",
+                                        "num_attention_heads",
+                                        "vt_num_attention_heads",
+                                        "encoder_attention_heads",
+                                        "attention_heads",
+                                        NULL};
     static const char *const hidden[] = {"embed_dim", "vt_hidden_size", "d_model", "hidden_size",
                                          NULL};
     const json_cursor *const at = file->hf.text;
     plait_model *const model = file->model;
     plait_layer *const kind = file->kind;
     plait_attention *const attention = &kind->attention;
-    bool bias = has_trait(file, BIASES), mlp_bias = bias, whole_norm = false;
-    int width = 0;
+    bool bias = has_trait(file, BIASES), mlp_bias = bias || has_trait(file, MLP_BIAS);
+    const char *norm = ""; // InternViT-6B has RMSNorm
+    int width = 0, global = 0;
 
-    PLAIT_TRY(hf_int(&file->hf, layers, 1, PLAIT_MAX_LAYERS, &model->layers, err));
-    PLAIT_TRY(hf_int(&file->hf, hidden, 1, MODEL_MAX_HIDDEN, &model->hidden, err));
-    PLAIT_TRY(hf_int(&file->hf, heads, 1, MODEL_MAX_HEADS, &attention->heads, err));
+    PLAIT_TRY(
+        hf_int_or(&file->hf, layers, 1, PLAIT_MAX_LAYERS, file->sizes.layers, &model->layers, err));
+    PLAIT_TRY(json_int_optional(at, "num_global_layers", 0, PLAIT_MAX_LAYERS - model->layers,
+                                &global, err));
+    model->layers += global;
+    PLAIT_TRY(
+        hf_int_or(&file->hf, hidden, 1, MODEL_MAX_HIDDEN, file->sizes.hidden, &model->hidden, err));
+    PLAIT_TRY(
+        hf_int_or(&file->hf, heads, 1, MODEL_MAX_HEADS, file->sizes.heads, &attention->heads, err));
     PLAIT_TRY(read_int(file, "qkv_hidden_size", 0, &width, err)); // Kimi K3
     attention->head_dim = width / attention->heads;
     if (attention->head_dim > MODEL_MAX_HEAD_DIM)
@@ -221,11 +270,8 @@ static plait_status read_kind(encoder_file *file, plait_error *err)
     PLAIT_TRY(json_bool_optional(at, "linear_bias", &mlp_bias, err));
     attention->qkv_bias = attention->out_bias = bias;
     PLAIT_TRY(json_bool_optional(at, "qkv_bias", &attention->qkv_bias, err));
-    PLAIT_TRY(json_bool_optional(at, "qk_normalization", &whole_norm, err));
-    if (whole_norm)
-        return json_fail_key(at, "qk_normalization", PLAIT_ERROR_SCHEMA, err,
-                             "expected no norm over all heads, found one");
     attention->qk_norm = has_trait(file, QK_NORM);
+    PLAIT_TRY(json_bool_optional(at, "qk_normalization", &attention->qk_norm, err));
     attention->rotary = has_trait(file, ROTARY);
     attention->full_mask = true;
     PLAIT_TRY(read_width(file, &kind->mlp.width, err));
@@ -235,7 +281,8 @@ static plait_status read_kind(encoder_file *file, plait_error *err)
     kind->ffn = PLAIT_FFN_MLP;
     kind->norms = has_trait(file, FOUR_NORMS) ? 4 : 2;
     kind->name = "dense";
-    model->layer_norm = has_trait(file, LAYER_NORM);
+    PLAIT_TRY(json_string_optional(at, "norm_type", file->hf.arena, &norm, err));
+    model->layer_norm = has_trait(file, LAYER_NORM) && strcmp(norm, "rms_norm") != 0;
     model->embedding_norm = has_trait(file, FIRST_NORM);
     return PLAIT_OK;
 }
@@ -247,10 +294,15 @@ static plait_status read_merge(encoder_file *file, const json_cursor *nested, pl
 {
     static const char *const names[] = {"spatial_merge_size", "pooling_kernel_size", NULL};
     double ratio = 1.0 / file->class->merge; // side after the merge over the side before
+    int scale = 0;
     json_cursor pair, side;
 
     PLAIT_TRY(
         json_number_optional(file->hf.text, "pixel_shuffle_ratio", JSON_FRACTION, &ratio, err));
+    if (file->class->projector == SHUFFLE_ONE)
+        PLAIT_TRY(json_int_optional(file->hf.root, "scale_factor", 1, 64, &scale, err));
+    if (scale > 0)
+        ratio = 1.0 / scale;
     if (file->class->projector == SHUFFLE)
         PLAIT_TRY(
             json_number_optional(file->hf.root, "downsample_ratio", JSON_FRACTION, &ratio, err));
@@ -305,19 +357,40 @@ static plait_status read_positions(encoder_file *file, plait_error *err)
 }
 
 /*
+ * Reads the tables of positions of Llama 3.2's encoder: one of a tile's patches and the class token,
+ * one for each of nine arrangements of tiles, and two of the tiles' places.
+ */
+static plait_status read_tiles(encoder_file *file, plait_error *err)
+{
+    const int rows = file->model->max_seq + 1, arrangements = 9;
+    int tiles;
+
+    PLAIT_TRY(read_int(file, "max_num_tiles", 4, &tiles, err));
+    if (tiles > 64)
+        return json_fail_key(file->hf.text, "max_num_tiles", PLAIT_ERROR_RANGE, err,
+                             "expected at most 64 tiles, found %d", tiles);
+    file->model->learned_positions = rows - 1 + arrangements * tiles * (rows + 2);
+    return PLAIT_OK;
+}
+
+/*
  * Reads the number of patches of an image, if the class limits it: images are scaled to one size,
  * or to at most 280 tokens (Gemma4ImageProcessor's max_soft_tokens).
  */
 static plait_status read_image(encoder_file *file, plait_encoder *out, plait_error *err)
 {
     plait_model *const model = file->model;
+    static const char *const size[] = {"image_size", NULL};
     int image = 0, tokens = 280;
 
-    if (has_trait(file, ONE_SIZE)) {
-        PLAIT_TRY(json_int(file->hf.text, "image_size", out->patch, 1 << 13, &image, err));
-        model->max_seq = image / out->patch * (image / out->patch);
-        model->learned_positions = model->max_seq;
+    if (has_trait(file, ONE_SIZE) || has_trait(file, LEARNED)) {
+        PLAIT_TRY(hf_int_or(&file->hf, size, out->patch, 1 << 13, file->sizes.image, &image, err));
+        model->learned_positions = image / out->patch * (image / out->patch);
     }
+    if (has_trait(file, ONE_SIZE))
+        model->max_seq = model->learned_positions;
+    if (file->class->projector == TILED)
+        PLAIT_TRY(read_tiles(file, err));
     if (file->class->projector == POOLED) {
         PLAIT_TRY(json_int_optional(file->hf.root, "vision_soft_tokens_per_image", 1, 1 << 12,
                                     &tokens, err));
@@ -344,7 +417,7 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
     const double h = file->model->hidden, d = file->hf.model->hidden;
     const double merged = file->merge * file->merge * h;
     const double merger = two_linear(merged, merged, d, true);
-    int p = file->hf.model->hidden, in = 0, mid = 0;
+    int p = file->hf.model->hidden, in = 0, mid = 0, width = 0;
     bool bias = file->class->projector != MISTRAL;
     json_cursor deep;
 
@@ -362,6 +435,18 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
         break;
     case SHUFFLE: // with the two scales of each layer's residual branches
         *out = two_linear(merged, d, d, true) + 2.0 * merged + 2.0 * h * file->model->layers;
+        break;
+    case SHUFFLE_ONE:
+        *out = merged * d;
+        break;
+    case GATED_MERGER:
+        PLAIT_TRY(json_int(file->hf.text, "out_hidden_size", 1, MODEL_MAX_HIDDEN, &mid, err));
+        PLAIT_TRY(json_int(file->hf.text, "intermediate_size", 1, MODEL_MAX_WIDTH, &width, err));
+        *out = merged * mid + (double)mid * mid + 3.0 * mid * width + 3.0 * mid;
+        break;
+    case TILED:
+        PLAIT_TRY(json_int(file->hf.text, "vision_output_dim", 1, MODEL_MAX_HIDDEN, &in, err));
+        *out = in * d + d;
         break;
     case LINEAR:
         *out = h * d + d;
@@ -563,6 +648,7 @@ static plait_status read_encoder(const hf_config *hf, plait_modality modality,
     if (file.class == NULL || (modality == PLAIT_VISION) != (file.class->patch > 0))
         return json_fail(at, PLAIT_ERROR_SCHEMA, err,
                          "expected a class of encoder that plait describes, found \"%.40s\"", type);
+    file.sizes = sizes_of(file.class->type);
     file.hf.text = at;
     kind[0] = kind[1] = (plait_layer){0};
     *model = (plait_model){.name = plait_modality_name[modality],
@@ -587,11 +673,14 @@ static plait_status read_modality(hf_config *hf, const json_cursor *around, plai
 
     PLAIT_TRY(faults_only(status, &inner, err));
     if (status != PLAIT_OK) {
+        hf->model->unread = hf_encoder_key[m];
         hf->left_out[m] = plait_arena_text(hf->arena, inner.message);
         return plait_check_allocated(hf->left_out[m], err);
     }
     if (encoder.model != NULL)
         json_mark_read(around, hf_encoder_key[m]);
+    else
+        hf->model->unread = hf_encoder_key[m];
     hf->model->encoder[m] = encoder;
     return PLAIT_OK;
 }

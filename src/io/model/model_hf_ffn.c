@@ -116,7 +116,8 @@ static plait_status read_dense_width(const hf_config *hf, int *out, plait_error 
         return PLAIT_OK;
     PLAIT_TRY(json_number_optional(hf->text, "expansion_ratio", JSON_POSITIVE, &ratio, err));
     if (!hf->known || !hf_has_trait(hf, HF_PLAIN_MLP) || json_has(hf->text, "n_inner"))
-        return hf_int(hf, width_names, 1, MODEL_MAX_WIDTH, out, err);
+        return hf_int_or(hf, width_names, 1, MODEL_MAX_WIDTH, hf_nested(hf, hf->class.width), out,
+                         err);
     if (ratio * hf->model->hidden > MODEL_MAX_WIDTH || ratio * hf->model->hidden < 1.0)
         return json_fail_key(hf->text, "expansion_ratio", PLAIT_ERROR_RANGE, err,
                              "expected a ratio that gives a width from 1 to %d, found %g",

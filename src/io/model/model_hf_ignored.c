@@ -121,6 +121,7 @@ static const struct {
     const char *note;
 } approximated[] = {
     {"sparse_attention_config", "attention is priced to all keys, without the indexer"},
+    {"cross_attention_layers", "priced as layers of self-attention"},
     {"use_head_wise_attn_gate", "the gates of one number per head are not priced"},
     {"gating_types", "the gates of one number per head are not priced"},
 };
@@ -352,11 +353,13 @@ static void sort_keys_around(const hf_config *hf, const json_cursor *around, unr
     json_cursor at;
 
     for (bool more = json_first(around, &at); more; more = json_next(&at)) {
-        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at))
+        if (json_is_object(&at) && !json_was_read(&at) && !is_absent(&at) && !is_harmless(&at)) {
             text_names_add(&out->named, at.key);
-        else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
-                 strcmp(at.key, "mlp_depth") != 0 && // matrices of Ming's connector
-                 !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
+            if (text_ends_with(at.key, "_config"))
+                hf->model->unread = plait_arena_text(hf->arena, at.key);
+        } else if (!json_is_object(&at) && !has_word(at.key, tower_words) &&
+                   strcmp(at.key, "mlp_depth") != 0 && // matrices of Ming's connector
+                   !(text_index(at.key, repeated) >= 0 && hf_mentions(hf->text, at.key)))
             sort_key(hf, &at, out);
     }
 }

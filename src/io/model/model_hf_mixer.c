@@ -218,7 +218,8 @@ static plait_status read_attention(const hf_config *hf, hf_mixer which, plait_at
 
     const json_cursor *const at = hf->text;
     out->head_dim = hf->class.head_dim;
-    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, hf->class.heads, &out->heads, err));
+    const int heads = hf->class.heads > 0 ? hf->class.heads : hf_nested(hf, hf->class.nested_heads);
+    PLAIT_TRY(hf_int_or(hf, heads_names, 1, MODEL_MAX_HEADS, heads, &out->heads, err));
     PLAIT_TRY(hf_int_optional(hf, head_dim_names, 1, MODEL_MAX_HEAD_DIM, &out->head_dim, err));
     PLAIT_TRY(read_kv_heads(hf, out, err));
     if (which == HF_FULL) {
