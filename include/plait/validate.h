@@ -301,6 +301,7 @@ typedef struct plait_run {
     plait_memory_scope scope;
     plait_trust trust;
     plait_tuning tuning;          /* what the run trains; zero: all parameters */
+    int document;                 /* tokens of a document of a packed sequence; 0: the sequence */
     const plait_model *described; /* NULL: the model of this name, or that of the columns */
     double step_s;                /* measured step time; NaN: missing */
     double peak_bytes;            /* measured peak of the kind `scope`; NaN: missing */

@@ -118,6 +118,13 @@ static plait_tuning tuning_of(const plait_post_run *run)
     return tuning;
 }
 
+/*
+ * Tokens of a document in the packed sequences of Megatron-Bridge's fine-tuning recipes: SQuAD
+ * (src/megatron/bridge/recipes, scripts/performance/utils/datasets.py), whose paragraphs have about
+ * 120 words beside a question of 10 (arXiv 1606.05250).
+ */
+enum { SQUAD_DOCUMENT = 192 };
+
 /* A run of fine-tuning as a run of training. */
 static plait_status price_tuning(pricing *p, plait_error *err)
 {
@@ -146,6 +153,7 @@ static plait_status price_tuning(pricing *p, plait_error *err)
             has(run->notes, "cuda-graph") && has(run->accelerator, "gb") ? " cuda-graph=layers"
                                                                          : ""),
         .described = model,
+        .document = has(run->source, "bridge") ? SQUAD_DOCUMENT : 0,
         .seq_len = number_or(run->max_tokens, 4096),
         .gbs = number_or(run->train_gbs, 32),
         .mbs = number_or(run->train_mbs, 1),

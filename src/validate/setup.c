@@ -206,6 +206,7 @@ plait_status setup_problem(setup *at, plait_problem *out, plait_error *err)
         PLAIT_TRY(setup_word("precision", run->precision, plait_precision_name, &precision, err));
     out->job = (plait_job){.tuning = run->tuning,
                            .seq = run->seq_len,
+                           .document = run->document,
                            .gbs = run->gbs,
                            .gpus = run->gpus,
                            .precision = (plait_precision)precision};
