@@ -38,7 +38,11 @@ PLAIT_BEGIN_DECLS
     X(PLAIT_LAUNCH_GALVATRON, "galvatron", target_galvatron)                                       \
     X(PLAIT_LAUNCH_MINDSPEED, "mindspeed", target_mindspeed)                                       \
     X(PLAIT_LAUNCH_MAXTEXT, "maxtext", target_maxtext)                                             \
-    X(PLAIT_LAUNCH_DEEPSPEED_PIPELINE, "deepspeed-pipeline", target_deepspeed_pipeline)
+    X(PLAIT_LAUNCH_DEEPSPEED_PIPELINE, "deepspeed-pipeline", target_deepspeed_pipeline)            \
+    X(PLAIT_LAUNCH_TRL, "trl", target_trl)                                                         \
+    X(PLAIT_LAUNCH_LLAMA_FACTORY, "llama-factory", target_llama_factory)                           \
+    X(PLAIT_LAUNCH_TORCHTUNE, "torchtune", target_torchtune)                                       \
+    X(PLAIT_LAUNCH_MS_SWIFT, "ms-swift", target_ms_swift)
 
 typedef enum plait_launch_target {
 #define X(constant, word, descriptor) constant,

@@ -125,7 +125,8 @@ plait_status launch_import(plait_launch_target target, const char *text, size_t 
                           "from the same folder",
                           (int)(width < 80 ? width : 80), line + before);
     }
-    PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
+    if (!launch_target_at(target)->tunes)
+        PLAIT_TRY(other_jobs_refuse(text, length, name, call, arena, err));
     plait_arena_rewind(arena, mark);
     text_builder warnings;
 

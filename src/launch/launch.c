@@ -251,10 +251,18 @@ static plait_status check_launch(const plait_launch *launch, const launch_target
     if (launch->cost->verdict >= PLAIT_OUT_OF_MEMORY)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan", "expected a plan that fits, found: %s",
                           launch->cost->why);
+    const plait_tuning *const tuning = &launch->problem->job.tuning;
+    if (!target->tunes && (tuning->kind != PLAIT_JOB_PRETRAIN || plait_tuning_freezes(tuning)))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "job",
+                          "expected a job that %s can train, found %s; other targets train it: "
+                          "megatron-bridge, ms-swift, trl, llama-factory, torchtune",
+                          target->name, plait_job_name[tuning->kind]);
     // check plans of a runtime with the target's rules against that runtime, and other plans
     // against the target's runtime
     *target_problem = *launch->problem;
-    if (target->runtime != NULL && launch->problem->runtime->rules != target->rules) {
+    const plait_rules rules = launch->problem->runtime->rules;
+    if (target->runtime != NULL && rules != target->rules &&
+        (target->also == PLAIT_RULES_GENERIC || rules != target->also)) {
         plait_runtime *const runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
         PLAIT_TRY(plait_check_allocated(runtime, err));
         PLAIT_TRY(plait_runtime_find(target->runtime, arena, runtime, err));

@@ -46,6 +46,8 @@ typedef struct launch_target {
      */
     const char *runtime;
     plait_rules rules;  /* rules of the runtimes whose own profile checks their plans */
+    plait_rules also;   /* a second set of such rules; PLAIT_RULES_GENERIC: none */
+    bool tunes;         /* true if the target trains, and reads, jobs of fine-tuning */
     bool stages_differ; /* true if the format can express plans whose stages differ */
     /** Returns a sentence if the format cannot express a plan that `rules` allow, else NULL. */
     const char *(*unsupported)(const plait_problem *problem, const plait_plan *plan);
@@ -60,7 +62,7 @@ PLAIT_LAUNCH_TARGET_LIST(X)
 
 /* Importers that are defined in files of their own. */
 launch_importer megatron_import, titan_import, deepspeed_import, mindspeed_import, maxtext_import,
-    companion_import;
+    companion_import, bridge_import;
 launch_log_reader megatron_read_log, titan_read_log, deepspeed_read_log;
 
 const launch_target *launch_target_at(plait_launch_target target);

@@ -13,8 +13,9 @@
 #include <strings.h>
 
 #include "launch/megatron/megatron.h"
-#include "launch/write/training.h"
 #include "launch/write/scripts.h"
+#include "launch/write/training.h"
+#include "launch/write/tuning.h"
 #include "plan/model_queries.h"
 
 static void override_text(launch_args *out, const char *key, const char *value)
@@ -251,14 +252,18 @@ static void override_precision(plait_precision precision, const plait_switches *
                                dtype, dtype, fields[precision]));
 }
 
-static void override_placeholders(const megatron_args *args, int bridge, launch_args *out)
+static void override_placeholders(const megatron_args *args, bool pretrain, int bridge,
+                                  launch_args *out)
 {
-    // a recipe pads its tokenizer's vocabulary, so the tokenizer gets the plan's vocabulary
-    args_group(out, "vocabulary; the recipe reads it from the tokenizer");
-    override_fields(out, args, "tokenizer.tokenizer_type tokenizer.vocab_size");
-    if (bridge >= 6) // up to 0.5 the value of model.vocab_size is used
-        override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
-    override_fields(out, args, "model.vocab_size model.make_vocab_size_divisible_by");
+    // a recipe pads its tokenizer's vocabulary, so the tokenizer gets the plan's vocabulary; a
+    // recipe of fine-tuning has the model's own tokenizer
+    if (pretrain) {
+        args_group(out, "vocabulary; the recipe reads it from the tokenizer");
+        override_fields(out, args, "tokenizer.tokenizer_type tokenizer.vocab_size");
+        if (bridge >= 6) // up to 0.5 the value of model.vocab_size is used
+            override_bool(out, "tokenizer.use_tokenizer_vocab_size", true);
+        override_fields(out, args, "model.vocab_size model.make_vocab_size_divisible_by");
+    }
     args_group(out, "to edit: schedule, checkpoints; the recipe sets the data");
     override_fields(out, args,
                     "train.train_iters optimizer.lr optimizer.min_lr "
@@ -280,6 +285,58 @@ static void override_placeholders(const megatron_args *args, int bridge, launch_
                     "logger.log_interval checkpoint.save checkpoint.load "
                     "checkpoint.save_interval train.manual_gc train.manual_gc_interval "
                     "dist.distributed_timeout_minutes");
+}
+
+/*
+ * Return the modules of adapters. Patterns keep adapters of the MLP away from routed experts, whose
+ * modules have the same names, unless the experts have adapters as well.
+ */
+static const char *adapter_modules(const plait_problem *problem, plait_arena *arena)
+{
+    const unsigned targets = problem->job.tuning.targets;
+    const bool apart = model_has_experts(problem->model) && !(targets & 1u << PLAIT_LORA_EXPERTS);
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    for (int t = 0; t < PLAIT_LORA_TARGETS; t++) {
+        const char *const name = tuning_names_megatron[t];
+        const bool mlp = t == PLAIT_LORA_FC1 || t == PLAIT_LORA_DOWN;
+
+        if (name == NULL || !(targets & 1u << t))
+            continue;
+        if (apart && mlp)
+            text_append_printf(&out, "%s*.mlp.%s *.shared_experts.%s", out.length > 0 ? " " : "",
+                               name, name);
+        else
+            text_append_printf(&out, "%s%s", out.length > 0 ? " " : "", name);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+/*
+ * Write the adapters, and the weights from which fine-tuning begins. The recipes pack samples to the
+ * length of a sequence (offline packing).
+ */
+static void override_tuning(const plait_problem *problem, launch_args *out)
+{
+    const plait_tuning *const tuning = &problem->job.tuning;
+    char name[SCRIPTS_NAME_SIZE];
+
+    if (tuning->kind == PLAIT_JOB_PRETRAIN)
+        return;
+    args_group(out, "fine-tuning");
+    args_printf(out, "checkpoint.pretrained_checkpoint", "pretrained/%s",
+                scripts_plain_name(problem->model, name));
+    override_bool(out, "dataset.enable_offline_packing", true);
+    if (tuning->rank == 0)
+        return;
+    const char *const modules = adapter_modules(problem, out->arena);
+
+    args_int(out, "peft.dim", tuning->rank);
+    args_int(out, "peft.alpha", 2 * tuning->rank);
+    override_list(modules != NULL ? modules : "", '"', "peft.target_modules", out);
+    if (tuning->targets & 1u << PLAIT_LORA_EXPERTS)
+        override_bool(out, "peft.share_expert_adapters", false);
 }
 
 static void append_overrides(const plait_launch *launch, const megatron_args *args,
@@ -346,7 +403,9 @@ static void append_overrides(const plait_launch *launch, const megatron_args *ar
     override_kernels(&d->switches, args, &out);
     args_group(&out, "precision");
     override_precision(problem->job.precision, &d->switches, &out);
-    override_placeholders(args, megatron_bridge_of(problem->runtime), &out);
+    override_placeholders(args, problem->job.tuning.kind == PLAIT_JOB_PRETRAIN,
+                          megatron_bridge_of(problem->runtime), &out);
+    override_tuning(problem, &out);
     args_append_shell(&out, text);
 }
 
@@ -408,20 +467,62 @@ static bool same_name(const char *name, const char *wanted)
     return text_alike(slash != NULL ? slash + 1 : name, wanted);
 }
 
-/* Return the recipe of Megatron-Bridge that builds a model; NULL: none. */
-static const char *recipe_of(const plait_model *model)
+/* Families without recipes of fine-tuning (src/megatron/bridge/recipes). */
+static bool only_pretrains(const char *recipe)
 {
-    for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++)
-        if (same_name(model->name, recipes[r].model) && model->layers == recipes[r].layers &&
-            model->hidden == recipes[r].hidden)
-            return recipes[r].recipe;
+    static const char *const begins[] = {"deepseek_v2", "deepseek_v3",      "gpt3_", "kimi_k2",
+                                         "llama2_",     "nemotron_3_ultra", NULL};
+
+    for (const char *const *begin = begins; *begin != NULL; begin++)
+        if (text_starts_with(recipe, *begin))
+            return true;
+    return false;
+}
+
+/*
+ * Return the recipe of Megatron-Bridge that builds a model and trains a kind of job; NULL: none.
+ * Names of recipes differ in one word: pretrain, sft, or peft.
+ */
+static const char *recipe_of(const plait_problem *problem, plait_arena *arena)
+{
+    static const char mode[] = "pretrain";
+    const plait_model *const model = problem->model;
+    const plait_tuning *const tuning = &problem->job.tuning;
+
+    for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++) {
+        const char *const recipe = recipes[r].recipe, *const word = strstr(recipe, mode);
+
+        if (!same_name(model->name, recipes[r].model) || model->layers != recipes[r].layers ||
+            model->hidden != recipes[r].hidden)
+            continue;
+        if (tuning->kind == PLAIT_JOB_PRETRAIN)
+            return recipe;
+        return only_pretrains(recipe)
+                   ? NULL
+                   : plait_arena_printf(arena, "%.*s%s%s", (int)(word - recipe), recipe,
+                                        tuning->rank > 0 ? "peft" : "sft", word + sizeof mode - 1);
+    }
     return NULL;
+}
+
+/* True if two names of recipes differ at most in the word for the kind of job. */
+static bool same_recipe(const char *name, const char *pretrain)
+{
+    static const char *const modes[] = {"pretrain", "sft", "peft", NULL};
+    const char *const word = strstr(pretrain, modes[0]);
+    const size_t before = (size_t)(word - pretrain);
+
+    for (const char *const *mode = modes; *mode != NULL; mode++)
+        if (strncmp(name, pretrain, before) == 0 && text_starts_with(name + before, *mode) &&
+            text_equal(name + before + strlen(*mode), word + strlen(modes[0])))
+            return true;
+    return false;
 }
 
 const char *megatron_bridge_model(const char *recipe)
 {
     for (size_t r = 0; r < sizeof recipes / sizeof recipes[0]; r++)
-        if (strcmp(recipe, recipes[r].recipe) == 0)
+        if (same_recipe(recipe, recipes[r].recipe))
             return recipes[r].model;
     return NULL;
 }
@@ -436,8 +537,11 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
                              plait_arena *arena)
 {
     const plait_model *const model = launch->problem->model;
+    const bool tunes = launch->problem->job.tuning.kind != PLAIT_JOB_PRETRAIN;
     const training_places places = (training_places){
-        .data = args->moe_router_force_load_balancing
+        .data = tunes ? "the recipe's dataset (SQuAD); checkpoint.pretrained_checkpoint, weights "
+                        "that Megatron-Bridge has imported"
+                : args->moe_router_force_load_balancing
                     ? "the recipe's dataset, random by default; with real data remove "
                       "model.moe_router_force_load_balancing; tokenizer.tokenizer_type, with the "
                       "vocabulary of the plan"
@@ -458,10 +562,13 @@ static const char *file_text(const plait_launch *launch, const megatron_args *ar
         &places, &out);
     text_append_printf(
         &out,
-        "# The recipe builds the model: %d layers, hidden %d; the vocabulary, %d, is "
-        "set here.\n",
+        tunes ? "# The recipe builds the model: %d layers, hidden %d, vocabulary %d.\n"
+              : "# The recipe builds the model: %d layers, hidden %d; the vocabulary, %d, is "
+                "set here.\n",
         model->layers, model->hidden, model->vocab);
     notes_append(launch, &out);
+    if (tunes)
+        notes_append_one("job", plait_job_name[launch->problem->job.tuning.kind], &out);
     append_overrides(launch, args, &out);
     return text_builder_finish(&out, NULL);
 }
@@ -492,8 +599,14 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     program.image = images[bridge < FIRST_BRIDGE + IMAGES ? bridge - FIRST_BRIDGE : IMAGES - 1];
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
+    if (launch->problem->job.tuning.kind != PLAIT_JOB_PRETRAIN) {
+        // usual rates, as in the recipes; the router decides, since the data are real
+        args.lr = launch->problem->job.tuning.rank > 0 ? 1e-4 : 1e-5;
+        args.min_lr = 0.0;
+        args.moe_router_force_load_balancing = false;
+    }
     // ++ also sets a field that the recipe's nested config does not list
-    const char *const recipe = recipe_of(launch->problem->model);
+    const char *const recipe = recipe_of(launch->problem, arena);
     text_builder text;
     text_builder_init(&text, arena);
     megatron_append_environment(launch, &text);
@@ -520,10 +633,29 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
  */
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
+    // adapters of experts are named by a field of their own
+    static tuning_names module_names = {
+        [PLAIT_LORA_QKV] = "linear_qkv",  [PLAIT_LORA_O] = "linear_proj",
+        [PLAIT_LORA_FC1] = "linear_fc1",  [PLAIT_LORA_DOWN] = "linear_fc2",
+        [PLAIT_LORA_EXPERTS] = "experts",
+    };
     const plait_degrees *const d = &plan->degrees;
     const plait_precision precision = problem->job.precision;
     const bool halves = d->grad_reduce != PLAIT_STATE_FP32;
+    const plait_tuning *const tuning = &problem->job.tuning;
+    static const tuning_support support = {
+        .kinds = 1u << PLAIT_JOB_PRETRAIN | 1u << PLAIT_JOB_SFT | 1u << PLAIT_JOB_LORA,
+        .names = module_names,
+    };
+    const char *const why = tuning_unsupported(problem, &support);
 
+    if (why != NULL)
+        return why;
+    // ConfigContainer.validate in src/megatron/bridge/training/config.py
+    if (tuning->kind != PLAIT_JOB_PRETRAIN && d->mbs > 1)
+        return "microbatches of more than one packed sequence";
+    if (tuning->kind != PLAIT_JOB_PRETRAIN && model_is_hybrid(problem->model))
+        return "fine-tuning of a hybrid";
     if (model_is_hybrid(problem->model) && d->vpp > 1)
         return "several chunks per rank of a hybrid, which HybridModelProvider rejects";
     if (model_is_hybrid(problem->model) && megatron_bridge_of(problem->runtime) < HYBRID_BRIDGE)
@@ -546,6 +678,8 @@ const launch_target target_megatron_bridge = {
     .name = "megatron-bridge",
     .runtime = "megatron",
     .rules = PLAIT_RULES_MEGATRON,
+    .tunes = true,
     .unsupported = unsupported,
     .render = render,
+    .import = bridge_import,
 };

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "launch/read/tuning_read.h"
 #include "plan/model_queries.h"
 
 /* An override; several with the same section and key count as the last. */
@@ -421,4 +422,75 @@ void megatron_leave_to_recipe(plan_reader *in)
                           plait_key_value(&plain, (plait_key_id)k));
             in->out->given &= ~PLAIT_KEY_BIT(k);
         }
+}
+
+/* ---- fine-tuning ---- */
+
+#define ROW(key, kind, field) SETTING(NULL, key, kind, tuning_settings, field)
+
+/* Fields of LoRA in src/megatron/bridge/peft/lora.py. */
+static const setting_row adapters[] = {
+    ROW("peft.dim", INT, rank),
+    ROW("peft.alpha", INT, alpha),
+    ROW("peft.target_modules", WORDS, targets),
+    ROW("peft.share_expert_adapters", SWITCH, nested),
+    SETTINGS_END,
+};
+
+/* Return modules without the beginnings of patterns: linear_fc1 for *.mlp.linear_fc1. */
+static const char *plain_modules(const char *modules, plait_arena *arena)
+{
+    text_builder out;
+    char word[96];
+
+    text_builder_init(&out, arena);
+    for (int used; sscanf(modules, "%95s%n", word, &used) == 1; modules += used) {
+        const char *const dot = strrchr(word, '.');
+
+        text_append_printf(&out, "%s%s", out.length > 0 ? " " : "", dot != NULL ? dot + 1 : word);
+    }
+    return text_builder_finish(&out, NULL);
+}
+
+/*
+ * Set the job: adapters if the recipe's name or an override has them. A recipe of PEFT has LoRA of
+ * rank 32 on all modules (_peft_common in src/megatron/bridge/recipes/common.py), and one adapter
+ * that the experts of a rank share.
+ */
+static plait_status take_tuning(const settings_source *source, plans_entry *out, plait_error *err)
+{
+    tuning_settings s = tuning_settings_init();
+    const char *const recipe = settings_value(source, "recipe");
+    const char *const mode = settings_value(source, "mode");
+    const bool lora = (recipe != NULL && strstr(recipe, "_peft_") != NULL) ||
+                      (mode != NULL && text_equal(mode, "lora"));
+    plait_tuning *const tuning = &out->tuning;
+
+    PLAIT_TRY(settings_read(adapters, source, &s, err));
+    if (lora || s.rank > 0 || s.targets != NULL) {
+        const char *const modules =
+            s.targets != NULL ? plain_modules(s.targets, source->arena) : "all";
+
+        PLAIT_TRY(plait_check_allocated(modules, err));
+        tuning->kind = PLAIT_JOB_LORA;
+        tuning->rank = s.rank > 0 ? s.rank : 32;
+        tuning->targets = tuning_targets_of(modules, tuning_names_megatron);
+        if (s.nested == 0)
+            tuning->targets |= 1u << PLAIT_LORA_EXPERTS;
+    } else if (tuning->kind == PLAIT_JOB_PRETRAIN && recipe != NULL &&
+               strstr(recipe, "_sft_") != NULL) {
+        tuning->kind = PLAIT_JOB_SFT;
+    }
+    return PLAIT_OK;
+}
+
+plait_status bridge_import(const char *text, size_t length, const char *name,
+                           const launch_call *call, plait_arena *arena, plans_entry *out,
+                           text_builder *warnings, plait_error *err)
+{
+    settings_source source;
+
+    PLAIT_TRY(megatron_import(text, length, name, call, arena, out, warnings, err));
+    PLAIT_TRY(settings_open(text, length, name, true, call, arena, &source, err));
+    return take_tuning(&source, out, err);
 }

@@ -327,3 +327,23 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
     };
     return json_parse(text, length, name, read_file, arena, out, err);
 }
+
+bool deepspeed_file_named(const char *path, deepspeed_file *out)
+{
+    static const char *const marks[] = {"zero_stage", "zero", "_z", NULL};
+    const char *const slash = strrchr(path, '/');
+    const char *const name = slash != NULL ? slash + 1 : path;
+
+    for (const char *const *mark = marks; *mark != NULL; mark++) {
+        const char *const at = strstr(name, *mark);
+        const char *const digit = at != NULL ? at + strlen(*mark) : "";
+
+        if (*digit < '0' || *digit > '3')
+            continue;
+        out->zero = *digit - '0';
+        out->offload_optimizer = strstr(digit, "offload") != NULL;
+        out->offload_params = out->offload_optimizer && out->zero == 3;
+        return true;
+    }
+    return false;
+}

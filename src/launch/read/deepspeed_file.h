@@ -35,6 +35,13 @@ PLAIT_MUST_CHECK plait_status deepspeed_file_parse(const char *text, size_t leng
                                                    deepspeed_file *out, plait_error *err);
 
 /**
+ * Take the stage and the offload of a file by its name, as examples of training software name them:
+ * "zero3", "zero2_offload", "examples/deepspeed/ds_z3_config.json" (modelscope/ms-swift v3.8.0 to
+ * v4.5.2, hiyouga/LLaMA-Factory ff6d4d1). False: the name has no stage.
+ */
+bool deepspeed_file_named(const char *path, deepspeed_file *out);
+
+/**
  * Find the text of a JSON file that a flag names: a file that the script itself writes, with null
  * for unknown values, or a file in the script's folder. The function opens no other path.
  *

@@ -112,6 +112,12 @@ static plait_status take_line(const char *line, size_t length, const char *name,
         out->precision = out->precision < 0 ? word : out->precision;
         return PLAIT_OK;
     }
+    if (text_equal(n.key, "job")) {
+        const int word = text_index(n.value, plait_job_name);
+
+        out->tuning.kind = word >= 0 ? (plait_job_kind)word : out->tuning.kind;
+        return PLAIT_OK;
+    }
     if (text_equal(n.key, "model")) {
         // ignore a path, since a config must not make plait open other files
         plait_model *const model = plait_arena_alloc(arena, 1, sizeof *model);

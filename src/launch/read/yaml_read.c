@@ -100,11 +100,15 @@ static plait_status add_value(yaml_reader *in, const char *text, plait_error *er
     const bool quoted = text[0] == '"' || text[0] == '\'';
     const char *const behind = quoted ? behind_string(text) : NULL;
     value = NULL;
-    // reject the first characters of YAML syntax that configs do not need
-    if ((text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL) ||
+    // reject the first characters of YAML syntax that configs do not need; a mapping in braces on
+    // one line is a text
+    const size_t length = strlen(text);
+    const bool mapping = text[0] == '{' && text[length - 1] == '}';
+    if ((text[0] != '\0' && strchr("&*!|>{%@`?", text[0]) != NULL && !mapping) ||
         (quoted && (behind == NULL || *behind != '\0')))
         return fail_expected(in, "a complete value on one line", text, err);
-    if (text[0] != '\0' && !text_equal(text, "null") && !text_equal(text, "~")) {
+    if (text[0] != '\0' && !text_equal(text, "null") && !text_equal(text, "~") &&
+        !text_equal(text, "{}")) {
         value = quoted ? unquoted_text(text, in->arena) : plait_arena_text(in->arena, text);
         PLAIT_TRY(plait_check_allocated(value, err));
     }
@@ -240,9 +244,17 @@ static plait_status read_key(yaml_reader *in, size_t column, const char *line, p
     return *value == '[' ? read_brackets(in, value, err) : add_value(in, value, err);
 }
 
+/* True if an element of a list is a mapping: "name: adam". */
+static bool is_mapping(const char *item)
+{
+    const size_t width = strcspn(item, ": \"'[{");
+
+    return width > 0 && item[width] == ':' && (item[width + 1] == '\0' || item[width + 1] == ' ');
+}
+
 /*
  * Read "- value", which begins at the column of the key above or further right; that key has no
- * other value.
+ * other value. A mapping is skipped with the lines that belong to it.
  */
 static plait_status read_item(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
@@ -254,7 +266,9 @@ static plait_status read_item(yaml_reader *in, size_t column, const char *line, 
         (leaf->values > 0 && !leaf->is_list))
         return fail_expected(in, "a list under a key without another value", line, err);
     leaf->is_list = true;
-    return add_value(in, skip_blanks(line + 1), err);
+    in->in_text = is_mapping(skip_blanks(line + 1));
+    in->text_column = column;
+    return in->in_text ? PLAIT_OK : add_value(in, skip_blanks(line + 1), err);
 }
 
 static plait_status read_line(yaml_reader *in, char *line, plait_error *err)

@@ -21,6 +21,7 @@
 #include "launch/read/model_names.h"
 #include "launch/read/plan_reader.h"
 #include "launch/target.h"
+#include "launch/trainer/trainer.h"
 
 static plait_status count_gpus(const deepspeed_file *file, int dp, plans_entry *out,
                                plait_error *err)
@@ -153,8 +154,8 @@ static void fill_bucket(const launch_call *call, const plait_model *named, deeps
 }
 
 /* Set the keys of the plan that the JSON determines; warnings are sentences, one a line. */
-static plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
-                                        text_builder *warnings, plans_entry *out, plait_error *err)
+plait_status deepspeed_take_file(const deepspeed_file *file, const char *name,
+                                 text_builder *warnings, plans_entry *out, plait_error *err)
 {
     int dp;
 
@@ -239,23 +240,6 @@ static bool is_on(const launch_flags *flags, const char *names)
 
 /* ---- the plan ---- */
 
-/*
- * Take ms-swift's own configs by name: zero0 to zero3, zero2_offload and zero3_offload (the folder
- * ds_config of modelscope/ms-swift v3.8.0 and v4.5.2).
- */
-static bool take_built_in(const char *name, deepspeed_file *file)
-{
-    static const char *const names[] = {"zero0",         "zero1",         "zero2", "zero3",
-                                        "zero2_offload", "zero3_offload", NULL};
-
-    if (text_index(name, names) < 0)
-        return false;
-    file->zero = name[4] - '0';
-    file->offload_optimizer = text_ends_with(name, "_offload");
-    file->offload_params = file->offload_optimizer && file->zero == 3;
-    return true;
-}
-
 static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_error *err)
 {
     const char *const name = value_of(in->flags, "deepspeed_config deepspeed");
@@ -271,7 +255,7 @@ static plait_status read_config(plan_reader *in, deepspeed_file *file, plait_err
     static const char empty[] = "{\"fp16\": {}}";
     PLAIT_TRY(
         deepspeed_file_parse(empty, strlen(empty), in->flags->file, in->flags->arena, file, err));
-    if (name != NULL && !text_equal(name, "true") && !take_built_in(name, file))
+    if (name != NULL && !text_equal(name, "true") && !deepspeed_file_named(name, file))
         import_warn(in->warnings,
                     "the JSON file of --deepspeed_config is not in the script or its folder, or is "
                     "not a config; its values are treated as not given");

@@ -11,10 +11,11 @@
  * version 1 have no meaning: ZeRO-3 is fsdp_reshard_after_forward, ZeRO-2 its opposite, and hybrid
  * shards are a mesh of two axes.
  */
+#include "launch/trainer/trainer.h"
+
 #include <stdio.h>
 
 #include "base/text.h"
-#include "launch/target.h"
 #include "launch/write/deepspeed_config.h"
 #include "launch/write/training.h"
 #include "launch/write/scripts.h"
@@ -27,15 +28,6 @@
 static const char *script_notes(const plait_launch *launch, const training_places *places,
                                 const char *more, plait_arena *arena)
 {
-    // Hugging Face's names, since most training scripts are written for its models
-    static const char *const attention_words[PLAIT_ATTENTION_KERNELS] = {
-        [PLAIT_ATTENTION_UNFUSED] = "eager",
-        [PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL] = "eager",
-        [PLAIT_ATTENTION_FLASH] = "flash_attention_2",
-        [PLAIT_ATTENTION_FLASH2] = "flash_attention_2",
-        [PLAIT_ATTENTION_FLASH3] = "flash_attention_3",
-        [PLAIT_ATTENTION_FUSED] = "sdpa",
-    };
     const plait_problem *const problem = launch->problem;
     const plait_model *const model = problem->model;
     const plait_degrees *const d = &launch->plan->degrees;
@@ -54,7 +46,9 @@ static const char *script_notes(const plait_launch *launch, const training_place
         "#   sequences      %d tokens each, %d per microbatch and GPU\n"
         "#   attention      %s (attn_implementation=\"%s\")\n",
         model->layers, model->hidden, model->vocab, problem->job.seq, d->mbs,
-        plait_attention_kernel_name[d->attention], attention_words[d->attention]);
+        plait_attention_kernel_name[d->attention],
+        // Hugging Face's name, since most training scripts are written for its models
+        tuning_attention_hub[d->attention]);
     text_append(&out, more);
     text_append(&out, "#\n");
     notes_append(launch, &out);
@@ -65,7 +59,7 @@ static const char *script_notes(const plait_launch *launch, const training_place
 }
 
 /* Return the part of a plan that only Megatron and torchtitan can express, or NULL. */
-static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
+const char *trainer_unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     const plait_degrees *const d = &plan->degrees;
 
@@ -127,7 +121,7 @@ const launch_target target_deepspeed = {
     .name = "deepspeed",
     .runtime = "deepspeed",
     .rules = PLAIT_RULES_DEEPSPEED,
-    .unsupported = unsupported,
+    .unsupported = trainer_unsupported,
     .render = render_deepspeed,
     .import = deepspeed_import,
     .read_log = deepspeed_read_log,
@@ -140,7 +134,7 @@ static const char *yes_or_no(bool value)
     return value ? "true" : "false";
 }
 
-static const char *accelerate_config(const plait_launch *launch, plait_arena *arena)
+const char *accelerate_config(const plait_launch *launch, plait_arena *arena)
 {
     const plait_problem *const problem = launch->problem;
     const plait_degrees *const d = &launch->plan->degrees;
@@ -191,11 +185,7 @@ static const char *accelerate_config(const plait_launch *launch, plait_arena *ar
     return text_builder_finish(&out, NULL);
 }
 
-/*
- * True if the gradients of each microbatch are reduced. With no_sync they would be summed unsharded
- * until the last microbatch, for which no plan has the memory.
- */
-static bool reduces_each_microbatch(const plait_launch *launch)
+bool trainer_reduces_each_microbatch(const plait_launch *launch)
 {
     const plait_degrees *const d = &launch->plan->degrees;
 
@@ -215,7 +205,7 @@ static const char *accelerate_notes(const plait_launch *launch, plait_arena *are
     text_builder_init(&more, arena);
     text_append(&more,
                 "#   layers         listed in the model's _no_split_modules, each as one unit\n");
-    if (reduces_each_microbatch(launch))
+    if (trainer_reduces_each_microbatch(launch))
         text_append(&more, "#   gradients      reduced with each microbatch: a Trainer's "
                            "accelerator_config=\"accelerator_config.json\", or\n"
                            "#                  Accelerator(gradient_accumulation_plugin="
@@ -251,7 +241,7 @@ static plait_status render_accelerate(const plait_launch *launch, plait_arena *a
     PLAIT_TRY(plait_check_allocated(program.notes && program.start, err));
     PLAIT_TRY(folder_add(out, "accelerate.yaml", accelerate_config(launch, arena), false, err));
     // accelerate.yaml has no key for this; a Trainer's accelerator_config has
-    if (reduces_each_microbatch(launch))
+    if (trainer_reduces_each_microbatch(launch))
         PLAIT_TRY(folder_add(out, "accelerator_config.json",
                              plait_arena_printf(arena,
                                                 "{\n"
@@ -269,6 +259,6 @@ const launch_target target_accelerate = {
     .name = "accelerate",
     .runtime = "fsdp",
     .rules = PLAIT_RULES_FSDP,
-    .unsupported = unsupported,
+    .unsupported = trainer_unsupported,
     .render = render_accelerate,
 };

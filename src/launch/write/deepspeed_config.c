@@ -163,6 +163,18 @@ static void write_schedule(const launch_training *t, json_writer *json)
     end_typed(json);
 }
 
+/* Write "auto" for the values that the Trainer takes from its own arguments. */
+static void write_optimizer_of_trainer(json_writer *json)
+{
+    static const char *const keys[] = {"lr", "betas", "eps", "weight_decay"};
+
+    begin_typed(json, "optimizer", "AdamW");
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
+        json_member_string(json, keys[k], "auto");
+    end_typed(json);
+    json_member_string(json, "gradient_clipping", "auto");
+}
+
 plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engine,
                               plait_arena *arena, const char **text, plait_error *err)
 {
@@ -218,7 +230,10 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
         end_typed(&json);
         write_schedule(&t, &json);
     }
-    json_member_number(&json, "gradient_clipping", t.clip);
+    if (engine == DEEPSPEED_TRAINER)
+        write_optimizer_of_trainer(&json);
+    else
+        json_member_number(&json, "gradient_clipping", t.clip);
     json_end_object(&json);
     return json_writer_finish(&json, text, NULL, err);
 }

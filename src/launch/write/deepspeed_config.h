@@ -8,6 +8,7 @@
 
 typedef enum deepspeed_engine {
     DEEPSPEED_ZERO,    /* wraps a model of the script; the file has optimizer and schedule */
+    DEEPSPEED_TRAINER, /* wraps a model of Hugging Face's Trainer, whose arguments have both */
     DEEPSPEED_PIPELINE /* wraps a PipelineModule; the program has optimizer and schedule */
 } deepspeed_engine;
 
