@@ -59,6 +59,10 @@ static void print_read(const char *file, const plans_entry *entry)
     else
         print_message("%s, %s parameters", entry->model->name,
                       units_count(plait_model_params(entry->model).total, text));
+    if (entry->tuning.kind != PLAIT_JOB_PRETRAIN)
+        print_message("; %s", plait_job_name[entry->tuning.kind]);
+    if (entry->tuning.rank > 0)
+        print_message(" of rank %d", entry->tuning.rank);
     print_message("; %s", entry->runtime != NULL ? entry->runtime : "unknown runtime");
     if (entry->gpus > 0)
         print_message(", %d GPU%s", entry->gpus, entry->gpus == 1 ? "" : "s");

@@ -42,6 +42,18 @@ static const opt options[] = {
     OPT_END,
 };
 
+/* Return the target of the plan's runtime; for a job of fine-tuning, one that trains such jobs. */
+static plait_launch_target default_target(const plait_problem *problem)
+{
+    const plait_rules rules = problem->runtime->rules;
+
+    if (problem->job.tuning.kind == PLAIT_JOB_PRETRAIN)
+        return plait_launch_target_of(problem->runtime);
+    return rules == PLAIT_RULES_FSDP || rules == PLAIT_RULES_DEEPSPEED
+               ? PLAIT_LAUNCH_TRL
+               : PLAIT_LAUNCH_MEGATRON_BRIDGE;
+}
+
 static plait_status launch_one(const launch_values *flags, const char *path, plait_arena *arena,
                                plait_error *err)
 {
@@ -57,7 +69,7 @@ static plait_status launch_one(const launch_values *flags, const char *path, pla
     PLAIT_TRY(plait_check_allocated(question && folder, err));
     PLAIT_TRY(folder_check(flags->output, flags->force, err));
     PLAIT_TRY(plan_request_resolve(&plan, &nothing, arena, question, err));
-    target = (int)plait_launch_target_of(question->problem.runtime);
+    target = (int)default_target(&question->problem);
     if (flags->target != NULL)
         PLAIT_TRY(problem_word("--target", flags->target, plait_launch_target_name, &target, err));
     plait_launch_init(&launch);

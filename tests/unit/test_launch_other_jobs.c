@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "support/arena_fixture.h"
+#include "base/text.h"
 #include "launch/import.h"
 #include "support/must.h"
 
@@ -20,8 +21,8 @@ static void assert_refused(plait_launch_target target, const char *text, const c
     char message[256];
     plait_error err;
 
-    snprintf(message, sizeof message,
-             "expected training of all parameters, since plait estimates no other, %s", found);
+    snprintf(message, sizeof message, "expected training of all parameters in this format, %s",
+             found);
     assert_int_equal(import(target, text, &err), PLAIT_ERROR_RANGE);
     assert_string_equal(err.where, where);
     assert_string_equal(err.message, message);
@@ -176,12 +177,13 @@ static void test_other_software__is_refused_by_its_name(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
         for (size_t t = 0; t < sizeof targets / sizeof *targets; t++) {
             snprintf(message, sizeof message,
-                     "expected full training in a format that plait reads, found a file of %s, "
-                     "which plait does not support",
+                     "expected full training in this format, found a file of %s, which ",
                      cases[c].found);
             assert_int_equal(import(targets[t], cases[c].text, &err), PLAIT_ERROR_SCHEMA);
             assert_string_equal(err.where, "f");
-            assert_string_equal(err.message, message);
+            assert_true(text_starts_with(err.message, message));
+            assert_true(text_ends_with(err.message, " plait does not read") ||
+                        strstr(err.message, "which --from ") != NULL);
         }
 }
 

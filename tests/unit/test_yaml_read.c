@@ -81,6 +81,24 @@ static void test_lists__stand_in_brackets_or_below(void **state)
     assert_leaf("f", 0, NULL);
 }
 
+static void test_mappings_in_lists_and_braces__are_texts(void **state)
+{
+    (void)state;
+    read_text("a:\n- d: e\n  f:\n    g: [1]\n- h\nb: {c: 1}\ni: {}\n");
+    assert_leaf("a", 2, "d: e");
+    assert_leaf("b", 1, "{c: 1}");
+    assert_leaf("i", 0, NULL);
+}
+
+static void test_lists_in_brackets__continue_in_the_next_lines(void **state)
+{
+    (void)state;
+    read_text("a: [\n  1, # one\n  \"x]\",\n]\nb: 2\n");
+    assert_leaf("a", 2, "1");
+    assert_string_equal(yaml_find(&file, "a")->value[1], "x]");
+    assert_leaf("b", 1, "2");
+}
+
 static void test_a_key_twice__is_refused(void **state)
 {
     (void)state;
@@ -110,10 +128,9 @@ static void test_what_configs_do_not_need__is_refused(void **state)
     assert_refused("a: !!int 1\n", "f.yaml:1",
                    "expected a complete value on one line, found \"!!int 1\"");
     assert_refused("a: | b\n", "f.yaml:1", "expected a complete value on one line, found \"| b\"");
-    assert_refused("a: {b: 1}\n", "f.yaml:1",
-                   "expected a complete value on one line, found \"{b: 1}\"");
-    assert_refused("a: [1,\n  2]\n", "f.yaml:1",
-                   "expected a list that ends on the line where it begins, found \"[1,\"");
+    assert_refused("a: {b: 1\n", "f.yaml:1",
+                   "expected a complete value on one line, found \"{b: 1\"");
+    assert_refused("a: [1,\n  2\n", "f.yaml:2", "expected a list that ends, found \"a: [1, 2\"");
     assert_refused("a: [1] 2\n", "f.yaml:1", "expected nothing after the list, found \"[1] 2\"");
     assert_refused("a: [1,,2]\n", "f.yaml:1",
                    "expected a value for each element of the list, found \"\"");
@@ -157,6 +174,8 @@ int main(void)
         TEST(test_mappings__nest_by_columns),
         TEST(test_quotes__keep_what_is_in_them),
         TEST(test_lists__stand_in_brackets_or_below),
+        TEST(test_mappings_in_lists_and_braces__are_texts),
+        TEST(test_lists_in_brackets__continue_in_the_next_lines),
         TEST(test_a_key_twice__is_refused),
         TEST(test_columns__must_agree),
         TEST(test_what_configs_do_not_need__is_refused),

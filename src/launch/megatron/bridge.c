@@ -633,7 +633,7 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
  */
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
-    // adapters of experts are named by a field of their own
+    // a separate field names adapters of experts
     static tuning_names module_names = {
         [PLAIT_LORA_QKV] = "linear_qkv",  [PLAIT_LORA_O] = "linear_proj",
         [PLAIT_LORA_FC1] = "linear_fc1",  [PLAIT_LORA_DOWN] = "linear_fc2",

@@ -330,13 +330,12 @@ plait_status deepspeed_file_parse(const char *text, size_t length, const char *n
 
 bool deepspeed_file_named(const char *path, deepspeed_file *out)
 {
-    static const char *const marks[] = {"zero_stage", "zero", "_z", NULL};
+    static const char *const marks[] = {"zero", "ds_z", "deepspeed_zero", NULL};
     const char *const slash = strrchr(path, '/');
     const char *const name = slash != NULL ? slash + 1 : path;
 
     for (const char *const *mark = marks; *mark != NULL; mark++) {
-        const char *const at = strstr(name, *mark);
-        const char *const digit = at != NULL ? at + strlen(*mark) : "";
+        const char *const digit = text_starts_with(name, *mark) ? name + strlen(*mark) : "";
 
         if (*digit < '0' || *digit > '3')
             continue;

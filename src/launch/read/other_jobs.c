@@ -196,10 +196,9 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
 
         if (flag->values < 1 || flags_last(flags, flag->name) != flag || !is_method(flag, full))
             continue;
-        return flags_fail(
-            flags, flag->name, err,
-            "expected training of all parameters, since plait estimates no other, found %s%s %.40s",
-            dashes, flag->name, flag->value[0]);
+        return flags_fail(flags, flag->name, err,
+                          "expected training of all parameters in this format, found %s%s %.40s",
+                          dashes, flag->name, flag->value[0]);
     }
     // without a flag for the method, `swift sft` trains LoRA (modelscope/ms-swift v3.8.0 to
     // v4.5.2), and so does LLaMA-Factory, whose jobs have a stage and a model (finetuning_args.py
@@ -216,8 +215,8 @@ static plait_status check_methods(const launch_flags *flags, const char *dashes,
         return PLAIT_OK;
     return flags_fail(
         flags, swift ? "tuner_type" : "finetuning_type", err,
-        "expected training of all parameters, since plait estimates no other, found LoRA, the "
-        "default of %s; for full training add %s",
+        "expected training of all parameters in this format, found LoRA, the default of %s; for "
+        "full training add %s",
         swift ? "swift sft" : "LLaMA-Factory",
         swift ? "--tuner_type full (before ms-swift 4: --train_type full)"
               : "--finetuning_type full");
@@ -292,10 +291,20 @@ static const other_software by_path[] = {
 
 static plait_status refuse_software(const char *software, const char *file, plait_error *err)
 {
+    // software whose files another format reads
+    static const char *const formats[][2] = {
+        {"LLaMA-Factory", "--from llama-factory reads"},
+        {"TRL", "--from trl reads"},
+        {"ms-swift", "--from ms-swift reads"},
+    };
+    const char *reader = "plait does not read";
+
+    for (size_t f = 0; f < sizeof formats / sizeof *formats; f++)
+        if (text_equal(software, formats[f][0]))
+            reader = formats[f][1];
     return plait_fail(err, PLAIT_ERROR_SCHEMA, file,
-                      "expected full training in a format that plait reads, found a file of %s, "
-                      "which plait does not support",
-                      software);
+                      "expected full training in this format, found a file of %s, which %s",
+                      software, reader);
 }
 
 /* True if "KEY:" begins a line. */
@@ -362,9 +371,8 @@ static plait_status check_word(const launch_flags *flags, const char *word, plai
     if (value == NULL || !shell_word_known(word) || is_off(value + 1) ||
         (!text_starts_with(word, "peft.") && !text_starts_with(word, "peft=")))
         return PLAIT_OK;
-    return flags_fail(
-        flags, "peft", err,
-        "expected training of all parameters, since plait estimates no other, found %.60s", word);
+    return flags_fail(flags, "peft", err,
+                      "expected training of all parameters in this format, found %.60s", word);
 }
 
 /*
@@ -407,8 +415,7 @@ static plait_status check_yaml(const yaml_file *yaml, plait_arena *arena, plait_
         if (width == 0 || leaf->values == 0 || section_is_off(yaml, leaf->path, width))
             continue;
         snprintf(expected, sizeof expected,
-                 "training of all parameters, since plait estimates no other, without adapters "
-                 "such as %.*s",
+                 "training of all parameters in this format, without adapters such as %.*s",
                  (int)(width < 80 ? width : 80), leaf->path);
         return yaml_expected(yaml, leaf, expected, err);
     }

@@ -112,6 +112,9 @@ plait_status tuning_take(const tuning_settings *settings, plait_job_kind kind, t
     const plait_key_set recompute = PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE);
 
     take_tuning(settings, kind, names, warnings, &out->tuning);
+    if (settings->packing != 1 && kind == PLAIT_JOB_SFT)
+        import_warn(warnings, "samples differ in length without packing; all are priced with the "
+                              "longest");
     PLAIT_TRY(take_model(settings->model, arena, warnings, out, err));
     take_attention(settings->attention, out);
     take_batch(settings, out);

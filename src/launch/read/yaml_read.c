@@ -27,9 +27,10 @@ typedef struct yaml_reader {
     const char **value; /* values of the last leaf */
     int value_capacity;
     int line;
-    bool begun;         /* true after the first key */
-    bool in_text;       /* true while lines of a block scalar follow */
-    size_t text_column; /* column to the right of which the lines of the block scalar begin */
+    bool begun;            /* true after the first key */
+    bool in_text;          /* true while lines of a block scalar follow */
+    size_t text_column;    /* column to the right of which the lines of the block scalar begin */
+    const char *open_list; /* line whose list in brackets continues in the next line; NULL: none */
     int depth;
     yaml_mapping open[YAML_MAX_DEPTH];
     const char **seen; /* paths of all keys */
@@ -254,7 +255,7 @@ static bool is_mapping(const char *item)
 
 /*
  * Read "- value", which begins at the column of the key above or further right; that key has no
- * other value. A mapping is skipped with the lines that belong to it.
+ * other value. The first line of a mapping is a text, and the lines below it are skipped.
  */
 static plait_status read_item(yaml_reader *in, size_t column, const char *line, plait_error *err)
 {
@@ -268,11 +269,32 @@ static plait_status read_item(yaml_reader *in, size_t column, const char *line, 
     leaf->is_list = true;
     in->in_text = is_mapping(skip_blanks(line + 1));
     in->text_column = column;
-    return in->in_text ? PLAIT_OK : add_value(in, skip_blanks(line + 1), err);
+    return add_value(in, skip_blanks(line + 1), err);
+}
+
+/* True if a value is a list in brackets that does not end on its line. */
+static bool opens_list(const char *line)
+{
+    const char *value = strstr(line, ": [");
+    int depth = 0;
+
+    for (value = value != NULL ? value + 2 : ""; *value != '\0'; value++) {
+        const bool quoted = (*value == '"' || *value == '\'') && strchr("[, ", value[-1]) != NULL;
+        const char *const behind = quoted ? behind_string(value) : NULL;
+
+        value = behind != NULL ? behind - 1 : value;
+        depth += (*value == '[') - (*value == ']');
+    }
+    return depth > 0;
 }
 
 static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
 {
+    if (in->open_list != NULL) {
+        line = plait_arena_printf(in->arena, "%s %s", in->open_list, line + strspn(line, " "));
+        PLAIT_TRY(plait_check_allocated(line, err));
+        in->open_list = NULL;
+    }
     const size_t column = strspn(line, " ");
 
     if (in->in_text && (column > in->text_column || line[column] == '\0'))
@@ -290,6 +312,10 @@ static plait_status read_line(yaml_reader *in, char *line, plait_error *err)
     while (at > line && isspace((unsigned char)at[-1]))
         at--;
     *at = '\0';
+    if (opens_list(line)) {
+        in->open_list = line;
+        return PLAIT_OK;
+    }
     line += column < strlen(line) ? column : strlen(line);
     if (*line == '\0' || (!in->begun && text_equal(line, "---")))
         return PLAIT_OK;
@@ -322,7 +348,9 @@ plait_status yaml_read(const char *text, size_t length, const char *name, plait_
         at += width + 1;
     }
     out->leaf = in.leaf;
-    return PLAIT_OK;
+    return in.open_list == NULL
+               ? PLAIT_OK
+               : fail_expected(&in, "a list that ends", skip_blanks(in.open_list), err);
 }
 
 const yaml_leaf *yaml_find(const yaml_file *file, const char *path)

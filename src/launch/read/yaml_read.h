@@ -1,10 +1,10 @@
 /*
  * yaml_read.h - the leaves of a YAML file, for the part of YAML that training configs use
  *
- * The reader accepts block mappings, block lists, and lists in brackets on one line. It rejects
- * anchors and tags, which no config that plait reads needs. It skips mappings in block lists, and
- * text of several lines (`|`, `>`), whose key has no value. It keeps a nested list and a mapping in
- * braces as text: `[1, 30, 0]`, `{lr: 1}`.
+ * The reader accepts block mappings, block lists, and lists in brackets. It rejects anchors and
+ * tags, which no config that plait reads needs. It skips text of several lines (`|`, `>`), whose key
+ * has no value, and all but the first line of a mapping in a block list. It keeps a nested list and
+ * a mapping in braces as text: `[1, 30, 0]`, `{lr: 1}`.
  */
 #pragma once
 

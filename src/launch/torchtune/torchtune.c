@@ -197,7 +197,7 @@ static tuning_names names = {
     [PLAIT_LORA_O] = "output_proj",
 };
 
-/* Names of the MLP, whose three products have adapters or none has: apply_lora_to_mlp. */
+/* Names of the MLP, which apply_lora_to_mlp gives adapters to all three products of. */
 static tuning_names all_names = {
     [PLAIT_LORA_Q] = "q_proj",      [PLAIT_LORA_K] = "k_proj", [PLAIT_LORA_V] = "v_proj",
     [PLAIT_LORA_O] = "output_proj", [PLAIT_LORA_GATE] = "w1",  [PLAIT_LORA_UP] = "w3",

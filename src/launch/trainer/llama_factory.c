@@ -128,7 +128,8 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 /* Add the defaults of FinetuningArguments: LoRA of rank 8 on all modules. */
 static plait_job_kind kind_of(const settings_source *source, tuning_settings *s)
 {
-    (void)source;
+    if (s->batch == SETTING_OPEN)
+        s->batch = 8; // as TrainingArguments
     s->adapters = s->method == NULL || text_equal(s->method, "lora");
     if (s->adapters && s->rank == SETTING_OPEN)
         s->rank = 8;

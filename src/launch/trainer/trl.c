@@ -112,6 +112,8 @@ static plait_job_kind kind_of(const settings_source *source, tuning_settings *s)
     static const char *const keys[] = {"beta", "precompute_ref_log_probs", "label_smoothing",
                                        "f_divergence_type", NULL};
 
+    if (s->batch == SETTING_OPEN)
+        s->batch = 8; // as TrainingArguments
     if (s->checkpoints == SETTING_OPEN)
         s->checkpoints = 1; // the default of TRL's configs
     if (s->rank == SETTING_OPEN && s->adapters == 1)

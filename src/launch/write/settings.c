@@ -68,7 +68,7 @@ static void append_list(const char *words, text_builder *out)
 
 /* ---- YAML ---- */
 
-/* Append a word, in double quotes if it has other characters than names and paths have. */
+/* Append a scalar, in double quotes if it has other characters than names and paths have. */
 static void append_scalar(const char *word, text_builder *out)
 {
     bool plain = word[0] != '\0';

@@ -32,7 +32,7 @@ typedef enum setting_kind {
 } setting_kind;
 
 typedef struct setting_row {
-    const char *group; /* title of the group that begins here; NULL: the group goes on */
+    const char *group; /* title of the group that begins here; NULL: no group begins */
     const char *key;   /* dots separate the sections; "+" before it adds a key to an override */
     setting_kind kind;
     size_t field;     /* offset in the struct */

@@ -32,6 +32,7 @@ const char *const tuning_attention_hub[PLAIT_ATTENTION_KERNELS] = {
 tuning_settings tuning_settings_init(void)
 {
     enum { OPEN = SETTING_OPEN };
+    const double open = (double)NAN;
 
     return (tuning_settings){
         .rank = OPEN,
@@ -62,13 +63,13 @@ tuning_settings tuning_settings_init(void)
         .freeze_projector = OPEN,
         .most_steps = OPEN,
         .save_steps = OPEN,
-        .beta = NAN,
-        .lr = NAN,
-        .weight_decay = NAN,
-        .beta1 = NAN,
-        .beta2 = NAN,
-        .eps = NAN,
-        .clip = NAN,
+        .beta = open,
+        .lr = open,
+        .weight_decay = open,
+        .beta1 = open,
+        .beta2 = open,
+        .eps = open,
+        .clip = open,
     };
 }
 
