@@ -691,3 +691,29 @@ plait_params plait_model_params(const plait_model *model)
         params.encoders += plait_encoder_params(&model->encoder[m]);
     return params;
 }
+
+/* C.410: the sum of the trained weights in the descriptions of both ends and of all layers. */
+double plait_job_trained_params(const plait_model *model, const plait_tuning *tuning)
+{
+    const plait_runtime neutral = {0};
+    plait_shard shard = {.tp = 1,
+                         .cp = 1,
+                         .ep = 1,
+                         .etp = 1,
+                         .attention = PLAIT_ATTENTION_FUSED,
+                         .runtime = &neutral};
+    const plait_pass pass = {PLAIT_FORWARD, 1.0, 1.0, 1.0};
+    double of_kind[PLAIT_MAX_LAYER_KINDS] = {0}, sum = 0.0;
+    plait_block block;
+
+    shard_tune(model, tuning, &shard);
+    for (int k = 0; k < model->kinds; k++) {
+        plait_block_describe(model, &model->kind[k], &shard, pass, &block);
+        of_kind[k] = block.weights.dense + block.weights.expert;
+    }
+    plait_block_embedding(model, &shard, pass, &block);
+    sum += block.weights.dense;
+    plait_block_head(model, &shard, pass, &block);
+    sum += block.weights.dense;
+    return sum + sum_over_layers(model, of_kind);
+}

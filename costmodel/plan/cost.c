@@ -168,6 +168,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // may round below 0
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
+        .reference_s = sum->reference_s,
     };
     double terms[LAYER_TERMS];
 
@@ -181,6 +182,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
     cost->busy_s = sum->busy_s_a_gpu;
     cost->moving_s = sum->moving_s_a_gpu;
     cost->slowest_stage = sum->slowest;
+    cost->forward_pass_s = sum->forward_s;
 }
 
 /* Computes the step for each value of grad_sync. (C.184) */

@@ -1,4 +1,5 @@
 /* utilisation.c - MFU and HFU: FLOP/s relative to the peak of a GPU (C.4, C.5) */
+#include "costmodel/layer/tuning.h"
 #include "costmodel/plan/cost_parts.h"
 
 /*
@@ -37,10 +38,38 @@ static double rerun_skipped(const plait_problem *problem, const stage_part *part
                                                plait_job_reach(&problem->job));
 }
 
+/*
+ * C.410: forward FLOPs per token of the matrices that are not trained, whose gradients are not
+ * computed.
+ */
+static double frozen_flops(const plait_problem *problem)
+{
+    static const unsigned products =
+        1u << PLAIT_PART_qkv | 1u << PLAIT_PART_mla_up | 1u << PLAIT_PART_indexer |
+        1u << PLAIT_PART_attn_out | 1u << PLAIT_PART_fc1 | 1u << PLAIT_PART_fc2 |
+        1u << PLAIT_PART_router | 1u << PLAIT_PART_moe_latent | 1u << PLAIT_PART_expert_fc1 |
+        1u << PLAIT_PART_expert_fc2 | 1u << PLAIT_PART_shared;
+    const plait_model *const model = problem->model;
+    plait_shard shard = {0};
+    double flops = 0.0;
+
+    if (!plait_tuning_freezes(&problem->job.tuning))
+        return 0.0;
+    shard_tune(model, &problem->job.tuning, &shard);
+    for (int i = 0; i < model->layers; i++)
+        flops += plait_layer_flops_per_token(model, &model->kind[model->layer_kind[i]], 1.0,
+                                             products & shard.frozen);
+    if (shard.frozen >> PLAIT_PART_head & 1u)
+        flops += 2.0 * model->vocab * model->hidden;
+    return flops;
+}
+
 token_flops token_flops_of(const plait_problem *problem)
 {
     return (token_flops){
-        .model = plait_model_flops_per_token(problem->model, plait_job_reach(&problem->job), false),
+        .model =
+            plait_model_flops_per_token(problem->model, plait_job_reach(&problem->job), false) -
+            frozen_flops(problem),
         .skipped =
             plait_model_skipped_flops_per_token(problem->model, plait_job_reach(&problem->job)),
     };

@@ -128,18 +128,6 @@ static void divide_packs(plait_job *job, const plait_degrees *d)
     job->seq = padded(tokens / (double)packs);
 }
 
-/* C.443: a forward pass of all microbatches through the pipeline, without a backward. */
-static double forward_pass_s(const plait_cost *cost, const plait_degrees *d, int gbs)
-{
-    double slowest = 0.0, sum = 0.0;
-
-    for (int s = 0; s < cost->stages; s++) {
-        slowest = larger(slowest, cost->stage[s].forward_s);
-        sum += cost->stage[s].forward_s;
-    }
-    return plait_degrees_microbatches(d, gbs) * slowest + (sum - slowest) / d->vpp;
-}
-
 /*
  * The microbatch with the longest answer needs the most memory, so the memory of the plan is that of
  * microbatches of this many tokens.
@@ -195,7 +183,7 @@ plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
     PLAIT_TRY(imbalance_of(job, answers / updates, plan->degrees.dp, arena, &out->imbalance, err));
     PLAIT_TRY(imbalance_of(job, answers, plan->degrees.dp, arena, &of_step, err));
     out->update_s = out->imbalance * (out->cost.step_s - once_s) + once_s;
-    out->forward_s =
-        updates * of_step * forward_pass_s(&out->cost, &plan->degrees, problem->job.gbs);
+    // C.443: a forward pass over all answers of the step
+    out->forward_s = updates * of_step * out->cost.forward_pass_s;
     return PLAIT_OK;
 }

@@ -98,6 +98,19 @@ static double frozen_buffers(const plait_problem *problem, const plait_degrees *
            (problem->job.tuning.format == PLAIT_FROZEN_NF4 ? wide_bytes * widest / 3.0 : 0.0);
 }
 
+double reference_bytes(const plait_problem *problem, const plait_degrees *d, const stage_load *load)
+{
+    static const double weight_bytes = 2.0;
+    const plait_tuning *const tuning = &problem->job.tuning;
+    const double ratio = tuning->reference_weights > 0.0 ? tuning->reference_weights : 1.0;
+    const shard_ways ways = shard_ways_of(d);
+    const double dense = load->dense + load->frozen_dense;
+    const double expert = load->expert + load->frozen_expert;
+
+    return ratio * weight_bytes *
+           (d->zero >= 3 ? dense / ways.dense + expert / ways.expert : dense + expert);
+}
+
 /*
  * C.81: ZeRO-1 shards the optimizer state, ZeRO-2 also the gradients, ZeRO-3 also the weights.
  * Gradients that ZeRO-2 and -3 reduce once per step are summed unsharded in the format of the
@@ -118,6 +131,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double ends = ends_params(row, load);
     const double held_ends = d->zero >= 3 ? ends / ways.dense : ends;
     const double frozen = frozen_held(d, row, state, ways, load);
+    const double reference = problem->job.tuning.reference == PLAIT_REFERENCE_RESIDENT
+                                 ? reference_bytes(problem, d, load)
+                                 : 0.0;
     const double gathered =
         gathered_params(d, (plait_weights){.dense = load->dense, .expert = load->expert});
     // Gradients that a step allocates grow while backward frees gathered parameters.
@@ -141,7 +157,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
                                            (usual->weight - state->weight) * held_ends);
     return (stage_state){
-        .weights_bytes = d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes + copies * frozen,
+        .weights_bytes =
+            reference +
+            (d->offload == PLAIT_OFFLOAD_PARAMS ? 0.0 : weights_bytes + copies * frozen),
         .gradients_bytes = fresh ? larger(0.0, gradients_bytes - state->gather * gathered)
                                  : (1.0 - away) * gradients_bytes,
         .optimizer_bytes = state->optimizer * (d->zero >= 1 ? shard : whole),
@@ -173,8 +191,11 @@ double stage_host_bytes(const plait_problem *problem, const plait_degrees *d,
         d->offload == PLAIT_OFFLOAD_PARAMS
             ? 2.0 * (load->frozen_dense / ways.dense + load->frozen_expert / ways.expert)
             : 0.0;
-    return node_gpus(problem) *
-           (held * plait_host_param_bytes(problem, d) + frozen + load->in_flight * away_bytes);
+    const double reference = problem->job.tuning.reference == PLAIT_REFERENCE_OFFLOADED
+                                 ? reference_bytes(problem, d, load)
+                                 : 0.0;
+    return node_gpus(problem) * (held * plait_host_param_bytes(problem, d) + frozen + reference +
+                                 load->in_flight * away_bytes);
 }
 
 /*

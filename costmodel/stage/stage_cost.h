@@ -235,6 +235,9 @@ int node_gpus(const plait_problem *problem);
 double stage_host_bytes(const plait_problem *problem, const plait_degrees *degrees,
                         const stage_load *load, double away_bytes);
 shard_ways shard_ways_of(const plait_degrees *degrees);
+/** Bytes of a GPU for the weights of a reference model or a teacher in this layout. (C.415) */
+double reference_bytes(const plait_problem *problem, const plait_degrees *degrees,
+                       const stage_load *load);
 stage_state stage_state_of(const plait_problem *problem, const plait_degrees *degrees,
                            const layer_row *row, const plait_state_bytes *state, shard_ways ways,
                            const stage_load *load);
@@ -286,6 +289,8 @@ typedef struct step_sum {
     double pp_comm_s;
     double dp_comm_s;
     double optimizer_s;
+    double forward_s;   /* a pass of all microbatches without backward */
+    double reference_s; /* such a pass of a reference model or a teacher */
     double total_s;
     double busy_s_a_gpu; /* mean over GPUs, for all microbatches */
     double moving_s_a_gpu;

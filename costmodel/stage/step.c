@@ -107,6 +107,42 @@ double optimizer_left_s(const stage_load *load, const stage_sync *sync)
 }
 
 /*
+ * C.414: a forward pass of all microbatches. The slowest stage is never idle; the first microbatch
+ * passes all others, of which each runs one of its vpp chunks at a time.
+ */
+static double forward_pass_s(const step_parts *parts)
+{
+    double slowest = 0.0, sum = 0.0;
+
+    for (int i = 0; i < parts->costs; i++) {
+        const stage_load *load = &parts->cost[i].load;
+        slowest = larger(slowest, load->forward_s);
+        sum += load->count * load->forward_s;
+    }
+    return parts->microbatches * slowest + larger(0.0, sum - slowest) / parts->degrees->vpp;
+}
+
+/*
+ * C.415: the forward pass of a reference model or a teacher in the layout of the plan. Weights that
+ * wait in host memory are copied once a step.
+ */
+static double reference_s(const step_parts *parts, double forward_s)
+{
+    const plait_tuning *const tuning = &parts->problem->job.tuning;
+    const double time = tuning->reference_time > 0.0 ? tuning->reference_time : 1.0;
+    double bytes = 0.0;
+
+    if (!plait_tuning_refers(tuning))
+        return 0.0;
+    if (tuning->reference == PLAIT_REFERENCE_OFFLOADED)
+        for (int i = 0; i < parts->costs; i++)
+            bytes = larger(bytes,
+                           reference_bytes(parts->problem, parts->degrees, &parts->cost[i].load));
+    return time * forward_s +
+           bytes / plait_cluster_accelerator(parts->problem->cluster, 0)->host_bytes_per_s;
+}
+
+/*
  * Sums the terms of a step (C.80). busy_s_a_gpu and moving_s_a_gpu, which determine energy (C.96),
  * are means over GPUs: each stage has weight 1 / pp, since a GPU computes the microbatches of its
  * own stage only. All GPUs wait for the longest optimizer step, which is memory-bound.
@@ -130,6 +166,8 @@ step_sum step_sum_of(const step_parts *parts)
     sum.moving_s_a_gpu += sum.optimizer_s;
     sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
     sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->cost, parts->costs);
+    sum.forward_s = forward_pass_s(parts);
+    sum.reference_s = reference_s(parts, sum.forward_s);
     step_sum_take(&sum, sum.alone_s);
     return sum;
 }
@@ -138,5 +176,6 @@ void step_sum_take(step_sum *sum, double pipeline_s)
 {
     sum->alone_s = pipeline_s;
     sum->pipeline_s = pipeline_s - sum->hidden_s;
-    sum->total_s = sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s;
+    sum->total_s =
+        sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s + sum->reference_s;
 }

@@ -34,7 +34,8 @@ PLAIT_BEGIN_DECLS
     X(pp_comm, "C.64", "pipeline sends, exposed")                                                  \
     X(bubble, "C.70", "idle time while the pipeline fills and drains, and of uneven stages")       \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
-    X(optimizer, "C.69", "gradient norm, optimizer step")
+    X(optimizer, "C.69", "gradient norm, optimizer step")                                          \
+    X(reference, "C.414", "forward pass of a reference model or a teacher")
 
 typedef struct plait_step_time {
 #define X(name, equation, what) double name##_s;
@@ -151,6 +152,7 @@ typedef struct plait_cost {
     const plait_stage_cost *stage; /* [stages], in the arena */
     int volumes;
     const plait_volume *volume; /* [volumes], in the arena */
+    double forward_pass_s;      /* one pass over the batch without backward (C.414) */
     double network_s;           /* time of all calls between domains, back to back (C.311) */
     bool fuses; /* whether the plan's `fusion` is auto; then `fused` has the decisions */
     plait_fused fused[PLAIT_FUSION_RULES];

@@ -72,6 +72,9 @@ static inline double plait_job_tokens(const plait_job *job)
     return (double)job->gbs * (double)job->seq;
 }
 
+/** Parameters that a job trains: all, all that are not frozen, or those of adapters. (C.410) */
+double plait_job_trained_params(const plait_model *model, const plait_tuning *tuning);
+
 /** Tokens that attend to each other: those of a document, or of the whole sequence. (C.13) */
 static inline int plait_job_reach(const plait_job *job)
 {

@@ -114,7 +114,18 @@ typedef struct plait_tuning {
     int rank;                   /* rank of the adapters; 0: none, all that is not frozen trains */
     plait_frozen_format format; /* of frozen weights, in jobs with adapters */
     plait_reference reference;
+    /**
+     * Forward time and weights of the reference, or of a teacher, over those of the model that
+     * trains; 0: 1. (C.415)
+     */
+    double reference_time, reference_weights;
 } plait_tuning;
+
+/** Does a step have a forward pass of another model over its tokens? */
+static inline bool plait_tuning_refers(const plait_tuning *tuning)
+{
+    return tuning->reference != PLAIT_REFERENCE_NONE && tuning->reference != PLAIT_REFERENCE_CACHED;
+}
 
 /** Does any parameter of this kind of job stay as it is? */
 static inline bool plait_tuning_freezes(const plait_tuning *tuning)

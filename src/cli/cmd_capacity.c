@@ -18,6 +18,7 @@ typedef struct capacity_values {
     int seq, document, max_gbs, threads;
     const char *gpus, *gbs, *precision, *runtime, *risk;
     capacity_flags run;
+    tuning_flags tuning;
     const char *limit, *refine;
     capacity_serve serve;
     bool json;
@@ -51,6 +52,8 @@ static const opt options[] = {
         risk, "risk", "P",
         "a plan fits if its probability of running out of memory is at most P (default: 0.05)"),
     CAPACITY_OPTIONS(capacity_values, run),
+    OPT_HEADING("fine-tuning"),
+    TUNING_OPTIONS(capacity_values, tuning),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "search only plans within these ranges, such as tp=..8,schedule=1f1b"),
@@ -70,12 +73,33 @@ static const opt options[] = {
 };
 
 /* The options of a training run, which are refused with --serve. */
-static const char *const training_options[] = {
-    "tokens",    "seq",        "document",   "gbs",
-    "max-gbs",   "precision",  "runtime",    "risk",
-    "deadline",  "budget",     "co2",        "knee",
-    "straggler", "write-rate", "write-most", "async-checkpoint",
-    "runs",      "limit",      "refine",     NULL};
+static const char *const training_options[] = {"tokens",
+                                               "seq",
+                                               "document",
+                                               "gbs",
+                                               "max-gbs",
+                                               "precision",
+                                               "runtime",
+                                               "risk",
+                                               "deadline",
+                                               "budget",
+                                               "co2",
+                                               "knee",
+                                               "straggler",
+                                               "write-rate",
+                                               "write-most",
+                                               "async-checkpoint",
+                                               "runs",
+                                               "limit",
+                                               "refine",
+                                               "job",
+                                               "lora-rank",
+                                               "lora-targets",
+                                               "frozen-format",
+                                               "freeze",
+                                               "reference",
+                                               "teacher",
+                                               NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 
@@ -145,6 +169,7 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
         .precision = flags->precision,
         .runtime = flags->runtime,
         .risk = flags->risk,
+        .tuning = flags->tuning,
         .assume_llama = flags->serve.load.assume_llama,
         .quiet = sweep->rows > 0,
     };

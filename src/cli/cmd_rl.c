@@ -58,6 +58,10 @@ static const opt options[] = {
     TEXT(fix, "fix", "KEY=VALUE,...", "limits on the training plan, such as tp=2,pp=..4"),
     OPT_OF_TOKENS(rl_values, pack, "pack",
                   "tokens of a packed sequence of training (default: the longest request)"),
+    OPT_OF_INT(rl_values, problem.tuning.rank, "lora-rank", "R", 1, 1 << 16,
+               "train LoRA adapters of this rank (default: all parameters)"),
+    TEXT(problem.tuning.targets, "lora-targets", "LIST",
+         "matrices with adapters (default: qkv,o,fc1,down)"),
     OPT_HEADING("generation"),
     OPT_OF_WORD(rl_values, engine, "engine", "NAME", OPT_NAMES(PLAIT_DATA_ENGINES),
                 "inference engine: vllm (default), sglang or a profile"),
@@ -201,6 +205,8 @@ static plait_status read_job(const rl_values *flags, const opt_operands *operand
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prompts",
                           "expected at most %d answers of a step, found %.0f", PLAIT_MAX_GBS,
                           answers);
+    if (resolved.tuning.rank > 0)
+        resolved.tuning.job = plait_job_name[PLAIT_JOB_LORA];
     resolved.seq = (int)lengths->longest;
     resolved.gbs = (int)answers;
     PLAIT_TRY(problem_resolve(&resolved, operands, NULL, arena, &job->problem, err));

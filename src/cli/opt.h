@@ -87,7 +87,7 @@ typedef struct opt {
 #define OPT_OF_KEYS(values, field) OPT_ROW(OPT_KEYS, values, field, NULL, .help = NULL)
 #define OPT_END OPT_INIT(.kind = OPT_LAST)
 
-enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 112 };
+enum { OPT_MAX_OPERANDS = 1024, OPT_MAX_OPTIONS = 160 };
 
 /**
  * A table in which one row per key replaces OPT_KEYS, followed by the options that all commands

@@ -240,6 +240,9 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
         return plait_fail(err, PLAIT_ERROR_RANGE, "--document",
                           "expected at most the %d tokens of a sequence, found %d", job->seq,
                           job->document);
+    if (file != NULL)
+        job->tuning = file->tuning;
+    PLAIT_TRY(tuning_flags_resolve(&flags->tuning, out->model, arena, job, err));
     PLAIT_TRY(resolve_runtime(flags, file, arena, out, err));
     if (flags->precision != NULL)
         PLAIT_TRY(
@@ -308,7 +311,14 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
     } words[] = {{"precision", flags->precision},
                  {"runtime", flags->runtime},
                  {"risk", flags->risk},
-                 {"imbalance", flags->imbalance}};
+                 {"imbalance", flags->imbalance},
+                 {"job", flags->tuning.job},
+                 {"lora-targets", flags->tuning.targets},
+                 {"frozen-format", flags->tuning.format},
+                 {"freeze", flags->tuning.freeze},
+                 {"reference", flags->tuning.reference},
+                 {"teacher", flags->tuning.teacher},
+                 {"lengths", flags->tuning.lengths}};
     text_builder out;
 
     text_builder_init(&out, arena);
@@ -321,6 +331,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         text_append_printf(&out, " --document %d", flags->document);
     if (flags->gpus > 0)
         text_append_printf(&out, " --gpus %d", flags->gpus);
+    if (flags->tuning.rank > 0)
+        text_append_printf(&out, " --lora-rank %d", flags->tuning.rank);
     if (flags->frontier)
         text_append(&out, " --frontier");
     if (flags->assume_llama)

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "cli/opt.h"
+#include "cli/tuning_flags.h"
 #include "plait/validate.h"
 #include "plait/data.h"
 #include "plait/runtime.h"
@@ -23,6 +24,7 @@ typedef struct problem_flags {
     bool frontier;
     bool assume_llama;
     bool quiet; /* do not print warnings */
+    tuning_flags tuning;
 } problem_flags;
 
 #define DOCUMENT_HELP                                                                              \
@@ -60,7 +62,8 @@ typedef struct problem_flags {
         OPT_OF_FLAG(values, member.frontier, "frontier",                                           \
                     "decide by the cost model alone: also search techniques that no measured run " \
                     "supports, and count the whole gain that the model claims"),                   \
-        MODEL_OPTION(values, member.assume_llama)
+        MODEL_OPTION(values, member.assume_llama), OPT_HEADING("fine-tuning"),                     \
+        TUNING_OPTIONS(values, member.tuning), LENGTHS_OPTION(values, member.tuning)
 
 /**
  * Compute the correlated parts of the prediction errors of plans, from measured runs of similar

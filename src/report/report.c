@@ -143,6 +143,32 @@ static size_t product_length(const plait_release *release)
     return dash != NULL ? (size_t)(dash - release->name) + 1 : 0;
 }
 
+/* Prints what a job trains, if that is not all parameters of pre-training. */
+static void print_tuning(const plait_problem *problem, FILE *out)
+{
+    const plait_tuning *const tuning = &problem->job.tuning;
+    char trained[UNITS_SIZE];
+
+    if (tuning->kind == PLAIT_JOB_PRETRAIN && !plait_tuning_freezes(tuning))
+        return;
+    fprintf(out, "job %s: %s parameters are trained", plait_job_name[tuning->kind],
+            units_count(plait_job_trained_params(problem->model, tuning), trained));
+    if (tuning->rank > 0) {
+        fprintf(out, ", adapters of rank %d on", tuning->rank);
+        const char *before = " ";
+        for (int t = 0; t < PLAIT_LORA_TARGETS; t++)
+            if (tuning->targets >> t & 1u) {
+                fprintf(out, "%s%s", before, plait_lora_target_name[t]);
+                before = ", ";
+            }
+        fprintf(out, "; other weights in %s", plait_frozen_format_name[tuning->format]);
+    }
+    if (tuning->reference != PLAIT_REFERENCE_NONE)
+        fprintf(out, "; %s: %s", tuning->kind == PLAIT_JOB_DISTILL ? "teacher" : "reference",
+                plait_reference_name[tuning->reference]);
+    fprintf(out, "\n");
+}
+
 void report_question(const plait_problem *problem, FILE *out)
 {
     const plait_job *const job = &problem->job;
@@ -199,6 +225,7 @@ void report_question(const plait_problem *problem, FILE *out)
         fputc(')', out);
     }
     fputc('\n', out);
+    print_tuning(problem, out);
 }
 
 /*

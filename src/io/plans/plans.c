@@ -1,4 +1,5 @@
 /* plans.c - reads documents of plans */
+#include "io/plans/tuning_json.h"
 #include "io/plans/plans.h"
 
 #include <limits.h>
@@ -208,7 +209,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
 {
     static const char *const keys[] = {"seq",       "document", "gbs",       "gpus",
                                        "precision", "runtime",  "attention", "risk",
-                                       "imbalance", "frontier", NULL};
+                                       "imbalance", "frontier", "tuning",    NULL};
     const char *runtime = NULL;
     json_cursor at, value;
     const char *word;
@@ -252,6 +253,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     }
 
     PLAIT_TRY(json_bool_optional(&at, "frontier", &out->frontier, err));
+    PLAIT_TRY(tuning_read_json(&at, arena, &out->tuning, err));
 
     // Older documents have the attention kernel in the job; a kernel in the plan overrides it.
     int kernel = -1;

@@ -9,6 +9,7 @@
 #include "io/cluster/cluster_file.h"
 #include "io/data/data.h"
 #include "io/file.h"
+#include "io/plans/tuning_json.h"
 #include "io/model/model_file.h"
 
 /* Makes an entry from a problem and degrees, in which all keys are given. */
@@ -21,6 +22,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .runtime = plait_runtime_handle(problem->runtime),
         .seq = problem->job.seq,
         .document = problem->job.document,
+        .tuning = problem->job.tuning,
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
@@ -142,6 +144,7 @@ static void write_question(json_writer *json, const plans_entry *entry)
         json_member_string(json, "imbalance", PLANS_NATURAL_ROUTING);
     if (entry->frontier)
         json_member_bool(json, "frontier", true);
+    tuning_write_json(json, &entry->tuning);
     json_end_object(json);
 }
 
