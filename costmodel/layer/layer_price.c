@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "costmodel/layer/encoder_price.h"
 #include "costmodel/layer/fuse.h"
 #include "costmodel/layer/layer_ops.h"
 #include "costmodel/layer/tuning.h"
@@ -317,6 +318,19 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     for (int how = 0; how < PLAIT_EP_OVERLAPS; how++)
         out->paired_s[how] *= 1.0 - plait_unearned(problem->runtime, PLAIT_KEY_EP_OVERLAP, how);
     keep_bytes(problem, layer, row, block, blocks, &kept, out);
+    if (r == ROW_EMBEDDING)
+        encoder_price_add(problem, row, out);
+}
+
+/* Adds the parameters of encoders to those of the embedding. (C.430) */
+static void add_encoders(const plait_problem *problem, layer_row *row)
+{
+    plait_weights *const w = &row->price[ROW_EMBEDDING].weights;
+
+    row->encoders = encoder_weights(problem, row);
+    w->dense += row->encoders.dense;
+    w->frozen_dense += row->encoders.frozen_dense;
+    row->price[ROW_EMBEDDING].gathered = *w;
 }
 
 /* The part that is priced after part r: first all kinds of layers, then the embedding and head. */
@@ -396,6 +410,7 @@ void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
         if (shared)
             parts[r] = row->price[r];
     }
+    add_encoders(problem, row);
     derive_ends(model, row);
     // a stage sends the hidden state, or 1 / tp of it under sp or scatter-gather (C.64)
     row->p2p_bytes =
@@ -419,6 +434,7 @@ void layer_row_fill_weights(const plait_problem *problem, layer_key key, layer_r
         row_describe(problem, row, r, PLAIT_FORWARD, &block);
         row->price[r] = (layer_price){.weights = block.weights, .gathered = block.weights};
     }
+    add_encoders(problem, row);
     derive_ends(problem->model, row);
 }
 

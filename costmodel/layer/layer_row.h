@@ -105,11 +105,12 @@ typedef struct layer_row {
         [PLAIT_MAX_LAYER_KINDS]; /* bits 1 << PLAIT_FUSE_...: rules applied to each kind of layer */
     plait_route cp_heads, cp_rings; /* a2a+p2p: routes of the all-to-alls and of the rings of cp */
     layer_price price[ROW_PRICES];
-    double p2p_bytes;      /* activation of one microbatch sent between stages */
-    double logit_bytes;    /* logits of one microbatch, on the last stage */
-    double exchange_bytes; /* buffers of the widest layer's exchanges */
-    double pair_bytes;     /* activations of one layer, kept twice by a pair of microbatches */
-    double boundary_s;     /* upper bound on a microbatch's saving by one fused boundary (C.91) */
+    plait_weights encoders; /* part of the embedding's weights that is of encoders */
+    double p2p_bytes;       /* activation of one microbatch sent between stages */
+    double logit_bytes;     /* logits of one microbatch, on the last stage */
+    double exchange_bytes;  /* buffers of the widest layer's exchanges */
+    double pair_bytes;      /* activations of one layer, kept twice by a pair of microbatches */
+    double boundary_s;      /* upper bound on a microbatch's saving by one fused boundary (C.91) */
 } layer_row;
 
 /** Seconds of ZeRO collectives and transfers of one part, and the time that paired passes save. */

@@ -20,12 +20,12 @@ shard_ways shard_ways_of(const plait_degrees *d)
 }
 
 /*
- * Returns the parameters of the embedding and the head on a stage. They stay in 16 bits or more,
- * since their products are not computed in narrow formats.
+ * Returns the parameters of the embedding and the head on a stage, without encoders. They stay in 16
+ * bits or more, since their products are not computed in narrow formats.
  */
 static double ends_params(const layer_row *row, const stage_load *load)
 {
-    return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense : 0.0) +
+    return (load->embedding ? row->price[ROW_EMBEDDING].weights.dense - row->encoders.dense : 0.0) +
            (load->loss ? row->price[ROW_HEAD].weights.dense : 0.0);
 }
 
@@ -75,7 +75,9 @@ static double frozen_held(const plait_degrees *d, const layer_row *row,
                           const plait_state_bytes *state, shard_ways ways, const stage_load *load)
 {
     static const double wide_bytes = 2.0;
-    const double ends = (load->embedding ? row->price[ROW_EMBEDDING].weights.frozen_dense : 0.0) +
+    const double ends = (load->embedding ? row->price[ROW_EMBEDDING].weights.frozen_dense -
+                                               row->encoders.frozen_dense
+                                         : 0.0) +
                         (load->loss ? row->price[ROW_HEAD].weights.frozen_dense : 0.0);
     const double dense = state->frozen * (load->frozen_dense - ends) + wide_bytes * ends;
     const double expert = state->frozen * load->frozen_expert;

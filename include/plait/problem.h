@@ -31,6 +31,8 @@ typedef struct plait_job {
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
     int document;   /* tokens of a document of a packed sequence, which limits attention; 0: seq */
     plait_tuning tuning; /* what the job trains; zero: all parameters */
+    int images;          /* images of a sequence, whose tokens are part of `seq`; 0: text alone */
+    int image_tokens;    /* tokens of the decoder for one image; 0: as the model's encoder has */
 } plait_job;
 
 /**
@@ -74,6 +76,9 @@ static inline double plait_job_tokens(const plait_job *job)
 
 /** Parameters that a job trains: all, all that are not frozen, or those of adapters. (C.410) */
 double plait_job_trained_params(const plait_model *model, const plait_tuning *tuning);
+
+/** Patches of one image in the encoder of the model, which must have one. (C.430) */
+double plait_job_patches(const plait_problem *problem);
 
 /** Tokens that attend to each other: those of a document, or of the whole sequence. (C.13) */
 static inline int plait_job_reach(const plait_job *job)

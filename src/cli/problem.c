@@ -231,6 +231,9 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
     job->document = flags->document > 0 || file == NULL ? flags->document : file->document;
+    job->images = flags->images > 0 || file == NULL ? flags->images : file->images;
+    job->image_tokens =
+        flags->image_tokens > 0 || file == NULL ? flags->image_tokens : file->image_tokens;
     job->gbs = flags->gbs > 0 || file == NULL ? flags->gbs : file->gbs;
     if (job->seq == 0 || job->gbs == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, job->seq == 0 ? "--seq" : "--gbs",
@@ -329,6 +332,10 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
     text_append_printf(&out, "--seq %d --gbs %d", problem->job.seq, problem->job.gbs);
     if (flags->document > 0)
         text_append_printf(&out, " --document %d", flags->document);
+    if (flags->images > 0)
+        text_append_printf(&out, " --images %d", flags->images);
+    if (flags->image_tokens > 0)
+        text_append_printf(&out, " --image-tokens %d", flags->image_tokens);
     if (flags->gpus > 0)
         text_append_printf(&out, " --gpus %d", flags->gpus);
     if (flags->tuning.rank > 0)

@@ -15,6 +15,8 @@
 typedef struct problem_flags {
     int seq;
     int document;
+    int images;
+    int image_tokens;
     int gbs;
     int gpus;
     const char *precision;
@@ -41,6 +43,12 @@ typedef struct problem_flags {
 #define PROBLEM_OPTIONS(values, member)                                                            \
     OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
         OPT_OF_TOKENS(values, member.document, "document", DOCUMENT_HELP),                         \
+        OPT_OF_INT(values, member.images, "images", "N", 0, PLAIT_MAX_SEQ,                         \
+                   "images (or tiles) of one sequence that the encoder of the model reads "        \
+                   "(default: 0, text alone)"),                                                    \
+        OPT_OF_TOKENS(values, member.image_tokens, "image-tokens",                                 \
+                      "tokens of the sequence for one image (default: as the encoder has, of "     \
+                      "1024 x 1024 pixels if it takes any size)"),                                 \
         OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,                       \
                    "sequences of one step, over all GPUs"),                                        \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,                            \

@@ -32,6 +32,29 @@ plait_status problem_check_model(const plait_problem *problem, plait_error *err)
     return model_check_parts(problem->model, err);
 }
 
+/* C.430: the tokens of all images are part of the sequence. */
+static plait_status check_images(const plait_problem *problem, plait_error *err)
+{
+    const plait_job *const job = &problem->job;
+    const plait_encoder *const encoder = &problem->model->encoder[PLAIT_VISION];
+
+    if (job->images == 0 && job->image_tokens == 0)
+        return PLAIT_OK;
+    if (encoder->model == NULL)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "images",
+                          "expected a model with an encoder of images, found %.60s",
+                          problem->model->name);
+    PLAIT_TRY(check_count("images", job->images, PLAIT_MAX_SEQ, err));
+    if (job->image_tokens != 0)
+        PLAIT_TRY(check_count("image_tokens", job->image_tokens, PLAIT_MAX_SEQ, err));
+    const double each = plait_job_patches(problem) / encoder->patches_per_token;
+    if (job->images * each > job->seq)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "images",
+                          "expected at most %.0f images of %.0f tokens in a sequence, found %d",
+                          floor(job->seq / each), each, job->images);
+    return PLAIT_OK;
+}
+
 plait_status problem_check(const plait_problem *problem, plait_error *err)
 {
     PLAIT_TRY(problem_check_model(problem, err));
@@ -43,6 +66,7 @@ plait_status problem_check(const plait_problem *problem, plait_error *err)
     PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
     if (job->document != 0)
         PLAIT_TRY(check_count("document", job->document, PLAIT_MAX_SEQ, err));
+    PLAIT_TRY(check_images(problem, err));
     PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
     PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));
     if (taken > 0 && job->gpus > taken)

@@ -169,6 +169,33 @@ static void print_tuning(const plait_problem *problem, FILE *out)
     fprintf(out, "\n");
 }
 
+/* Prints the images of a sequence and the encoders that read them; nothing for a model of text. */
+static void report_images(const plait_problem *problem, FILE *out)
+{
+    const plait_job *const job = &problem->job;
+    const plait_encoder *const vision = &problem->model->encoder[PLAIT_VISION];
+    const double params = plait_model_params(problem->model).encoders;
+    const bool trains = job->tuning.rank == 0;
+    char text[UNITS_SIZE];
+
+    if (params <= 0.0)
+        return;
+    if (job->images > 0)
+        fprintf(out, "\n%d image%s of %.0f tokens in a sequence", job->images,
+                job->images == 1 ? "" : "s",
+                plait_job_patches(problem) / vision->patches_per_token);
+    else
+        fprintf(out, "\ntext alone");
+    if (job->images == 0 && job->tuning.kind == PLAIT_JOB_PRETRAIN) {
+        fprintf(out, ", without the encoders of %s parameters", units_count(params, text));
+        return;
+    }
+    fprintf(out, "; encoders of %s parameters on the first stage", units_count(params, text));
+    for (int f = PLAIT_FREEZE_VISION, frozen = 0; f <= PLAIT_FREEZE_PROJECTOR; f++)
+        if (!trains || job->tuning.frozen >> f & 1u)
+            fprintf(out, "%s%s", frozen++ == 0 ? ", frozen: " : ", ", plait_freeze_name[f]);
+}
+
 void report_question(const plait_problem *problem, FILE *out)
 {
     const plait_job *const job = &problem->job;
@@ -224,6 +251,7 @@ void report_question(const plait_problem *problem, FILE *out)
             fprintf(out, "%sthe newest", runtime->at != NULL ? ", " : "");
         fputc(')', out);
     }
+    report_images(problem, out);
     fputc('\n', out);
     print_tuning(problem, out);
 }

@@ -24,6 +24,8 @@ typedef struct world {
     plait_layer layer;
     unsigned char layer_kind[LAYERS];
     plait_model model;
+    plait_layer vision_layer;
+    plait_model vision;
     plait_runtime runtime;
     plait_cluster cluster;
     plait_problem problem;
@@ -74,6 +76,39 @@ static void make(world *w, int gpus)
     };
 }
 
+/*
+ * An encoder of images of 16 patches: 2 layers of width 32 with 4 heads and MLPs of 64, RMSNorm,
+ * patches of 12 numbers. A token is 4 patches; the projector is one matrix [128, 64].
+ */
+enum { E_HIDDEN = 32, E_LAYERS = 2, E_PATCHES = 16 };
+static const double projector_weights = 4.0 * E_HIDDEN * HIDDEN;
+static const double encoder_weights =
+    E_LAYERS * (4.0 * 32 * 32 + 2.0 * 32 * 64 + 2 * 32) + 12.0 * 32 + 32 + 32 + 32;
+
+static void add_encoder(world *w)
+{
+    w->vision_layer =
+        (plait_layer){.norms = 2,
+                      .mixer = PLAIT_MIXER_ATTENTION,
+                      .attention = {.heads = 4, .kv_heads = 4, .head_dim = 8, .full_mask = true},
+                      .ffn = PLAIT_FFN_MLP,
+                      .mlp = {.width = 64}};
+    w->vision = (plait_model){.name = "vision",
+                              .hidden = E_HIDDEN,
+                              .vocab = 1,
+                              .tied = true,
+                              .layers = E_LAYERS,
+                              .kinds = 1,
+                              .kind = &w->vision_layer,
+                              .layer_kind = w->layer_kind,
+                              .patch_dim = 12,
+                              .max_seq = E_PATCHES};
+    w->model.encoder[PLAIT_VISION] = (plait_encoder){.model = &w->vision,
+                                                     .patch = 2,
+                                                     .patches_per_token = 4,
+                                                     .projector_params = projector_weights};
+}
+
 /* "tp=2 pp=4": dp and shard_group follow unless they are given. */
 static plait_cost price(const world *w, const char *keys)
 {
@@ -108,6 +143,90 @@ static void assert_state(const plait_cost *cost, double weights, double gradient
     assert_near(cost->memory.weights_bytes, weights, 1e-6);
     assert_near(cost->memory.gradients_bytes, gradients, 1e-6);
     assert_near(cost->memory.optimizer_bytes, optimizer, 1e-6);
+}
+
+// ---- encoders ------------------------------------------------------------------------------
+
+/* C.430: 2 bytes a weight, 4 a gradient, 12 of optimizer; pre-training on text has no encoder. */
+static void test_encoders__are_in_memory_unless_text_is_pretrained(void **state)
+{
+    const double p = LAYERS * layer_weights + 2.0 * table_weights + HIDDEN;
+    const double both = encoder_weights + projector_weights;
+    const double trained = p + both - encoder_weights;
+    world w;
+    plait_cost cost;
+
+    (void)state;
+    make(&w, 1);
+    add_encoder(&w);
+    assert_near(plait_model_params(&w.model).encoders, both, 0.0);
+    cost = price(&w, "mbs=1 zero=0");
+    assert_state(&cost, 2.0 * p, 4.0 * p, 12.0 * p);
+    w.problem.job.images = 1;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_state(&cost, 2.0 * (p + both), 4.0 * (p + both), 12.0 * (p + both));
+    w.problem.job.images = 0;
+    w.problem.job.tuning.kind = PLAIT_JOB_SFT;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_state(&cost, 2.0 * (p + both), 4.0 * (p + both), 12.0 * (p + both));
+    w.problem.job.tuning.frozen = 1u << PLAIT_FREEZE_VISION;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_state(&cost, 2.0 * (p + both), 4.0 * trained, 12.0 * trained);
+}
+
+/* C.432: an encoder that trains keeps 2 bytes of each patch for the input of each layer and of the
+ * projector, one that is frozen for the projector alone, and none if the projector is frozen. */
+static void test_encoders__keep_the_inputs_of_their_layers(void **state)
+{
+    const double input = 2.0 * 3.0 * E_PATCHES * E_HIDDEN; // 3 images in a sequence
+    world w;
+    plait_cost cost;
+
+    (void)state;
+    make(&w, 1);
+    add_encoder(&w);
+    cost = price(&w, "mbs=1 zero=0");
+    const double text = cost.memory.activations_bytes;
+    w.problem.job.images = 3;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_near(cost.memory.activations_bytes - text, (E_LAYERS + 1) * input, 1e-6);
+    w.problem.job.tuning.frozen = 1u << PLAIT_FREEZE_VISION;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_near(cost.memory.activations_bytes - text, input, 1e-6);
+    w.problem.job.tuning.frozen |= 1u << PLAIT_FREEZE_PROJECTOR;
+    cost = price(&w, "mbs=1 zero=0");
+    assert_near(cost.memory.activations_bytes - text, 0.0, 1e-6);
+}
+
+/* The encoder is on the first of two stages. A frozen one takes time in the forward alone. */
+static void test_encoders__run_on_the_first_stage(void **state)
+{
+    world w;
+    plait_error err;
+    plait_cost text, both, frozen;
+
+    (void)state;
+    make(&w, 2);
+    add_encoder(&w);
+    text = price(&w, "mbs=1 pp=2 zero=0");
+    w.problem.job.images = 8;
+    both = price(&w, "mbs=1 pp=2 zero=0");
+    w.problem.job.tuning.frozen = 1u << PLAIT_FREEZE_VISION | 1u << PLAIT_FREEZE_PROJECTOR;
+    frozen = price(&w, "mbs=1 pp=2 zero=0");
+    assert_true(both.stage[0].forward_s > text.stage[0].forward_s);
+    assert_true(both.stage[0].backward_s > text.stage[0].backward_s);
+    assert_near(both.stage[1].forward_s, text.stage[1].forward_s, 0.0);
+    assert_near(both.stage[1].memory_bytes, text.stage[1].memory_bytes, 0.0);
+    assert_near(frozen.stage[0].forward_s, both.stage[0].forward_s, 0.0);
+    assert_near(frozen.stage[0].backward_s, text.stage[0].backward_s, 0.0);
+    w.problem.job.images = 9; // of 4 tokens, in a sequence of 32
+    plait_plan plan;
+    plait_degrees d = plait_degrees_init();
+    d.dp = d.shard_group = 2;
+    assert_int_equal(plait_plan_expand(&w.problem, &d, arena, &plan, &err), PLAIT_OK);
+    assert_int_equal(plait_plan_evaluate(&w.problem, &plan, NULL, arena, &both, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_string_equal(err.where, "images");
 }
 
 // ---- state ---------------------------------------------------------------------------------
@@ -522,6 +641,9 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
+        TEST(test_encoders__are_in_memory_unless_text_is_pretrained),
+        TEST(test_encoders__keep_the_inputs_of_their_layers),
+        TEST(test_encoders__run_on_the_first_stage),
         TEST(test_offload__moves_state_to_the_host),
         TEST(test_host_memory__is_of_a_node),
         TEST(test_host_memory__holds_activations),

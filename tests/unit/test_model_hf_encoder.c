@@ -91,6 +91,27 @@ static void test_flops__by_hand(void **state)
     assert_near(plait_encoder_flops(encoder, 4096.0), by_hand, 1e-5 * by_hand);
 }
 
+/* ViT-L/14 on 336 x 336 pixels: 576 patches of 588 numbers, 24 layers of width 1024 with MLPs of
+ * 4096. 2 x 576 x 24 (4 h^2 + 2 h 4096) + 4 x 576^2 h 24 + 2 x 576 x 588 h = 381 GFLOP, and a
+ * projector of h to 4096 to 4096 with biases. */
+static void test_flops__of_vit_l_14_at_336_pixels(void **state)
+{
+    fixture *test = *state;
+    const plait_encoder *encoder =
+        read(test, PLAIT_VISION, "llava", 4096,
+             "\"vision_config\": {\"hidden_size\": 1024, \"image_size\": 336, "
+             "\"intermediate_size\": 4096, \"model_type\": \"clip_vision_model\", "
+             "\"num_attention_heads\": 16, \"num_hidden_layers\": 24, \"patch_size\": 14, "
+             "\"projection_dim\": 768}");
+    const double h = 1024.0, projector = h * 4096.0 + 4096.0 * 4096.0 + 2.0 * 4096.0;
+    const double vit = 2.0 * 576.0 * 24.0 * (4.0 * h * h + 2.0 * h * 4096.0) +
+                       4.0 * 576.0 * 576.0 * h * 24.0 + 2.0 * 576.0 * 588.0 * h;
+
+    assert_near(plait_encoder_patches(encoder), 576.0, 0.0);
+    assert_near(vit, 381.2e9, 0.1e9);
+    assert_near(plait_encoder_flops(encoder, 576.0), vit + 2.0 * 576.0 * projector, 1e-5 * vit);
+}
+
 /* Gemma-3-4B has 4,300,079,472 parameters, 3,880,263,168 of them in the decoder. */
 static void test_gemma3__scales_images_to_256_tokens(void **state)
 {
@@ -343,6 +364,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(test_##name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
+        TEST(flops__of_vit_l_14_at_336_pixels),
         TEST(qwen3_vl__has_as_many_parameters_as_published),
         TEST(flops__by_hand),
         TEST(gemma3__scales_images_to_256_tokens),

@@ -23,6 +23,8 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .seq = problem->job.seq,
         .document = problem->job.document,
         .tuning = problem->job.tuning,
+        .images = problem->job.images,
+        .image_tokens = problem->job.image_tokens,
         .gbs = problem->job.gbs,
         .gpus = problem->job.gpus,
         .precision = (int)problem->job.precision,
@@ -132,6 +134,10 @@ static void write_question(json_writer *json, const plans_entry *entry)
     member_of_count(json, "seq", entry->seq);
     if (entry->document > 0)
         json_member_int64(json, "document", entry->document);
+    if (entry->images > 0)
+        json_member_int64(json, "images", entry->images);
+    if (entry->image_tokens > 0)
+        json_member_int64(json, "image_tokens", entry->image_tokens);
     member_of_count(json, "gbs", entry->gbs);
     member_of_count(json, "gpus", entry->gpus);
     member_of_word(json, "precision", plait_precision_name, entry->precision);
