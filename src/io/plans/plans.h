@@ -46,7 +46,7 @@ typedef struct plans_entry {
     const char *runtime;          /* name of the runtime, or of a file beside this one */
     int seq;
     int document;
-    int images, image_tokens; /* of the job; 0: none, and as the encoder has */
+    int images, image_tokens; /* 0: none; 0: as the encoder has */
     int gbs;
     int gpus;
     int precision;         /* a plait_precision; -1: not given */
