@@ -715,5 +715,16 @@ double plait_job_trained_params(const plait_model *model, const plait_tuning *tu
     sum += block.weights.dense;
     plait_block_head(model, &shard, pass, &block);
     sum += block.weights.dense;
+    for (int m = 0; m < PLAIT_MODALITIES && tuning->kind != PLAIT_JOB_PRETRAIN; m++) {
+        const plait_encoder *const encoder = &model->encoder[m];
+        const double params = plait_encoder_params(encoder);
+
+        if (encoder->model == NULL)
+            continue;
+        if (!encoder_frozen(tuning, (plait_modality)m))
+            sum += params - encoder->projector_params;
+        if (!tuning_freezes(tuning, PLAIT_FREEZE_PROJECTOR))
+            sum += encoder->projector_params;
+    }
     return sum + sum_over_layers(model, of_kind);
 }

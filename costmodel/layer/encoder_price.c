@@ -10,7 +10,7 @@
 #include "costmodel/layer/encoder_price.h"
 
 #include "base/numbers.h"
-#include "plait/tuning.h"
+#include "costmodel/layer/tuning.h"
 
 /* One encoder of a job on the ranks of one row. */
 typedef struct encoder_run {
@@ -21,18 +21,9 @@ typedef struct encoder_run {
     bool trains, projector_trains;
 } encoder_run;
 
-static const plait_freeze freeze_of[PLAIT_MODALITIES] = {
-    [PLAIT_VISION] = PLAIT_FREEZE_VISION, [PLAIT_AUDIO] = PLAIT_FREEZE_AUDIO};
-
 bool encoders_present(const plait_problem *problem)
 {
     return problem->job.images > 0 || problem->job.tuning.kind != PLAIT_JOB_PRETRAIN;
-}
-
-/* Adapters are on the decoder alone, so a job with adapters freezes its encoders. */
-static bool is_frozen(const plait_tuning *tuning, plait_freeze part)
-{
-    return tuning->rank > 0 || tuning->frozen >> part & 1u;
 }
 
 /* Does tp divide the heads of every layer? Otherwise each rank runs the whole encoder. (C.431) */
@@ -55,8 +46,8 @@ static encoder_run run_of(const plait_problem *problem, const layer_row *row, pl
                        .shard = row->shard,
                        .pass = {PLAIT_FORWARD, images, patches, patches},
                        .tokens = images * patches / encoder->patches_per_token,
-                       .trains = !is_frozen(&job->tuning, freeze_of[m]),
-                       .projector_trains = !is_frozen(&job->tuning, PLAIT_FREEZE_PROJECTOR)};
+                       .trains = !encoder_frozen(&job->tuning, m),
+                       .projector_trains = !tuning_freezes(&job->tuning, PLAIT_FREEZE_PROJECTOR)};
 
     run.shard.tp = divides_heads(encoder->model, row->key.tp) ? row->key.tp : 1;
     run.shard.cp = run.shard.ep = run.shard.etp = run.shard.cp_inner = 1;

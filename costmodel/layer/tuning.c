@@ -51,6 +51,17 @@ void shard_tune(const plait_model *model, const plait_tuning *tuning, plait_shar
         shard->frozen |= PART(head);
 }
 
+bool tuning_freezes(const plait_tuning *tuning, plait_freeze part)
+{
+    return tuning->rank > 0 || tuning->frozen >> part & 1u;
+}
+
+bool encoder_frozen(const plait_tuning *tuning, plait_modality modality)
+{
+    return tuning_freezes(tuning,
+                          modality == PLAIT_VISION ? PLAIT_FREEZE_VISION : PLAIT_FREEZE_AUDIO);
+}
+
 bool part_trains(const plait_shard *shard, plait_part part)
 {
     return !(shard->frozen >> part & 1u) || shard->adapted >> part & 1u;

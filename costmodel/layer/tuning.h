@@ -7,6 +7,10 @@
 /** Sets the parts of a shard that are frozen, and those with adapters. */
 void shard_tune(const plait_model *model, const plait_tuning *tuning, plait_shard *shard);
 
+/** Is a part next to the decoder frozen? Adapters are on the decoder alone, which freezes others. */
+bool tuning_freezes(const plait_tuning *tuning, plait_freeze part);
+bool encoder_frozen(const plait_tuning *tuning, plait_modality modality);
+
 /** Does a part have matrices that are trained, or adapters? */
 bool part_trains(const plait_shard *shard, plait_part part);
 

@@ -191,9 +191,14 @@ static void report_images(const plait_problem *problem, FILE *out)
         return;
     }
     fprintf(out, "; encoders of %s parameters on the first stage", units_count(params, text));
-    for (int f = PLAIT_FREEZE_VISION, frozen = 0; f <= PLAIT_FREEZE_PROJECTOR; f++)
+    for (int f = PLAIT_FREEZE_VISION, frozen = 0; f <= PLAIT_FREEZE_PROJECTOR; f++) {
+        const int modality = f - PLAIT_FREEZE_VISION;
+
+        if (modality < PLAIT_MODALITIES && problem->model->encoder[modality].model == NULL)
+            continue;
         if (!trains || job->tuning.frozen >> f & 1u)
             fprintf(out, "%s%s", frozen++ == 0 ? ", frozen: " : ", ", plait_freeze_name[f]);
+    }
 }
 
 void report_question(const plait_problem *problem, FILE *out)
