@@ -404,7 +404,8 @@ double plait_degrees_host_bytes(plait_table *table, const plait_degrees *d)
 {
     double most = 0.0;
 
-    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_acts == 0)
+    if (d->offload == PLAIT_OFFLOAD_NONE && d->offload_acts == 0 &&
+        table->problem.job.tuning.reference != PLAIT_REFERENCE_OFFLOADED)
         return 0.0;
     table_select(table, d);
     for (int c = 0; c < table->ranks.count; c++)

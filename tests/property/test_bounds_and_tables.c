@@ -246,6 +246,26 @@ static plait_precision random_precision(const world *w)
                : PLAIT_BF16;
 }
 
+/* Pre-training in half of the draws; else adapters, frozen parts, or a reference model. */
+static plait_tuning random_tuning(void)
+{
+    plait_tuning tuning = {.kind = PLAIT_JOB_PRETRAIN};
+
+    if (once_in(2))
+        return tuning;
+    tuning.kind = (plait_job_kind)random_below(PLAIT_JOB_DISTILL + 1);
+    if (tuning.kind == PLAIT_JOB_LORA || tuning.kind == PLAIT_JOB_QLORA) {
+        tuning.rank = 1 << random_below(8);
+        tuning.targets = 1u + (unsigned)random_below((1 << PLAIT_LORA_TARGETS) - 1);
+        tuning.format = (plait_frozen_format)random_below(PLAIT_FROZEN_FORMATS);
+    } else if (tuning.kind == PLAIT_JOB_SFT) {
+        tuning.frozen = (unsigned)random_below(1 << PLAIT_FREEZE_NORMS);
+    } else if (tuning.kind == PLAIT_JOB_DPO || tuning.kind == PLAIT_JOB_DISTILL) {
+        tuning.reference = (plait_reference)random_below(PLAIT_REFERENCE_CACHED + 1);
+    }
+    return tuning;
+}
+
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
@@ -261,6 +281,7 @@ static void load(const question *q, world *w)
     if (once_in(2))
         change_profile(&w->runtime);
     w->problem.job.precision = random_precision(w);
+    w->problem.job.tuning = random_tuning();
 }
 
 // ---- points --------------------------------------------------------------------------------
