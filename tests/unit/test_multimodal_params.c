@@ -51,6 +51,15 @@ static const struct {
     {"glm-4.5v", 107710933120},
     {"kimi-vl-a3b", 16407657776},
     {"llama-4-scout", 108641793536},
+    {"deepseek-vl2-tiny", 3370501440},
+    {"llama-4-maverick", 401583781376},
+    {"qwen2-audio-7b", 8397094912},
+    {"aya-vision-8b", 8631842032},
+    {"granite-vision-3.2-2b", 2975396928},
+    {"voxtral-mini-3b", 4676271104},
+    {"deepseek-vl2-small", 16148349504},
+    {"internvl3-8b-hf", 7944373760},
+    {"internvl3.5-30b-a3b", 30848730112},
 };
 
 /* plait counts the parts of a ViT in every encoder: a class token and a bias of the patches. */

@@ -428,7 +428,8 @@ static const char *name_of_file(plait_arena *arena, const char *path)
 static plait_status find_text(const json_cursor *root, json_cursor found[2], hf_config *hf,
                               plait_error *err)
 {
-    static const char *const names[] = {"llm_config", "text_config", "thinker_config", NULL};
+    static const char *const names[] = {"llm_config", "text_config", "language_config",
+                                        "thinker_config", NULL};
     const json_cursor *at = root;
 
     for (int depth = 0; depth < 2; depth++) {

@@ -30,6 +30,7 @@ enum encoder_trait {
     ONE_SIZE = 1 << 7, /* images are scaled to image_size, whose patches have learned positions */
     TABLE = 1 << 8,    /* audio: the file has a table of positions */
     MLP_BIAS = 1 << 9, /* in the MLP alone */
+    POOL = 1 << 11,    /* an unused head of attention pooling */
     LEARNED = 1 << 10  /* learned positions of the patches of image_size, for any size of image */
 };
 
@@ -42,6 +43,8 @@ typedef enum projector {
     SHUFFLE,      /* m h to d to d after a norm of m h (InternVL) */
     SHUFFLE_ONE,  /* m h to d without a bias (Idefics 3) */
     GATED_MERGER, /* m h to p, p to p, and a gated MLP of p; p is out_hidden_size (GLM-4V) */
+    SWIGLU,       /* a norm, m h to alignment_intermediate_size, half of which to d (Aya) */
+    SHUFFLE_TWO,  /* m h to d to d (DeepSeek-VL2) */
     TILED,        /* outputs of several layers, side by side, to d with a bias (Llama 3.2) */
     LINEAR,       /* h to d with a bias */
     POOLED,       /* h to d without a bias, after pooling */
@@ -87,6 +90,10 @@ static const encoder_class classes[] = {
     {"siglip_vision_model", "gemma3", LAYER_NORM | BIASES | ONE_SIZE, POOLED_NORM, 14, 1, 4, 0},
     {"siglip_vision_model", "paligemma", LAYER_NORM | BIASES | ONE_SIZE, LINEAR, 14, 1, 1, 0},
     {"siglip_vision_model", "llava", LAYER_NORM | BIASES | ONE_SIZE, TWO_LINEAR, 14, 1, 1, 0},
+    {"siglip_vision_model", "aya_vision", LAYER_NORM | BIASES | ONE_SIZE, SWIGLU, 14, 1, 2, 0},
+    {"siglip_vision_model", "cohere2_vision", LAYER_NORM | BIASES | ONE_SIZE, SWIGLU, 14, 1, 2, 0},
+    {"vision", "deepseek_vl_v2", LAYER_NORM | BIASES | ONE_SIZE | POOL, SHUFFLE_TWO, 14, 1, 2, 0},
+    {"internvl_vision", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE, 14, 1, 2, 0},
     {"idefics3", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE_ONE, 32, 1, 2, 0},
     {"smolvlm", NULL, LAYER_NORM | BIASES | ONE_SIZE, SHUFFLE_ONE, 32, 1, 2, 0},
     {"glm4v", NULL, GATED | ROTARY | FIRST_NORM | LEARNED, GATED_MERGER, 14, 2, 2, 0},
@@ -114,6 +121,8 @@ typedef struct encoder_sizes {
 static const encoder_sizes usual_sizes[] = {
     {"siglip_vision_model", 224, 768, 12, 12, 3072},
     {"clip_vision_model", 224, 768, 12, 12, 3072},
+    {"internvl_vision", 448, 1024, 24, 16, 4096},
+    {"vision", 384, 1152, 27, 16, 0},
     {"idefics3", 224, 1152, 12, 16, 3072},
     {"smolvlm", 224, 1152, 12, 16, 3072},
     {"pixtral", 1024, 1024, 24, 16, 4096},
@@ -124,7 +133,7 @@ static const encoder_sizes usual_sizes[] = {
 /* Keys that change neither parameters nor the FLOPs of an image. */
 static const char *const harmless[] = {
     "_attn_implementation", "attention_invalid_logits_value", "attention_logit_cap",
-    "conv_chunksize", "default_output_length", "fullatt_block_indexes", "global_head_dim",
+    "conv_chunksize", "default_output_length", "fullatt_block_indexes", "global_head_dim", "layer_scale_init_value", "mlp_ratio",
     "hidden_size", "image_seq_length", "image_size", "init_pos_emb_time",
     "intermediate_layers_indices", "max_image_size", "max_num_tiles", "max_source_positions",
     "mm_hidden_size", "n_window", "n_window_infer", "num_attention_heads", "num_global_layers",
@@ -224,16 +233,16 @@ static plait_status read_windows(encoder_file *file, int patch, unsigned char *l
 
 static plait_status read_kind(encoder_file *file, plait_error *err)
 {
-    static const char *const layers[] = {"depth", "num_hidden_layers", "vt_num_hidden_layers",
-                                         "encoder_layers", NULL};
+    static const char *const layers[] = {
+        "depth", "layers", "num_hidden_layers", "vt_num_hidden_layers", "encoder_layers", NULL};
     static const char *const heads[] = {"num_heads",
                                         "num_attention_heads",
                                         "vt_num_attention_heads",
                                         "encoder_attention_heads",
                                         "attention_heads",
                                         NULL};
-    static const char *const hidden[] = {"embed_dim", "vt_hidden_size", "d_model", "hidden_size",
-                                         NULL};
+    static const char *const hidden[] = {"embed_dim", "vt_hidden_size", "d_model",
+                                         "width",     "hidden_size",    NULL};
     const json_cursor *const at = file->hf.text;
     plait_model *const model = file->model;
     plait_layer *const kind = file->kind;
@@ -272,6 +281,7 @@ static plait_status read_kind(encoder_file *file, plait_error *err)
     PLAIT_TRY(json_bool_optional(at, "qkv_bias", &attention->qkv_bias, err));
     attention->qk_norm = has_trait(file, QK_NORM);
     PLAIT_TRY(json_bool_optional(at, "qk_normalization", &attention->qk_norm, err));
+    PLAIT_TRY(json_bool_optional(at, "use_qk_norm", &attention->qk_norm, err));
     attention->rotary = has_trait(file, ROTARY);
     attention->full_mask = true;
     PLAIT_TRY(read_width(file, &kind->mlp.width, err));
@@ -301,6 +311,8 @@ static plait_status read_merge(encoder_file *file, const json_cursor *nested, pl
         json_number_optional(file->hf.text, "pixel_shuffle_ratio", JSON_FRACTION, &ratio, err));
     if (file->class->projector == SHUFFLE_ONE)
         PLAIT_TRY(json_int_optional(file->hf.root, "scale_factor", 1, 64, &scale, err));
+    if (file->class->projector == SWIGLU)
+        PLAIT_TRY(json_int_optional(file->hf.root, "downsample_factor", 1, 64, &scale, err));
     if (scale > 0)
         ratio = 1.0 / scale;
     if (file->class->projector == SHUFFLE)
@@ -318,6 +330,18 @@ static plait_status read_merge(encoder_file *file, const json_cursor *nested, pl
     return PLAIT_OK;
 }
 
+/* Reads pixels of a side, which are a number or one for each side. */
+static plait_status read_side(const encoder_file *file, const char *key, int max, int *out,
+                              plait_error *err)
+{
+    json_cursor list, side;
+
+    PLAIT_TRY(json_value_optional(file->hf.text, key, &list, err));
+    if (json_is_array(&list) && json_first(&list, &side))
+        return json_as_int(&side, 1, max, out, err);
+    return json_int_optional(file->hf.text, key, 1, max, out, err);
+}
+
 /* Reads the vector of a patch, and how many patches a token represents. */
 static plait_status read_patch(encoder_file *file, plait_encoder *out, plait_error *err)
 {
@@ -328,7 +352,7 @@ static plait_status read_patch(encoder_file *file, plait_encoder *out, plait_err
 
     out->patch = file->class->patch;
     PLAIT_TRY(json_object_optional(at, "img_token_compression_config", &nested, err));
-    PLAIT_TRY(json_int_optional(at, "patch_size", 1, 1 << 8, &out->patch, err));
+    PLAIT_TRY(read_side(file, "patch_size", 1 << 8, &out->patch, err));
     PLAIT_TRY(hf_int_optional(&file->hf, channel_names, 1, 16, &channels, err));
     PLAIT_TRY(json_int_optional(json_is_null(&nested) ? at : &nested, "temporal_patch_size", 1, 16,
                                 &temporal, err));
@@ -380,11 +404,15 @@ static plait_status read_tiles(encoder_file *file, plait_error *err)
 static plait_status read_image(encoder_file *file, plait_encoder *out, plait_error *err)
 {
     plait_model *const model = file->model;
-    static const char *const size[] = {"image_size", NULL};
     int image = 0, tokens = 280;
 
     if (has_trait(file, ONE_SIZE) || has_trait(file, LEARNED)) {
-        PLAIT_TRY(hf_int_or(&file->hf, size, out->patch, 1 << 13, file->sizes.image, &image, err));
+        image = file->sizes.image;
+        PLAIT_TRY(read_side(file, "image_size", 1 << 13, &image, err));
+        if (image < out->patch)
+            return json_fail_key(file->hf.text, "image_size", PLAIT_ERROR_RANGE, err,
+                                 "expected at least a patch of %d pixels, found %d", out->patch,
+                                 image);
         model->learned_positions = image / out->patch * (image / out->patch);
     }
     if (has_trait(file, ONE_SIZE))
@@ -444,6 +472,14 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
         PLAIT_TRY(json_int(file->hf.text, "intermediate_size", 1, MODEL_MAX_WIDTH, &width, err));
         *out = merged * mid + (double)mid * mid + 3.0 * mid * width + 3.0 * mid;
         break;
+    case SWIGLU:
+        PLAIT_TRY(json_int(root, "alignment_intermediate_size", 2, MODEL_MAX_WIDTH, &mid, err));
+        *out = 2.0 * merged + merged * mid + mid + mid / 2 * d + d;
+        break;
+    case SHUFFLE_TWO: // with a token after each row of tiles and one between views
+        json_mark_read(root, "projector_config");
+        *out = two_linear(merged, d, d, true) + 2.0 * d;
+        break;
     case TILED:
         PLAIT_TRY(json_int(file->hf.text, "vision_output_dim", 1, MODEL_MAX_HIDDEN, &in, err));
         *out = in * d + d;
@@ -457,8 +493,9 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
     case POOLED_NORM:
         *out = h * d + h;
         break;
-    case TWO_LINEAR:
-        *out = two_linear(h, d, d, bias);
+    case TWO_LINEAR: // of the outputs of several layers side by side, if they are listed
+        PLAIT_TRY(json_value_optional(root, "vision_feature_layer", &deep, err));
+        *out = two_linear(json_is_array(&deep) ? (double)json_count(&deep) * h : h, d, d, bias);
         break;
     case MISTRAL:
         *out = merged * h + two_linear(h, d, d, bias);
@@ -478,6 +515,20 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
     case WHISPER_2D:
         break;
     }
+    return PLAIT_OK;
+}
+
+/*
+ * Adds the head of attention pooling: a query, attention, a norm and an MLP. transformers makes the
+ * one of SigLIP unless the file forbids it; no multimodal model uses its output.
+ */
+static plait_status read_pool(const encoder_file *file, double *params, plait_error *err)
+{
+    const double h = file->model->hidden, width = file->kind->mlp.width;
+    bool pool = has_trait(file, POOL) || strcmp(file->class->type, "siglip_vision_model") == 0;
+
+    PLAIT_TRY(json_bool_optional(file->hf.text, "vision_use_head", &pool, err));
+    *params += pool ? h + 4.0 * (h * h + h) + 2.0 * h + two_linear(h, width, h, true) : 0.0;
     return PLAIT_OK;
 }
 
@@ -616,6 +667,7 @@ static plait_status read_parts(encoder_file *file, plait_encoder *out, plait_err
         PLAIT_TRY(read_positions(file, err));
         PLAIT_TRY(read_image(file, out, err));
         PLAIT_TRY(read_projector(file, &out->projector_params, err));
+        PLAIT_TRY(read_pool(file, &out->projector_params, err));
         PLAIT_TRY(read_windows(file, out->patch, layer_kind, err));
     }
     for (const char *const *key = harmless; *key != NULL; key++)
