@@ -9,9 +9,12 @@
  * one for a dense matrix, three for one of an expert (over its tensor-parallel, expert-parallel and
  * pipeline ranks). **Chosen** by the published hand-overs of verl: 0.12 s for the 340 tensors of a
  * model of 7.6e9 parameters and 15.8 s for the 18,900 of Qwen3-30B-A3B one by one, 23.7 s for the
- * 37,000 of Qwen3-235B-A22B in buckets. NeMo-RL's own implementation is not published by itself.
+ * 37,000 of Qwen3-235B-A22B in buckets. For NeMo-RL, whose hand-over is not published, by five whole
+ * steps of DeepSeek-V3.
  */
-static const double call_s = 2e-4, dense_calls = 1.0, expert_calls = 3.0;
+static const double call_s[PLAIT_RL_FRAMEWORKS] = {
+    [PLAIT_RL_VERL] = 2e-4, [PLAIT_RL_NEMO_RL] = 3e-4};
+static const double dense_calls = 1.0, expert_calls = 3.0;
 
 /* Bytes of a weight as it is sent. */
 static const double sent_bytes = 2.0;
@@ -75,6 +78,6 @@ double rl_handover_s(const plait_rl_job *job, const plait_rl_plan *plan)
 
     if (bytes <= 0.0)
         return 0.0;
-    return calls * call_s + gather_s(problem, bytes, shards) +
+    return calls * call_s[job->framework] + gather_s(problem, bytes, shards) +
            (apart ? gather_s(problem, bytes, plan->train_gpus + plan->rollout_gpus) : 0.0);
 }
