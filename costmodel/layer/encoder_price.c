@@ -12,7 +12,7 @@
 #include "base/numbers.h"
 #include "costmodel/layer/tuning.h"
 
-/* One encoder of a job on the ranks of one row. */
+/* One encoder of a job, which is whole on each rank (C.431). */
 typedef struct encoder_run {
     const plait_encoder *encoder;
     plait_shard shard;
@@ -24,16 +24,6 @@ typedef struct encoder_run {
 bool encoders_present(const plait_problem *problem)
 {
     return problem->job.images > 0 || problem->job.tuning.kind != PLAIT_JOB_PRETRAIN;
-}
-
-/* Does tp divide the heads of every layer? Otherwise each rank runs the whole encoder. (C.431) */
-static bool divides_heads(const plait_model *model, int tp)
-{
-    for (int k = 0; k < model->kinds; k++)
-        if (model->kind[k].opaque || model->kind[k].attention.heads % tp != 0 ||
-            model->kind[k].attention.kv_heads % tp != 0)
-            return false;
-    return true;
 }
 
 static encoder_run run_of(const plait_problem *problem, const layer_row *row, plait_modality m)
@@ -49,8 +39,7 @@ static encoder_run run_of(const plait_problem *problem, const layer_row *row, pl
                        .trains = !encoder_frozen(&job->tuning, m),
                        .projector_trains = !tuning_freezes(&job->tuning, PLAIT_FREEZE_PROJECTOR)};
 
-    run.shard.tp = divides_heads(encoder->model, row->key.tp) ? row->key.tp : 1;
-    run.shard.cp = run.shard.ep = run.shard.etp = run.shard.cp_inner = 1;
+    run.shard.tp = run.shard.cp = run.shard.ep = run.shard.etp = run.shard.cp_inner = 1;
     run.shard.sp = false;
     run.shard.precision = PLAIT_BF16;
     run.shard.frozen = run.shard.adapted = 0;
@@ -111,9 +100,7 @@ static void add_pass(const plait_problem *problem, const layer_row *row, const p
     for (int i = 0; i < block->ops; i++) {
         const plait_op *const op = &block->op[i];
         const layer_term term = term_of(op);
-        const double s = times * (op->kind == PLAIT_OP_COLLECTIVE
-                                      ? collective_time_of(problem, row, op, 0.0).exposed_s
-                                      : plait_op_s(&context, op));
+        const double s = times * plait_op_s(&context, op);
 
         terms[term] += s;
         out->busy_s += term == LAYER_matmul || term == LAYER_attention ? s : 0.0;
@@ -146,7 +133,7 @@ static void add_block(const plait_problem *problem, const layer_row *row, const 
     }
 }
 
-/* The projector as one product of all its matrices, whole on each rank. */
+/* The projector as one product of all its matrices. */
 static void add_projector(const plait_problem *problem, const layer_row *row,
                           const encoder_run *run, layer_price *out)
 {
@@ -155,14 +142,12 @@ static void add_projector(const plait_problem *problem, const layer_row *row,
     const plait_pass_kind backward = !run->projector_trains ? PLAIT_BACKWARD_INPUT
                                      : run->trains          ? PLAIT_BACKWARD
                                                             : PLAIT_BACKWARD_WEIGHT;
-    plait_shard whole = run->shard;
     plait_pass pass = {PLAIT_FORWARD, 1.0, run->tokens, run->tokens};
     plait_block block;
 
-    whole.tp = 1;
     for (int second = 0; second <= (run->trains || run->projector_trains); second++) {
         pass.kind = second ? backward : PLAIT_FORWARD;
-        block_draft draft = block_draft_of(encoder->model, NULL, &whole, pass, &block);
+        block_draft draft = block_draft_of(encoder->model, NULL, &run->shard, pass, &block);
         block_product_add(&draft, PLAIT_PART_embedding, run->tokens, merged,
                           encoder->projector_params / merged, PLAIT_DIM_WHOLE, false);
         add_pass(problem, row, &block, 1.0, second ? out->backward : out->forward, out);
@@ -195,7 +180,7 @@ void encoder_price_add(const plait_problem *problem, const layer_row *row, layer
     for (int k = 0; k < model->kinds; k++)
         add_block(problem, row, &run, &model->kind[k], layers[k], &live_bytes, out);
     add_projector(problem, row, &run, out);
-    if (!problem->runtime->kernels.compiled_step)
+    if (run.trains && !problem->runtime->kernels.compiled_step)
         out->host_s += model->layers * factor->host_s / problem->cluster->host_speed;
     const double kept = kept_bytes(&run) + live_bytes;
     out->saved_bytes[PLAIT_TENSOR_norm_in] += kept;

@@ -36,7 +36,7 @@ void shard_tune(const plait_model *model, const plait_tuning *tuning, plait_shar
     shard->one_output = tuning->kind == PLAIT_JOB_REWARD;
     if (tuning->rank > 0) {
         shard->frozen = ~0u;
-        shard->frozen_format = tuning->format;
+        shard->frozen_format = (unsigned char)tuning->format;
         shard->lora_rank = tuning->rank;
         shard->lora_targets = tuning->targets;
         for (int t = 0; t < PLAIT_LORA_TARGETS; t++)
