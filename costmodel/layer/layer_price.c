@@ -370,7 +370,9 @@ static void derive_ends(const plait_model *model, layer_row *row)
 static double logit_bytes(const plait_problem *problem, const layer_key *key)
 {
     const plait_residents *keep = &problem->runtime->keep;
-    const double entries = (double)key->mbs * problem->job.seq / key->cp * problem->model->vocab;
+    const bool one = problem->job.tuning.kind == PLAIT_JOB_REWARD;
+    const double outputs = one ? 1.0 : problem->model->vocab;
+    const double entries = (double)key->mbs * problem->job.seq / key->cp * outputs;
 
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }

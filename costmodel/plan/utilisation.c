@@ -64,12 +64,21 @@ static double frozen_flops(const plait_problem *problem)
     return flops;
 }
 
+/* C.410: FLOPs per token of the logits that the head of a reward model does not have. */
+static double absent_logits_flops(const plait_problem *problem)
+{
+    const plait_model *const model = problem->model;
+
+    return problem->job.tuning.kind == PLAIT_JOB_REWARD ? 6.0 * (model->vocab - 1.0) * model->hidden
+                                                        : 0.0;
+}
+
 token_flops token_flops_of(const plait_problem *problem)
 {
     return (token_flops){
         .model =
             plait_model_flops_per_token(problem->model, plait_job_reach(&problem->job), false) -
-            frozen_flops(problem),
+            frozen_flops(problem) - absent_logits_flops(problem),
         .skipped =
             plait_model_skipped_flops_per_token(problem->model, plait_job_reach(&problem->job)),
     };
