@@ -37,7 +37,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     src/launch/read)
         echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/write src/shell
         ;;
-    src/launch/flagscale | src/launch/mindspeed) # Megatron-LM's arguments, in YAML or with more of them
+    src/launch/flagscale | src/launch/mindspeed | src/launch/rl) # Megatron-LM's arguments in other forms
         echo src/base src/plan src/io src/io/{data,json,plans} src/launch src/launch/{read,write,megatron} src/shell
         ;;
     src/launch/*) # a target, which uses no other target

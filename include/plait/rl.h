@@ -18,6 +18,7 @@
 #include <stdbool.h>
 
 #include "plait/cost.h"
+#include "plait/launch.h"
 #include "plait/search.h"
 #include "plait/serve.h"
 
@@ -230,6 +231,18 @@ PLAIT_MUST_CHECK plait_status plait_rl_search(const plait_rl_job *job,
 PLAIT_MUST_CHECK plait_status plait_rl_fewest(const plait_rl_job *job,
                                               const plait_rl_options *options, int most,
                                               plait_arena *arena, int *gpus, plait_error *err);
+
+/**
+ * Make the files that start a plan with the job's framework: overrides of verl, or the YAML of
+ * NeMo-RL, and run.sh. *out lives in `arena`.
+ *
+ * Fails (RANGE) if the framework cannot run the plan; `message` has the reason.
+ */
+PLAIT_MUST_CHECK plait_status plait_rl_launch_render(const plait_rl_job *job,
+                                                     const plait_rl_plan *plan,
+                                                     const plait_rl_price *price,
+                                                     plait_arena *arena, plait_launch_folder *out,
+                                                     plait_error *err);
 
 PLAIT_END_DECLS
 

@@ -2,10 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "io/file.h"
 #include "launch/import.h"
-#include "launch/read/settings_read.h"
+#include "support/launch_keys.h"
 #include "support/launched_fixture.h"
 
 static const launched_usual usual = {"llama-3.1-8b", "fsdp", 16, PLAIT_LAUNCH_TRL};
@@ -17,61 +15,13 @@ enum {
         1u << PLAIT_LORA_QKV | 1u << PLAIT_LORA_O | 1u << PLAIT_LORA_FC1 | 1u << PLAIT_LORA_DOWN
 };
 
-/* ---- the target's own keys ---- */
-
-/* Fails unless a value is of a type: int, number, switch, words, text, or an element of a list. */
-static void check_value(const char *key, const char *type, const char *words, const char *value)
-{
-    double number;
-    int whole;
-
-    if (strcmp(type, "int") == 0 && !text_parse_int(value, 0, 1 << 30, &whole))
-        fail_msg("%s: %s is no integer", key, value);
-    if (strcmp(type, "number") == 0 && !text_parse_number(value, &number))
-        fail_msg("%s: %s is no number", key, value);
-    if (strcmp(type, "switch") == 0 && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
-        fail_msg("%s: %s is no switch", key, value);
-    if (strcmp(type, "word") == 0) {
-        char *const list = plait_arena_printf(arena, " %s ", words);
-        char *const word = plait_arena_printf(arena, " %s ", value);
-
-        if (strstr(list, word) == NULL)
-            fail_msg("%s: %s is not one of%s", key, value, list);
-    }
-}
-
-/* Fails unless tests/data/launch_keys/TARGET.tsv has a key with the type of its value. */
-static void check_key(const char *table, const char *key, const char *value)
-{
-    const char *const line = plait_arena_printf(arena, "\n%s\t", key);
-    const char *const found = strstr(table, line);
-    char type[16] = "", words[128] = "";
-
-    if (found == NULL)
-        fail_msg("the target has no key %s", key);
-    sscanf(found + strlen(line), "%15[a-z]%*[\t]%127[^\n]", type, words);
-    if (value != NULL)
-        check_value(key, type, words, value);
-}
-
 static void check_keys(plait_launch_target target, const char *text, const char *file)
 {
-    char *const path = plait_arena_printf(arena, "tests/data/launch_keys/%s.tsv",
-                                          plait_launch_target_name[target]);
     settings_source source;
-    const char *table;
     plait_error err;
-    size_t length;
 
-    must(file_read_all(path, 1 << 20, arena, &table, &length, &err), &err);
     must(settings_open(text, strlen(text), file, false, NULL, arena, &source, &err), &err);
-    for (int i = 0; source.yaml != NULL && i < source.yaml->count; i++) {
-        const yaml_leaf *const leaf = &source.yaml->leaf[i];
-
-        check_key(table, leaf->path, leaf->values > 0 ? leaf->value[0] : NULL);
-    }
-    for (int i = 0; source.flags != NULL && i < source.flags->count; i++)
-        check_key(table, source.flags->flag[i].name, source.flags->flag[i].value[0]);
+    check_launch_keys(plait_launch_target_name[target], &source, arena);
 }
 
 /* Render a job of a model, and import the file as the same job and plan. */

@@ -39,7 +39,10 @@ static plait_status add_overrides(launch_flags *flags, plait_error *err)
                 PLAIT_TRY(flags_add(flags, key, value, err));
         }
     }
-    return PLAIT_OK;
+    // in a file without a launch, a shell reads a key without dots as an assignment
+    const char *const engine =
+        flags->launch < 0 ? shell_variable_word(script, "model_engine") : NULL;
+    return engine != NULL ? flags_add(flags, "model_engine", engine, err) : PLAIT_OK;
 }
 
 plait_status settings_open(const char *text, size_t length, const char *name, bool overrides,
