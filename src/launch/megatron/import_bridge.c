@@ -154,6 +154,8 @@ static const struct {
     {"batch_p2p_comm", NULL},
     {"align_param_gather", NULL},
     {"use_tokenizer_vocab_size", NULL},
+    {"pretrained_checkpoint", NULL},
+    {"enable_offline_packing", NULL},
     {"main_params_dtype", NULL},
     {"main_grads_dtype", NULL},
 };

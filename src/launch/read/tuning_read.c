@@ -82,8 +82,10 @@ static void take_attention(const char *word, plans_entry *out)
 }
 
 /* Set the batch of all GPUs, once the GPUs are known. */
-static void take_batch(const tuning_settings *s, plans_entry *out)
+static void take_batch(const tuning_settings *s, plait_job_kind kind, plans_entry *out)
 {
+    const int batch =
+        (s->batch > 0 && s->batch <= PLAIT_MAX_DEGREE / 2 ? s->batch : 1) * tuning_sequences(kind);
     const int ranks = (s->tp > 0 ? s->tp : 1) * (s->cp > 0 ? s->cp : 1);
     const int64_t steps = s->steps > 0 ? s->steps : 1;
 
@@ -93,12 +95,17 @@ static void take_batch(const tuning_settings *s, plans_entry *out)
     import_set_key(out, PLAIT_KEY_VPP, 1);
     import_set_key(out, PLAIT_KEY_SCHEDULE, PLAIT_1F1B);
     import_set_key(out, PLAIT_KEY_EP, 1);
-    import_set_key(out, PLAIT_KEY_MBS, s->batch > 0 ? s->batch : 1);
+    import_set_key(out, PLAIT_KEY_SP, 0);
+    import_set_key(out, PLAIT_KEY_ETP, out->degrees.tp);
+    import_set_key(out, PLAIT_KEY_CP_COMM, PLAIT_CP_A2A); // Ulysses, if at all
+    import_set_key(out, PLAIT_KEY_SPLIT, PLAIT_SPLIT_EVEN);
+    import_set_key(out, PLAIT_KEY_ORDER, 0);
+    import_set_key(out, PLAIT_KEY_MBS, batch);
     if (out->seq == 0 && s->seq > 0)
         out->seq = s->seq;
     const int dp = out->gpus > 0 && out->gpus % ranks == 0 ? out->gpus / ranks : 0;
-    if (dp > 0 && out->gbs == 0 && steps * (s->batch > 0 ? s->batch : 1) <= PLAIT_MAX_GBS / dp)
-        out->gbs = (int)(steps * (s->batch > 0 ? s->batch : 1) * dp);
+    if (dp > 0 && out->gbs == 0 && steps * batch <= PLAIT_MAX_GBS / dp)
+        out->gbs = (int)(steps * batch * dp);
     if (s->shard > 1)
         import_set_key(out, PLAIT_KEY_SHARD_GROUP, s->shard);
     else if (dp > 0)
@@ -117,7 +124,7 @@ plait_status tuning_take(const tuning_settings *settings, plait_job_kind kind, t
                               "longest");
     PLAIT_TRY(take_model(settings->model, arena, warnings, out, err));
     take_attention(settings->attention, out);
-    take_batch(settings, out);
+    take_batch(settings, kind, out);
     if (!(out->given & recompute) && (settings->checkpoints >= 0 || settings->plain >= 0)) {
         const bool full = settings->checkpoints >= 0 ? settings->checkpoints : !settings->plain;
 

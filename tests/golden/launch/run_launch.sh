@@ -67,7 +67,11 @@ serving() { # what a serving engine is started by: scripts that bash reads
 
 case "${words[0]} ${target[*]}:$(ls "$scratch/made")" in
 serve*) serving || status=1 ;;
-*megatron-bridge*) read_back megatron overrides.sh || status=1 ;;
+*megatron-bridge*) read_back megatron-bridge overrides.sh || status=1 ;;
+*trl:*dpo.yaml* | *llama-factory:*dpo.yaml*) read_back "${target[1]}" dpo.yaml || status=1 ;;
+*trl:* | *llama-factory:*) read_back "${target[1]}" sft.yaml || status=1 ;;
+*torchtune:*) read_back torchtune torchtune.yaml || status=1 ;;
+*ms-swift:*) read_back ms-swift args.sh || status=1 ;;
 *launch.json*) read_back companion launch.json || status=1 ;;
 *recipe.py*) read_back torchtitan args.sh || status=1 ;;
 *config.yml*) read_back maxtext config.yml || status=1 ;;
