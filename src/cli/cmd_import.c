@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/import_rl.h"
 #include "cli/imported.h"
 #include "cli/problem.h"
 #include "cli/terminal.h"
@@ -29,7 +30,8 @@ typedef struct import_values {
 
 static const opt options[] = {
     OPT_OF_WORD(import_values, from, "from", "FORMAT", OPT_LISTED(launch_import_names),
-                "format of FILE: {words}; for serving: vllm, sglang"),
+                "format of FILE: {words}; for serving: vllm, sglang; for reinforcement learning: "
+                "verl, nemo-rl"),
     OPT_OF_WORD(import_values, model, "model", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),
                 "model, if the file does not state it, or to override the file"),
     MODEL_OPTION(import_values, assume_llama),
@@ -222,6 +224,17 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         return import_serving(flags->from, operands, flags->model, flags->cluster, flags->verbose,
                               arena, err);
     }
+    const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
+    if (framework >= 0 && (flags->json || flags->output != NULL))
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
+                          "expected no such option, since --from %s prints a command of plait rl "
+                          "instead of a plan",
+                          flags->from);
+    if (framework >= 0)
+        return import_rl(
+            (plait_rl_framework)framework,
+            &(import_rl_flags){flags->model, flags->cluster, flags->gpus, flags->verbose}, operands,
+            arena, err);
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (json && entry.gpus == 0) // neither the file nor a default gives the GPUs

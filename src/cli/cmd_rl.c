@@ -7,6 +7,8 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/problem.h"
+#include "cli/terminal.h"
+#include "io/folder.h"
 #include "plait/data.h"
 #include "plait/rl.h"
 #include "report/lines.h"
@@ -17,7 +19,7 @@ typedef struct rl_values {
     int prompts, generations, update_prompts, prompt_tokens, pack, staleness, rollout_gpus, steps;
     int tp, pp, ep, dp_attention, most_gpus;
     const char *answer_tokens, *algorithm, *critic, *reward, *reference, *engine, *weights;
-    const char *placement, *handover, *framework, *environment, *fix, *file;
+    const char *placement, *handover, *framework, *environment, *fix, *file, *launch;
     bool partial, no_logprobs, fewest, json;
 } rl_values;
 
@@ -89,6 +91,8 @@ static const opt options[] = {
     OPT_OF_TEXT(rl_values, problem.risk, "risk", 0, "P",
                 "accepted risk of running out of memory (default: 0.05)"),
     MODEL_OPTION(rl_values, problem.assume_llama),
+    OPT_OF_TEXT(rl_values, launch, "launch", 0, "DIR",
+                "write the files that start the best plan that the framework can run"),
     OPT_OF_FLAG(rl_values, json, "json", "one JSON document on standard output"),
     OPT_OF_TEXT(rl_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
     OPT_END,
@@ -273,6 +277,32 @@ static plait_status fill_front(const rl_values *flags, report_rl *report, plait_
     return PLAIT_OK;
 }
 
+/* Writes the files of the best plan that the framework can run; the first refusal is the error. */
+static plait_status launch_best(const rl_values *flags, const plait_rl_job *job,
+                                const plait_rl_answer *answer, plait_arena *arena, plait_error *err)
+{
+    plait_launch_folder folder;
+    plait_error inner;
+
+    for (int i = 0; i < answer->plans; i++) {
+        const plait_rl_ranked *const best = &answer->plan[i];
+        const plait_status status = plait_rl_launch_render(job, &best->plan, &best->price, arena,
+                                                           &folder, i == 0 ? err : &inner);
+
+        if (status == PLAIT_ERROR_NOMEM)
+            return plait_fail_nomem(err);
+        if (status != PLAIT_OK)
+            continue;
+        PLAIT_TRY(folder_write(flags->launch, &folder, false, err));
+        print_message("%s: plan %d for %s; next: run.sh in that folder, on every node\n",
+                      flags->launch, i + 1, plait_rl_framework_name[job->framework]);
+        return PLAIT_OK;
+    }
+    return answer->plans > 0 ? err->status
+                             : plait_fail(err, PLAIT_ERROR_RANGE, "--launch",
+                                          "expected a plan that fits, found none");
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -287,6 +317,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
 
     PLAIT_TRY(plait_check_allocated(answer && report, err));
     PLAIT_TRY(command_output(&file, &as_json, err));
+    if (flags->launch != NULL)
+        PLAIT_TRY(folder_check(flags->launch, false, err));
     PLAIT_TRY(read_job(flags, operands, arena, &job, err));
     PLAIT_TRY(read_options(flags, &chosen, err));
     *report = (report_rl){.job = &job, .options = &chosen, .answer = answer, .steps = flags->steps};
@@ -299,6 +331,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     *no = answer->plans == 0;
     if (!as_json)
         PLAIT_TRY(report_rl_print(report, lines_out(), err));
+    if (flags->launch != NULL)
+        PLAIT_TRY(launch_best(flags, &job, answer, arena, err));
     if (!as_json && file == NULL)
         return PLAIT_OK;
     command_begin_json(&json, arena);

@@ -296,6 +296,8 @@ static plait_status refuse_software(const char *software, const char *file, plai
         {"LLaMA-Factory", "--from llama-factory reads"},
         {"TRL", "--from trl reads"},
         {"ms-swift", "--from ms-swift reads"},
+        {"verl", "--from verl reads"},
+        {"NeMo RL", "--from nemo-rl reads"},
     };
     const char *reader = "plait does not read";
 
