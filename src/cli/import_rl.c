@@ -5,7 +5,6 @@
 #include "cli/imported.h"
 #include "cli/terminal.h"
 #include "io/file.h"
-#include "launch/read/model_names.h"
 #include "shell/shell.h"
 
 enum { MOST_BYTES = 64 << 20 };
@@ -16,20 +15,12 @@ static void append_count(text_builder *out, const char *option, int value)
         text_append_printf(out, " --%s %d", option, value);
 }
 
-/* Append the name of plait's model, or a placeholder. */
-static plait_status append_model(text_builder *out, const char *option, const char *name,
-                                 plait_error *err)
+static void append_name(text_builder *out, const char *option, const char *name)
 {
-    const plait_model *model = NULL;
-
-    if (name == NULL && *option != '\0')
-        return PLAIT_OK;
-    if (name != NULL)
-        PLAIT_TRY(hub_model_find(name, out->arena, &model, err));
-    text_append(out, option);
-    text_append_char(out, ' ');
-    shell_append_word(out, model != NULL ? model->name : "MODEL");
-    return PLAIT_OK;
+    if (name == NULL)
+        return;
+    text_append_printf(out, " --%s ", option);
+    shell_append_word(out, name);
 }
 
 static void append_answers(const rl_imported *in, text_builder *out)
@@ -79,15 +70,17 @@ static void append_generation(const rl_imported *in, text_builder *out)
     }
 }
 
-/* Return the command of plait rl that prices the job with its degrees; NULL: out of memory. */
-static plait_status next_command(plait_rl_framework framework, const import_rl_flags *flags,
-                                 const rl_imported *in, text_builder *out, plait_error *err)
+/* Append the command of plait rl that prices the job with its degrees. */
+static void next_command(plait_rl_framework framework, const import_rl_flags *flags,
+                         const rl_imported *in, text_builder *out)
 {
     const bool apart = in->placement == PLAIT_RL_APART;
     const int gpus = in->train_gpus + (apart ? in->rollout_gpus : 0);
 
-    text_append(out, "plait rl");
-    PLAIT_TRY(append_model(out, "", flags->model != NULL ? flags->model : in->model, err));
+    text_append(out, "plait rl ");
+    shell_append_word(out, flags->model != NULL ? flags->model
+                           : in->policy != NULL ? in->policy
+                                                : "MODEL");
     text_append_char(out, ' ');
     shell_append_word(out, flags->cluster != NULL ? flags->cluster : "CLUSTER");
     append_count(out, "gpus", gpus > 0 ? gpus : flags->gpus);
@@ -102,12 +95,11 @@ static plait_status next_command(plait_rl_framework framework, const import_rl_f
     if (in->reference >= 0)
         text_append_printf(out, " --reference %s", in->reference ? "on" : "off");
     text_append(out, in->rollout_logprobs ? " --rollout-logprobs" : "");
-    PLAIT_TRY(append_model(out, " --critic", in->critic, err));
-    PLAIT_TRY(append_model(out, " --reward", in->reward, err));
+    append_name(out, "critic", in->critic);
+    append_name(out, "reward", in->reward);
     text_append_printf(out, " --runtime %s", in->runtime);
     append_fix(in, out);
     append_generation(in, out);
-    return PLAIT_OK;
 }
 
 plait_status import_rl(plait_rl_framework framework, const import_rl_flags *flags,
@@ -128,7 +120,7 @@ plait_status import_rl(plait_rl_framework framework, const import_rl_flags *flag
     PLAIT_TRY(file_read_all(file, MOST_BYTES, arena, &text, &length, err));
     PLAIT_TRY(rl_import(framework, text, length, file, &call, arena, &in, &warning, err));
     text_builder_init(&out, arena);
-    PLAIT_TRY(next_command(framework, flags, &in, &out, err));
+    next_command(framework, flags, &in, &out);
     const char *const next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));
     imported_warn(file, warning);

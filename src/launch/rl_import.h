@@ -10,7 +10,8 @@
 /** A job and a plan. Unless stated otherwise, 0 and NULL mean that a value is not given. */
 typedef struct rl_imported {
     const char *model; /* id on the hub, or a path */
-    const char *critic, *reward;
+    /** Names of plait's models; "MODEL": plait has none of that id. */
+    const char *policy, *critic, *reward;
     const char *runtime; /* training software */
     plait_engine_kind engine;
     int weights; /* a plait_weight_format; -1: not given */

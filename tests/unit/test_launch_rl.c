@@ -91,7 +91,7 @@ static const char *text_of(const char *name)
 static void assert_has(const char *name, const char *part)
 {
     if (strstr(text_of(name), part) == NULL)
-        fail_msg("%s lacks '%s':\n%s", name, part, text_of(name));
+        fail_msg("%s has no '%s':\n%s", name, part, text_of(name));
 }
 
 /* Render, check the keys, and read the file back as the same job and plan. */

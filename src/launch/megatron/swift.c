@@ -214,12 +214,12 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     megatron_args args;
 
     PLAIT_TRY(megatron_args_of(launch->problem, launch->plan, arena, &args, err));
-    const char *const lacks = missing(&args);
-    if (lacks != NULL)
+    const char *const absent = missing(&args);
+    if (absent != NULL)
         return plait_fail(err, PLAIT_ERROR_RANGE, "plan",
                           "expected a plan that ms-swift can run, found one that needs Megatron's "
                           "argument %.60s",
-                          lacks);
+                          absent);
     args.micro_batch_size /= tuning_sequences(tuning->kind);
     args.global_batch_size /= tuning_sequences(tuning->kind);
     PLAIT_TRY(tuning_settings_of(launch, tuning_names_megatron, arena, &settings, err));

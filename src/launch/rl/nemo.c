@@ -102,7 +102,7 @@ static void adapt(const plait_rl_job *job, const plait_rl_plan *plan, rl_setting
     const bool apart = plan->placement == PLAIT_RL_APART;
 
     s->defaults = s->megatron == 1 ? "grpo_math_1B_megatron.yaml" : "grpo_math_1B.yaml";
-    s->penalty = job->reference ? 0.01 : 0.0; // the default, or none
+    s->penalty = job->reference ? 0.01 : 0.0; // 0.01 is the default
     s->no_reference = !job->reference;
     s->bypass = job->algorithm == PLAIT_RL_RLOO;
     s->async = apart && plan->staleness > 0;

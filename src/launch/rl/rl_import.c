@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "launch/read/model_names.h"
 #include "launch/read/plan_reader.h"
 #include "launch/read/settings_read.h"
 #include "launch/read/tuning_read.h"
@@ -78,6 +79,18 @@ static void take_settings(const rl_settings *s, const rl_framework *of, rl_impor
             .targets = tuning_targets_of(s->targets != NULL ? s->targets : "all", names)};
 }
 
+/* Replace an id on the hub by the name of plait's model, or by a placeholder. */
+static plait_status find_name(const char **id, plait_arena *arena, plait_error *err)
+{
+    const plait_model *model = NULL;
+
+    if (*id == NULL)
+        return PLAIT_OK;
+    PLAIT_TRY(hub_model_find(*id, arena, &model, err));
+    *id = model != NULL ? model->name : "MODEL";
+    return PLAIT_OK;
+}
+
 /* Take the notes that plait writes; the config takes precedence. */
 static plait_status take_notes(const char *text, size_t length, const char *name,
                                plait_arena *arena, rl_imported *out, plait_error *err)
@@ -124,6 +137,10 @@ plait_status rl_import(plait_rl_framework framework, const char *text, size_t le
         text_append_printf(import_warn(&warnings, ""),
                            "%.80s, whose values the file changes, is not read", settings.defaults);
     take_settings(&settings, of, out);
+    out->policy = out->model;
+    PLAIT_TRY(find_name(&out->policy, arena, err));
+    PLAIT_TRY(find_name(&out->critic, arena, err));
+    PLAIT_TRY(find_name(&out->reward, arena, err));
     PLAIT_TRY(take_notes(text, length, name, arena, out, err));
     if (settings.batch == SETTING_OPEN && settings.budget > 0) // verl: tokens of a GPU
         out->pack_tokens = settings.budget * out->degrees.cp / out->degrees.mbs;
