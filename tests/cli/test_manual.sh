@@ -76,7 +76,7 @@ expect_offer 'llama-3.1-8b' search llama-3.1-8
 expect_offer 'dgx-h100' search llama-3.1-8b dgx-h
 expect_offer 'dgx-h100' search --json llama-3.1-8b --seq 4096 dgx-h1
 expect_offer 'megatron' search --runtime megatron
-expect_offer 'megatron torchtitan deepspeed companion' import --from ''
+expect_offer 'megatron megatron-bridge torchtitan deepspeed companion' import --from ''
 [ -z "$(offered search llama-3.1-8b dgx-h100 --seq '')" ] || complain "a number is offered words"
 [ -z "$(offered unheard-of x)" ] || complain "a verb that is none has words"
 

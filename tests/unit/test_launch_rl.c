@@ -219,6 +219,19 @@ static void test_fsdp__is_read_back(void **state)
     assert_has("grpo.yaml", "\ndefaults: grpo_math_1B.yaml\n");
 }
 
+static void test_incomplete_plans__are_refused(void **state)
+{
+    plait_error err;
+
+    (void)state;
+    plait_rl_job_init(&job);
+    plan = (plait_rl_plan){0};
+    assert_int_equal(plait_rl_launch_render(&job, &plan, &price, arena, &folder, &err),
+                     PLAIT_ERROR_RANGE);
+    assert_int_equal(plait_rl_launch_render(NULL, NULL, NULL, arena, &folder, &err),
+                     PLAIT_ERROR_RANGE);
+}
+
 /* What public recipes have; see the sources of tests/data/launch_keys. */
 static void test_recipes__are_read(void **state)
 {
@@ -318,11 +331,9 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_colocated_plans__are_read_back),
-        TEST(test_experts_and_fp8__are_read_back),
-        TEST(test_separate_gpus__are_read_back),
-        TEST(test_fsdp__is_read_back),
-        TEST(test_recipes__are_read),
+        TEST(test_colocated_plans__are_read_back), TEST(test_experts_and_fp8__are_read_back),
+        TEST(test_separate_gpus__are_read_back),   TEST(test_fsdp__is_read_back),
+        TEST(test_incomplete_plans__are_refused),  TEST(test_recipes__are_read),
         TEST(test_other_files__are_refused),
     };
 

@@ -333,6 +333,19 @@ static const char *config_text(const plait_rl_job *job, const plait_rl_plan *pla
     return text_builder_finish(&out, NULL);
 }
 
+/* True if a job and a plan have all parts, and counts that others are divided by. */
+static bool is_whole(const plait_rl_job *job, const plait_rl_plan *plan)
+{
+    const plait_problem *const problem = &job->problem;
+
+    return problem->model != NULL && problem->cluster != NULL && problem->runtime != NULL &&
+           job->lengths != NULL && job->engine != NULL &&
+           (unsigned)job->framework < PLAIT_RL_FRAMEWORKS && job->prompts >= 1 &&
+           job->generations >= 1 && plan->train_gpus >= 1 &&
+           (plan->placement != PLAIT_RL_APART || plan->rollout_gpus >= 1) &&
+           plan->degrees.mbs >= 1 && plan->degrees.cp >= 1;
+}
+
 plait_status plait_rl_launch_render(const plait_rl_job *job, const plait_rl_plan *plan,
                                     const plait_rl_price *price, plait_arena *arena,
                                     plait_launch_folder *out, plait_error *err)
@@ -342,9 +355,7 @@ plait_status plait_rl_launch_render(const plait_rl_job *job, const plait_rl_plan
     rl_settings settings;
 
     *out = (plait_launch_folder){0};
-    if (job == NULL || plan == NULL || price == NULL || job->lengths == NULL ||
-        job->engine == NULL || (unsigned)job->framework >= PLAIT_RL_FRAMEWORKS ||
-        job->prompts < 1 || job->generations < 1 || plan->train_gpus < 1 || plan->degrees.mbs < 1)
+    if (job == NULL || plan == NULL || price == NULL || !is_whole(job, plan))
         return plait_fail(err, PLAIT_ERROR_RANGE, "launch",
                           "expected a job, a plan and its price, found an incomplete one");
     const rl_framework *const to = frameworks[job->framework];
