@@ -325,10 +325,12 @@ static double min_memory_activations_peak(plait_table *table)
  */
 static double least_sync_s(const step_parts *parts, int slowest, stage_cost *scratch)
 {
+    static const double endless_s = 1e30; // finite, since a stage may hide a share of 0 of it
+
     for (int i = 0; i < parts->costs; i++) {
         scratch[i] = parts->cost[i];
         if (i != slowest)
-            scratch[i].load.backward_s = HUGE_VAL;
+            scratch[i].load.backward_s = endless_s;
     }
     return sync_exposed_s(parts->problem, parts->degrees, scratch, parts->costs);
 }

@@ -169,6 +169,8 @@ static const question questions[] = {
     {"streams", "dgx-h100", "everything", 48, 2048, 96},
     {"streams", "gb200-nvl72", "everything", 72, 2048, 72},
     {"blocks", "dgx-h100", "everything", 64, 2048, 64},
+    {"tests/data/multimodal_configs/qwen3-vl-8b.json", "dgx-h100", "everything", 64, 8192, 64},
+    {"tests/data/multimodal_configs/qwen3-vl-30b-a3b.json", "dgx-h100", "megatron", 64, 8192, 64},
 };
 
 enum { QUESTIONS = sizeof questions / sizeof *questions };
@@ -282,6 +284,8 @@ static void load(const question *q, world *w)
         change_profile(&w->runtime);
     w->problem.job.precision = random_precision(w);
     w->problem.job.tuning = random_tuning();
+    if (w->model.encoder[PLAIT_VISION].model != NULL)
+        w->problem.job.images = random_below(6);
 }
 
 // ---- points --------------------------------------------------------------------------------
