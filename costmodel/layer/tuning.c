@@ -77,7 +77,7 @@ static bool has_target(const plait_shard *shard, plait_lora_target target)
 /*
  * The adapters of one matrix: their number, each with its own first product, and the share of the
  * output's columns that their second products make. Queries, keys and values are columns of one
- * matrix here, and so are gate and up; each may have an adapter of its own.
+ * matrix here, and so are gate and up; each may have a separate adapter.
  */
 static double adapters_of(const block_draft *draft, plait_part part, double *columns)
 {

@@ -1,4 +1,4 @@
-/* tuning.h - which matrices of a layer train, and their adapters (C.410 to C.413) */
+/* tuning.h - frozen matrices of a layer, and adapters (C.410 to C.413) */
 #pragma once
 
 #include "costmodel/layer/block_build.h"

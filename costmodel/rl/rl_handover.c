@@ -60,7 +60,7 @@ static double gather_s(const plait_problem *problem, double bytes, int ranks)
 
 /*
  * C.446: every rank of training gathers each tensor from the ranks that hold its parts. If
- * generation has GPUs of its own, the tensors are then broadcast to them; this takes one more
+ * generation has separate GPUs, the tensors are then broadcast to them; this takes one more
  * collective for each tensor if they are not packed into buckets.
  */
 double rl_handover_s(const plait_rl_job *job, const plait_rl_plan *plan)

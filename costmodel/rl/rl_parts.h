@@ -12,7 +12,7 @@
 
 /** The training side of a plan, priced. */
 typedef struct rl_update {
-    plait_problem problem; /* of one update */
+    plait_problem problem; /* problem of one update */
     plait_plan plan;
     plait_cost cost;
     double update_s;  /* with the imbalance of its data-parallel ranks */
@@ -28,7 +28,7 @@ typedef struct rl_rollout {
     int replicas;
     double batch;
     double cache_tokens;
-    double seconds; /* of one step */
+    double seconds; /* time of one step */
 } rl_rollout;
 
 /** Answers of one step. */

@@ -75,7 +75,7 @@ static double swap_s(const plait_rl_job *job, const plait_rl_plan *plan, const p
 
 /*
  * C.448: synchronous phases follow each other. Otherwise a step takes the longer of generation and
- * training, and the hand-over, in which generation stands still.
+ * training, and the hand-over, during which generation waits.
  */
 static void fill_time(const plait_rl_job *job, const plait_rl_plan *plan, const parts *p,
                       plait_rl_price *out)

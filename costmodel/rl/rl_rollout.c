@@ -12,13 +12,13 @@
 static const double colocated_fraction = 0.6;
 
 /*
- * Host time of a framework for each running answer of a step of the engine, beside that of a server:
+ * Host time of a framework for each running answer of a step of the engine, in addition to that of a server:
  * log-probabilities of every token, and a coroutine for each answer. **Chosen** by 10 published
  * steps of NeMo-RL; 6 of verl need none.
  */
 static const double framework_sequence_s[PLAIT_RL_FRAMEWORKS] = {[PLAIT_RL_NEMO_RL] = 1.2e-4};
 
-/* C.444: an engine beside training gets at most the memory that training does not hold. */
+/* C.444: an engine that shares GPUs with training gets at most the memory that training does not hold. */
 static double fraction_of(const plait_rl_job *job, const plait_rl_plan *plan, double all_bytes,
                           double held_bytes)
 {

@@ -30,7 +30,7 @@ typedef struct plait_job {
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
     int document;   /* tokens of a document of a packed sequence, which limits attention; 0: seq */
-    plait_tuning tuning; /* what the job trains; zero: all parameters */
+    plait_tuning tuning; /* trained parameters and adapters; zero: all are trained */
     int images;          /* images of a sequence, whose tokens are part of `seq`; 0: text alone */
     int image_tokens;    /* tokens of the decoder for one image; 0: as the model's encoder has */
 } plait_job;

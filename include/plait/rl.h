@@ -80,7 +80,7 @@ typedef struct plait_rl_job {
     int prompts;
     int generations;
     int update_prompts;           /* prompts of one update; 0: all of a step */
-    const plait_lengths *lengths; /* of prompts and answers */
+    const plait_lengths *lengths; /* lengths of prompts and answers */
     double pack_tokens;           /* longest packed sequence of training; 0: the longest request */
     double environment_s;         /* time of tools or an environment for each answer */
     bool partial;                 /* answers continue while weights are replaced (stale > 0) */
@@ -107,9 +107,9 @@ typedef struct plait_rl_plan {
     int train_gpus;
     int rollout_gpus;            /* equal to train_gpus if colocated */
     int staleness;               /* steps that generation runs ahead; 0: synchronous */
-    plait_degrees degrees;       /* of training */
-    plait_worker worker;         /* of generation */
-    plait_weight_format weights; /* of generation */
+    plait_degrees degrees;       /* degrees of training */
+    plait_worker worker;         /* one worker of generation */
+    plait_weight_format weights; /* weights of the engine */
     bool offload; /* colocated: training state is in host memory while the engine runs */
     plait_rl_handover handover;
     double memory_fraction; /* share of device memory that the engine uses; 0: its default */
@@ -138,8 +138,8 @@ extern const char *const plait_rl_phase_name[PLAIT_RL_PHASES + 1];
 
 /** Memory during one phase. */
 typedef struct plait_rl_memory {
-    double device_bytes; /* of the fullest GPU */
-    double host_bytes;   /* of a node */
+    double device_bytes; /* bytes of the fullest GPU */
+    double host_bytes;   /* bytes of a node */
 } plait_rl_memory;
 
 /** Price of a plan. */
@@ -148,10 +148,10 @@ typedef struct plait_rl_price {
     char why[256]; /* reason in one sentence if the plan is invalid or does not fit */
     double step_s;
     double phase_s[PLAIT_RL_PHASES]; /* asynchronous: phases overlap, so they exceed step_s */
-    double tokens;                   /* of prompts and answers, in a step */
+    double tokens;                   /* tokens of prompts and answers in a step */
     double tokens_per_s_per_gpu;
     double idle_share;          /* mean share of the step in which a GPU waits */
-    int updates;                /* of a step */
+    int updates;                /* number of updates of a step */
     double update_s;            /* one update of the policy */
     double imbalance;           /* tokens of the fullest data-parallel rank over the mean */
     int sequences;              /* packed sequences of one update */
@@ -160,12 +160,12 @@ typedef struct plait_rl_price {
     double batch;               /* answers of one worker */
     double cache_tokens;        /* cache of an attention rank of a worker */
     double handover_bytes;      /* weights that are sent */
-    double usd;                 /* of one step; NaN: no price is known */
+    double usd;                 /* price of one step; NaN: unknown */
     plait_rl_memory rollout;    /* while the engine runs */
     plait_rl_memory update;     /* during updates */
     plait_rl_memory forward;    /* during log-probabilities */
     double capacity_bytes;      /* device memory that plans may use */
-    double host_capacity_bytes; /* of a node; 0: unknown */
+    double host_capacity_bytes; /* host memory of a node; 0: unknown */
 } plait_rl_price;
 
 /**

@@ -1,5 +1,5 @@
 /*
- * tuning.h - what a job trains: all parameters, adapters, or all but some frozen parts
+ * tuning.h - the parameters that a job trains: all, adapters, or all but some frozen parts
  *
  * Part of a job (problem.h). The zero value is pre-training of all parameters. Frozen parameters
  * have no gradients and no optimizer state, and their weight-gradient products are not computed.
@@ -106,13 +106,13 @@ typedef enum plait_reference {
 
 extern const char *const plait_reference_name[PLAIT_REFERENCES + 1];
 
-/** What a job trains. */
+/** The trained parameters of a job. */
 typedef struct plait_tuning {
     plait_job_kind kind;
     unsigned frozen;            /* bits 1 << plait_freeze, in jobs without adapters */
     unsigned targets;           /* bits 1 << plait_lora_target */
     int rank;                   /* rank of the adapters; 0: none, all that is not frozen trains */
-    plait_frozen_format format; /* of frozen weights, in jobs with adapters */
+    plait_frozen_format format; /* format of frozen weights, in jobs with adapters */
     plait_reference reference;
     /**
      * Forward time and weights of the reference, or of a teacher, over those of the model that

@@ -300,7 +300,7 @@ typedef struct plait_run {
     plait_run_outcome outcome;
     plait_memory_scope scope;
     plait_trust trust;
-    plait_tuning tuning;          /* what the run trains; zero: all parameters */
+    plait_tuning tuning;          /* trained parameters and adapters; zero: all are trained */
     int document;                 /* tokens of a document of a packed sequence; 0: the sequence */
     const plait_model *described; /* NULL: the model of this name, or that of the columns */
     double step_s;                /* measured step time; NaN: missing */

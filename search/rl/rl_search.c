@@ -348,7 +348,7 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
                           "expected at least one plan and one GPU, found none");
     if (options->only_placement != 1 + PLAIT_RL_APART)
         PLAIT_TRY(try_colocated(&s, err));
-    // Apart and synchronous, each side waits for the other: only if it is asked for, or alone fits.
+    // Apart and synchronous, each side waits for the other: only on request, or if it alone fits.
     const bool waits = options->most_staleness == 0 && out->plans > 0;
     if (options->only_placement == 1 + PLAIT_RL_APART || (options->only_placement == 0 && !waits))
         PLAIT_TRY(try_apart(&s, err));

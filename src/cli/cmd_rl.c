@@ -74,8 +74,9 @@ static const opt options[] = {
     COUNT(ep, "ep", 1 << 16, "expert-parallel ranks of a worker"),
     COUNT(dp_attention, "dp-attention", 1 << 16, "data-parallel attention ranks of a worker"),
     OPT_HEADING("both sides"),
-    OPT_OF_WORD(rl_values, placement, "placement", "WHERE", OPT_WORDS(plait_rl_placement_name),
-                "colocated: the same GPUs in turn; apart: separate GPUs (default: both)"),
+    OPT_OF_WORD(
+        rl_values, placement, "placement", "WHERE", OPT_WORDS(plait_rl_placement_name),
+        "colocated: the same GPUs one after the other; apart: separate GPUs (default: both)"),
     COUNT(rollout_gpus, "rollout-gpus", PLAIT_MAX_GPUS, "GPUs that generate, if apart"),
     OPT_OF_INT(rl_values, staleness, "staleness", "K", 0, PLAIT_RL_MAX_STALENESS,
                "steps that generation may run ahead of training (default: 0)"),

@@ -17,7 +17,7 @@ static const int usual_rank = 32;
 static const unsigned usual_targets =
     1u << PLAIT_LORA_QKV | 1u << PLAIT_LORA_O | 1u << PLAIT_LORA_FC1 | 1u << PLAIT_LORA_DOWN;
 
-/* Reads a list of words as bits; the word `all`, if there is one, stands for `every`. */
+/* Reads a list of words as bits; the word `all` means the bits of `every`. */
 static plait_status read_list(const char *where, const char *text, const char *const *words,
                               unsigned every, unsigned *out, plait_arena *arena, plait_error *err)
 {

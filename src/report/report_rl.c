@@ -64,7 +64,7 @@ static void print_plan(const report_rl *report, const plait_rl_ranked *one, FILE
 
     fprintf(out, "run: %s, %s a step, %.0f tokens/s/GPU\n",
             plan->placement == PLAIT_RL_APART ? "generation and training on separate GPUs"
-                                              : "generation and training in turn on all GPUs",
+                                              : "generation, then training on all GPUs",
             units_seconds(price->step_s, step), price->tokens_per_s_per_gpu);
     if (plan->staleness > 0)
         fprintf(out, "  generation runs %d step%s ahead of training\n", plan->staleness,

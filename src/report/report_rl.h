@@ -12,8 +12,8 @@ typedef struct report_rl {
     const plait_rl_job *job;
     const plait_rl_options *options;
     const plait_rl_answer *answer;
-    int steps;       /* of the run; 0: not asked */
-    int fewest_gpus; /* 0: not asked, or none */
+    int steps;       /* steps of the run; 0: unknown */
+    int fewest_gpus; /* 0: not searched, or none */
     int sizes;       /* larger numbers of GPUs that were searched */
     plait_rl_ranked size[REPORT_RL_SIZES];
 } report_rl;

@@ -1,9 +1,8 @@
 /*
  * post_training.c - prices of measured runs of fine-tuning and reinforcement learning
  *
- * A run of fine-tuning is priced like one of pre-training, with what it trains. A run of
- * reinforcement learning is searched with the degrees that it states; what it does not state is
- * chosen as for a user who asks.
+ * A run of fine-tuning is priced like one of pre-training, with the parameters that it trains. A run
+ * of reinforcement learning is searched with the degrees that it states; all others are free.
  */
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +43,7 @@ static plait_status read_run(const csv_table *table, size_t row, plait_post_run 
 // ---- pricing -------------------------------------------------------------------------------
 
 /*
- * What runs leave open. Lengths of answers that a run does not publish are **chosen**; prompts of
+ * Defaults of values that runs leave open. Lengths of answers that a run does not publish are **chosen**; prompts of
  * mathematical data sets have about 128 tokens. DAPO's published batch is 512 prompts of 16 answers
  * with updates of 32 prompts (verl, recipe/dapo), of 128 in its fully asynchronous trainer.
  */
@@ -121,7 +120,7 @@ static plait_tuning tuning_of(const plait_post_run *run)
 /*
  * Tokens of a document in the packed sequences of Megatron-Bridge's fine-tuning recipes: SQuAD
  * (src/megatron/bridge/recipes, scripts/performance/utils/datasets.py), whose paragraphs have about
- * 120 words beside a question of 10 (arXiv 1606.05250).
+ * 120 words and a question of 10 (arXiv 1606.05250).
  */
 enum { SQUAD_DOCUMENT = 192 };
 
@@ -179,7 +178,7 @@ static plait_status price_tuning(pricing *p, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Limits a key to the value of a column, unless that cannot be on so many GPUs. */
+/* Limits a key to the value of a column, unless it exceeds a number of GPUs. */
 static plait_status limit_to(plait_search_options *options, const char *key, double value, int most,
                              plait_error *err)
 {

@@ -232,7 +232,7 @@ static void test_incomplete_plans__are_refused(void **state)
                      PLAIT_ERROR_RANGE);
 }
 
-/* What public recipes have; see the sources of tests/data/launch_keys. */
+/* Settings of public recipes; see the sources of tests/data/launch_keys. */
 static void test_recipes__are_read(void **state)
 {
     static const char verl[] =

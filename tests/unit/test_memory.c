@@ -219,7 +219,7 @@ static void test_encoders__run_on_the_first_stage(void **state)
     assert_near(both.stage[1].memory_bytes, text.stage[1].memory_bytes, 0.0);
     assert_near(frozen.stage[0].forward_s, both.stage[0].forward_s, 0.0);
     assert_near(frozen.stage[0].backward_s, text.stage[0].backward_s, 0.0);
-    w.problem.job.images = 9; // a sequence of 32 has room for 8 images of 4 tokens
+    w.problem.job.images = 9; // a sequence of 32 holds 8 images of 4 tokens
     plait_plan plan;
     plait_degrees d = plait_degrees_init();
     d.dp = d.shard_group = 2;

@@ -493,7 +493,7 @@ static plait_status read_projector(const encoder_file *file, double *out, plait_
     case POOLED_NORM:
         *out = h * d + h;
         break;
-    case TWO_LINEAR: // of the outputs of several layers side by side, if they are listed
+    case TWO_LINEAR: // outputs of several layers side by side, if they are listed
         PLAIT_TRY(json_value_optional(root, "vision_feature_layer", &deep, err));
         *out = two_linear(json_is_array(&deep) ? (double)json_count(&deep) * h : h, d, d, bias);
         break;

@@ -50,7 +50,7 @@ typedef struct plans_entry {
     int gbs;
     int gpus;
     int precision;         /* a plait_precision; -1: not given */
-    plait_tuning tuning;   /* what the job trains; zero: all parameters */
+    plait_tuning tuning;   /* trained parameters and adapters; zero: all are trained */
     double risk;           /* accepted probability of running out of memory */
     double imbalance;      /* tokens of the fullest expert rank over the mean; 0: runtime's value */
     bool natural_routing;  /* the imbalance is "natural": the experts are not balanced */

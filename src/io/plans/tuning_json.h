@@ -1,4 +1,4 @@
-/* tuning_json.h - what a job trains, in a document of plans */
+/* tuning_json.h - the trained parameters of a job, in a document of plans */
 #pragma once
 
 #include "io/json/json_tree.h"

@@ -246,7 +246,7 @@ static void append_head(const plait_rl_job *job, const plait_rl_plan *plan,
         text_append_printf(out, "%d GPUs for training and %d for generation\n", plan->train_gpus,
                            plan->rollout_gpus);
     else
-        text_append_printf(out, "%d GPUs, which train and generate in turn\n", plan->train_gpus);
+        text_append_printf(out, "%d GPUs, which generate and then train\n", plan->train_gpus);
     text_append_printf(out,
                        "# predicted: %.4g s per step; %.1f GiB during generation, %.1f GiB during "
                        "updates, of %.1f GiB\n",

@@ -11,16 +11,16 @@
 
 typedef struct rl_settings {
     const char *model;     /* id on the hub */
-    const char *estimator; /* of advantages: "grpo", "gae", "rloo" */
+    const char *estimator; /* estimator of advantages: "grpo", "gae", "rloo" */
     const char *training;  /* training software, by the framework's name */
     const char *engine;
     const char *quantization; /* format of the engine's weights; NULL: that of training */
     const char *mode;         /* synchronous or asynchronous, by the framework's name */
-    const char *backend;      /* of the hand-over to separate GPUs */
+    const char *backend;      /* backend of the hand-over to separate GPUs */
     const char *strategy;     /* for answers that are too old */
     const char *critic, *reward;
     const char *targets;                        /* modules with adapters */
-    const char *granularity, *method, *modules; /* of recomputation */
+    const char *granularity, *method, *modules; /* method of recomputation */
     const char *defaults;                       /* YAML that the file changes */
     int prompts, generations, update;
     int prompt_tokens, answer_tokens, total_tokens;
@@ -48,7 +48,7 @@ typedef struct rl_settings {
     double memory; /* share of the device that the engine uses */
     int colocated, apart, partial, async;
     int age;         /* oldest weights of an answer: staleness, or versions that it spans */
-    int nodes, gpus; /* of training, or of all */
+    int nodes, gpus; /* nodes of training, or of all */
     int rollout_nodes, rollout_gpus; /* GPUs of a node */
     int adapters, rank, alpha;
     int megatron, dtensor; /* switches of the training software */
@@ -64,10 +64,10 @@ typedef struct rl_framework {
     const char *name;
     const char *file;          /* file with the settings */
     const char *head;          /* first comment of the file */
-    const char *edits;         /* what to edit before a real run */
-    const setting_row *rows;   /* of Megatron */
-    const setting_row *fsdp;   /* of FSDP */
-    const setting_row *critic; /* of Megatron, in addition; NULL: none can be written */
+    const char *edits;         /* settings to edit before a real run */
+    const setting_row *rows;   /* rows of Megatron */
+    const setting_row *fsdp;   /* rows of FSDP */
+    const setting_row *critic; /* further rows of Megatron; NULL: none can be written */
     bool yaml;                 /* else overrides */
     const char *start;         /* lines of run.sh on the first node */
     const char *(*unsupported)(const plait_rl_job *job, const plait_rl_plan *plan);

@@ -103,7 +103,7 @@ static const setting_row fsdp_rows[] = {
     SETTINGS_END,
 };
 
-/* The critic has the degrees of the policy, and keys of its own. */
+/* The critic has the degrees of the policy, and separate keys. */
 #define CRITIC "critic.megatron."
 
 static const setting_row critic_rows[] = {

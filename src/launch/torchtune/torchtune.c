@@ -21,7 +21,7 @@ typedef struct torchtune_settings {
     const char *component; /* builder of the model */
     const char *tokenizer, *vocabulary, *merges;
     const char *checkpoint, *type; /* folder and kind of the checkpoint */
-    const char *reference, *reference_class, *reference_type; /* of full DPO */
+    const char *reference, *reference_class, *reference_type; /* recipe of full DPO */
     const char *reference_files, *reference_last, *reference_output;
     const char *scheduler, *loss;
 } torchtune_settings;

@@ -26,7 +26,7 @@ PLAIT_MUST_CHECK plait_status deepspeed_take_file(const deepspeed_file *file, co
 /** How a target of the Trainer is configured. */
 typedef struct trainer_dialect {
     const char *what;  /* name of the software in comments */
-    const char *edits; /* what to edit before a real run */
+    const char *edits; /* settings to edit before a real run */
     const setting_row *rows;
     /** Sets the words of the target; `fsdp` is true for FSDP, false for DeepSpeed. */
     void (*adapt)(const plait_launch *launch, bool fsdp, tuning_settings *settings);

@@ -52,7 +52,7 @@ typedef struct setting_row {
         NULL, NULL, SETTING_TEXT, 0, NULL                                                          \
     }
 
-/** Append the rows as nested YAML. Rows of a section stand next to each other. */
+/** Append the rows as nested YAML. Rows of a section are next to each other. */
 void settings_append_yaml(const setting_row *rows, const void *values, text_builder *out);
 
 /** Add the rows as options; with out->between '=', as overrides whose lists are in brackets. */

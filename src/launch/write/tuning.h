@@ -27,7 +27,7 @@ typedef struct tuning_settings {
     int rank, alpha;
     int adapters;    /* switch: adapters are trained */
     int mlp;         /* switch: adapters on all products of the MLP */
-    int bits;        /* of frozen weights, if not 16 */
+    int bits;        /* bits of frozen weights, if not 16 */
     int quantised;   /* switch: frozen weights have 4 bits */
     int nested;      /* switch: the scales of 4-bit weights are quantised again */
     int cached;      /* switch: the reference's log-probabilities are computed before the run */
@@ -43,7 +43,7 @@ typedef struct tuning_settings {
     int reshard; /* switch: parameters are gathered again in the backward pass */
     int offload; /* switch: parameters are in host memory */
     int freeze_vision, freeze_projector;
-    double beta; /* of DPO */
+    double beta; /* settings of DPO */
     int warmup, most_steps, save_steps;
     double lr, weight_decay, beta1, beta2, eps, clip;
 } tuning_settings;
@@ -69,7 +69,7 @@ PLAIT_MUST_CHECK plait_status tuning_settings_of(const plait_launch *launch, tun
                                                  plait_arena *arena, tuning_settings *out,
                                                  plait_error *err);
 
-/** What a target can train: bits of 1 << PLAIT_JOB_..., names of modules, and weights of 4 bits. */
+/** Jobs that a target can train: bits of 1 << PLAIT_JOB_..., names of modules, and weights of 4 bits. */
 typedef struct tuning_support {
     unsigned kinds;
     const char *const *names;

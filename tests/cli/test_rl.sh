@@ -1,0 +1,61 @@
+#!/bin/bash
+# test_rl.sh PLAIT - plait rl answers public questions, and predicts published runs of post-training
+set -u
+
+plait=$(realpath "$1")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+wrong=0
+
+expect() { # expect STATUS TEXT COMMAND...: plait COMMAND has this status, and its output this text
+    local output status
+    output=$("$plait" "${@:3}" 2>&1)
+    status=$?
+    [[ $status == "$1" && $output == *"$2"* ]] && return
+    echo "plait ${*:3}: expected status $1 and '$2', found $status and '$(head -3 <<<"$output")'"
+    wrong=1
+}
+
+step=(--prompts 64 --generations 8 --prompt-tokens 128 --answer-tokens 512,1024)
+grpo=(--prompts 512 --generations 16 --prompt-tokens 128 --answer-tokens 2k,4k --placement colocated)
+
+expect 0 "run: " rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --steps 100
+expect 0 '"step_s"' rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --json
+expect 0 "separate GPUs" rl qwen3-8b dgx-h100 --gpus 16 "${step[@]}" --placement apart --staleness 1
+expect 0 "critic" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --algorithm ppo
+expect 0 "run: " rl qwen2.5-7b dgx-h100 --gpus 1 "${step[@]}" --lora-rank 64 --runtime fsdp
+expect 1 "no plan fits" rl qwen2.5-72b dgx-h100 --gpus 1 "${step[@]}"
+expect 2 "--answer-tokens: expected MEAN" rl qwen3-8b dgx-h100 --gpus 8 --prompts 4 --generations 4 --prompt-tokens 9 --answer-tokens 5
+expect 2 "--prompts: expected" rl qwen3-8b dgx-h100 --gpus 8
+
+# verl's documented layouts on H20: DeepSeek-V3 on 96 GPUs and Qwen3-235B-A22B on 32, both with the
+# optimizer on the host, without which they run out of memory.
+expect 0 "run: " rl deepseek-v3 hgx-h20 --gpus 96 "${grpo[@]}" --fix tp=8,pp=12,ep=8
+expect 1 "no plan fits" rl deepseek-v3 hgx-h20 --gpus 96 "${grpo[@]}" --fix tp=8,pp=12,ep=8,offload=none
+expect 0 "run: " rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4
+expect 1 "no plan fits" rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4,offload=none
+
+# The same question has the same bytes.
+for i in 1 2; do
+    "$plait" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --json >"$scratch/$i" || wrong=1
+done
+cmp "$scratch/1" "$scratch/2" || wrong=1
+
+# Errors of published runs: steps of fine-tuning, of reinforcement learning, shares of phases,
+# hand-over; runs that ran and fit, and fewest GPUs within a doubling.
+"$plait" validate --post-training tests/validation/post_training.csv --json >"$scratch/runs.json" || wrong=1
+python3 - "$scratch/runs.json" <<'END' || wrong=1
+import json, sys
+answer = json.load(open(sys.argv[1]))
+assert len(answer["rows"]) == 43
+for row in answer["rows"]:
+    assert {"id", "step_s", "feasible", "fewest_gpus", "note"} <= row.keys(), row
+most = {"tuning_step_mean_error": 0.08, "rl_step_median_error": 0.2, "phase_share_mean_error": 0.08,
+        "handover_median_error": 0.4}
+least = {"feasible_share": 0.95, "fewest_within_double": 0.8}
+for name, limit in most.items():
+    assert answer[name] <= limit, (name, answer[name])
+for name, limit in least.items():
+    assert answer[name] >= limit, (name, answer[name])
+END
+exit $wrong
