@@ -7,6 +7,8 @@
 #include "base/status.h"
 #include "costmodel/rl/rl_parts.h"
 #include "plait/units.h"
+#include "plan/problem_check.h"
+#include "plan/problem_parts.h"
 
 const char *const plait_rl_algorithm_name[PLAIT_RL_ALGORITHMS + 1] = {"grpo", "dapo", "ppo", "rloo",
                                                                       NULL};
@@ -182,8 +184,10 @@ static void judge(const plait_rl_plan *plan, const parts *p, plait_rl_price *out
 
 // ---- a plan --------------------------------------------------------------------------------
 
-static plait_status check_job(const plait_rl_job *job, plait_error *err)
+plait_status plait_rl_job_check(const plait_rl_job *job, plait_error *err)
 {
+    plait_problem problem = job->problem;
+
     if (!job->engine || !job->lengths || job->lengths->count < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "job",
                           "expected an engine and lengths of answers, found none");
@@ -194,14 +198,22 @@ static plait_status check_job(const plait_rl_job *job, plait_error *err)
     if (job->algorithm == PLAIT_RL_PPO && !job->critic)
         return plait_fail(err, PLAIT_ERROR_RANGE, "critic",
                           "expected a critic for ppo, found none");
-    return PLAIT_OK;
+    if (!(job->environment_s >= 0.0 && isfinite(job->environment_s)) ||
+        (unsigned)job->framework >= PLAIT_RL_FRAMEWORKS)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "job",
+                          "expected a framework and seconds of an environment, found others");
+    plait_rl_update_job(job, &problem.job);
+    PLAIT_TRY(problem_check(&problem, err));
+    if (job->critic)
+        PLAIT_TRY(model_check_parts(job->critic, err));
+    return job->reward ? model_check_parts(job->reward, err) : PLAIT_OK;
 }
 
 static plait_status price_plan(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
                                plait_arena *arena, plait_rl_price *out, plait_error *err)
 {
     *out = (plait_rl_price){.verdict = PLAIT_INVALID};
-    PLAIT_TRY(check_job(job, err));
+    PLAIT_TRY(plait_rl_job_check(job, err));
     parts *const p = plait_arena_alloc(arena, 1, sizeof *p);
     PLAIT_TRY(plait_check_allocated(p, err));
     memset(p, 0, sizeof *p);

@@ -116,6 +116,7 @@
 #include "plait/operators.h"
 #include "plait/plan.h"
 #include "plait/runtime.h"
+#include "plait/rl.h"
 #include "plait/search.h"
 #include "plait/serve.h"
 #include "plait/units.h"

@@ -101,6 +101,9 @@ PLAIT_MUST_CHECK plait_status plait_rl_lengths_of(double prompt, plait_length_sh
                                                   plait_arena *arena, plait_lengths *out,
                                                   plait_error *err);
 
+/** Is a job complete? Fails (RANGE) otherwise; the functions below check it as well. */
+PLAIT_MUST_CHECK plait_status plait_rl_job_check(const plait_rl_job *job, plait_error *err);
+
 /** A plan: who runs where, and how. */
 typedef struct plait_rl_plan {
     plait_rl_placement placement;

@@ -128,7 +128,7 @@ static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WOR
  * Searches training plans for the packed sequences of an update. If none fits, layers are
  * assigned to stages one by one, and then the optimizer is on the host.
  */
-static plait_status search_training(rl_search *s, int gpus, plait_search_result *found,
+static plait_status search_training(rl_search *s, int gpus, double risk, plait_search_result *found,
                                     plait_error *err)
 {
     static const struct {
@@ -145,6 +145,7 @@ static plait_status search_training(rl_search *s, int gpus, plait_search_result 
     PLAIT_TRY(plait_check_allocated(problem, err));
     *problem = s->job->problem;
     problem->job.gpus = gpus;
+    problem->risk = risk;
     plait_rl_update_job(s->job, &problem->job);
     *found = other;
     for (size_t i = 0; i < sizeof ways / sizeof *ways && found->plans == 0; i++) {
@@ -227,12 +228,12 @@ static plait_status price_pairs(rl_search *s, const plait_rl_plan *base,
 
 // ---- divisions of the GPUs -----------------------------------------------------------------
 
-static plait_status try_colocated(rl_search *s, plait_error *err)
+static plait_status try_colocated(rl_search *s, double risk, plait_error *err)
 {
     const int gpus = s->job->problem.job.gpus;
     plait_search_result training;
 
-    PLAIT_TRY(search_training(s, gpus, &training, err));
+    PLAIT_TRY(search_training(s, gpus, risk, &training, err));
     for (int offload = 0; offload < 2; offload++) {
         const plait_rl_plan base = {.placement = PLAIT_RL_COLOCATED,
                                     .train_gpus = gpus,
@@ -263,7 +264,7 @@ static plait_status try_division(rl_search *s, int rollout, plait_error *err)
 
     if (rollout < 1 || rollout >= gpus)
         return PLAIT_OK;
-    PLAIT_TRY(search_training(s, gpus - rollout, &training, err));
+    PLAIT_TRY(search_training(s, gpus - rollout, s->job->problem.risk, &training, err));
     for (int staleness = s->options->least_staleness; staleness <= most;
          staleness = staleness * 2 + (staleness == 0)) {
         const plait_rl_plan base = {.placement = PLAIT_RL_APART,
@@ -343,11 +344,15 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
     rl_search s = {.job = job, .options = options, .arena = arena, .out = out};
 
     memset(out, 0, sizeof *out);
+    PLAIT_TRY(plait_rl_job_check(job, err));
     if (options->top < 1 || job->problem.job.gpus < 1)
         return plait_fail(err, PLAIT_ERROR_RANGE, "options",
                           "expected at least one plan and one GPU, found none");
     if (options->only_placement != 1 + PLAIT_RL_APART)
-        PLAIT_TRY(try_colocated(&s, err));
+        PLAIT_TRY(try_colocated(&s, job->problem.risk, err));
+    // The engine and the longest answer need memory that the training search does not know of.
+    if (options->only_placement != 1 + PLAIT_RL_APART && out->plans == 0)
+        PLAIT_TRY(try_colocated(&s, job->problem.risk / 5.0, err));
     // Apart and synchronous, each side waits for the other: only on request, or if it alone fits.
     const bool waits = options->most_staleness == 0 && out->plans > 0;
     if (options->only_placement == 1 + PLAIT_RL_APART || (options->only_placement == 0 && !waits))

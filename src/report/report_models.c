@@ -184,7 +184,8 @@ plait_status report_model(const plait_model *model, int seq, FILE *out, plait_er
     if (params.mtp > 0.0)
         fprintf(out, ", multi-token prediction %s (not in the total)",
                 units_count(params.mtp, text));
-    fprintf(out, "\nbytes       %s as bf16", units_gib(2.0 * (params.total + params.encoders), text));
+    fprintf(out, "\nbytes       %s as bf16",
+            units_gib(2.0 * (params.total + params.encoders), text));
     fprintf(out, ", %s to train with Adam in mixed precision (18 bytes per parameter)\n",
             units_gib(18.0 * (params.total + params.encoders + params.mtp), text));
     fprintf(out, "FLOPs       %s per token in training at sequences of %d, forward and backward",
