@@ -81,6 +81,7 @@
  *     data.h                       shipped models, clusters and runtimes by name
  *     model.h, cluster.h           the model, and the hardware that trains it
  *     runtime.h, problem.h         the software, and the job: what one step computes
+ *     tuning.h                     what a job trains: adapters, frozen parts (part of problem.h)
  *     degrees.h, plan.h            points of the plan space and their keys; plans, legality
  *     cost.h                       the price of a plan, in terms
  *     search.h                     the best plans, proven; reasons against others; relaxations
@@ -89,6 +90,7 @@
  *     validate.h                   predictions against measured runs, error bands, next tries
  *     capacity.h                   the number of GPUs for a run: days, dollars, limits
  *     serve.h                      serving: steps, latencies, deployments, fleets, launch files
+ *     rl.h                         steps of reinforcement learning: prices, search, launch files
  *
  * Headers in plait/lowlevel are documented and exported, but may change in any release. plait.h
  * does not include them:
@@ -119,6 +121,7 @@
 #include "plait/rl.h"
 #include "plait/search.h"
 #include "plait/serve.h"
+#include "plait/tuning.h"
 #include "plait/units.h"
 #include "plait/version.h"
 
