@@ -360,19 +360,56 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
     return simulate_best(&s, err);
 }
 
+/*
+ * Lower bound on the bytes of a GPU for weights and gradients in 16 bits, or for frozen weights,
+ * whatever the plan.
+ */
+static double least_bytes(const plait_rl_job *job, int gpus)
+{
+    static const double nf4_bytes = 4.127 / 8.0;
+    const plait_tuning *const tuning = &job->problem.job.tuning;
+    const double params = plait_model_params(job->problem.model).total;
+
+    return (tuning->rank > 0 ? nf4_bytes : 4.0) * params / gpus;
+}
+
+/* Does a plan fit on a number of GPUs? */
+static plait_status fits_on(const plait_rl_job *job, const plait_rl_options *options, int gpus,
+                            plait_arena *arena, bool *fits, plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(arena);
+    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    plait_rl_job one = *job;
+
+    PLAIT_TRY(plait_check_allocated(answer, err));
+    one.problem.job.gpus = gpus;
+    *fits = false;
+    if (least_bytes(job, gpus) >= plait_cluster_accelerator(job->problem.cluster, 0)->memory_bytes)
+        return PLAIT_OK;
+    PLAIT_TRY(plait_rl_search(&one, options, arena, answer, err));
+    *fits = answer->plans > 0;
+    plait_arena_rewind(arena, mark);
+    return PLAIT_OK;
+}
+
 plait_status plait_rl_fewest(const plait_rl_job *job, const plait_rl_options *options, int most,
                              plait_arena *arena, int *gpus, plait_error *err)
 {
-    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    plait_rl_options colocated = *options;
+    int low = 0, high = 0; // powers of two: none below `low` fits, and that of `high` is tried
 
-    PLAIT_TRY(plait_check_allocated(answer, err));
-    for (*gpus = 1; *gpus <= most; *gpus *= 2) {
-        plait_rl_job smaller_job = *job;
-        smaller_job.problem.job.gpus = *gpus;
-        PLAIT_TRY(plait_rl_search(&smaller_job, options, arena, answer, err));
-        if (answer->plans > 0)
-            return PLAIT_OK;
+    if (colocated.only_placement == 0)
+        colocated.only_placement = 1 + PLAIT_RL_COLOCATED; // all memory is then available to both
+    while (high < 30 && 2 << high <= most)
+        high++;
+    bool fits;
+    PLAIT_TRY(fits_on(job, &colocated, 1 << high, arena, &fits, err));
+    while (fits && low < high) {
+        const int middle = (low + high) / 2;
+        bool enough;
+        PLAIT_TRY(fits_on(job, &colocated, 1 << middle, arena, &enough, err));
+        *(enough ? &high : &low) = enough ? middle : middle + 1;
     }
-    *gpus = 0;
+    *gpus = fits ? 1 << high : 0;
     return PLAIT_OK;
 }

@@ -35,7 +35,7 @@ expect 1 "no plan fits" rl deepseek-v3 hgx-h20 --gpus 96 "${grpo[@]}" --fix tp=8
 expect 0 "run: " rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4
 expect 1 "no plan fits" rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4,offload=none
 
-# The same question has the same bytes.
+# Equal questions get equal bytes.
 for i in 1 2; do
     "$plait" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --json >"$scratch/$i" || wrong=1
 done
