@@ -208,7 +208,7 @@ static plait_status price_pairs(rl_search *s, const plait_rl_plan *base,
     plait_worker worker[MOST_WORKERS];
     const int workers = list_workers(s, base->rollout_gpus, worker);
     const int plans = training_plans(training);
-    plait_rl_ranked one = {.plan = *base}, best = {.price.step_s = INFINITY};
+    plait_rl_ranked one = {.plan = *base}, best = {.price.step_s = (double)INFINITY};
     int fits = -1;
 
     s->out->workers += workers;

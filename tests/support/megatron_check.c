@@ -689,7 +689,8 @@ static bool fused_experts_suit(const launch *l)
     if (!IS_GIVEN(use_transformer_engine_op_fuser) || l->experts == 0)
         return true;
     return l->etp == 1 && !offloads_experts(l) && !IS_GIVEN(moe_apply_probs_on_input) &&
-           IS_GIVEN(moe_grouped_gemm) && (IS_GIVEN(swiglu) || IS_GIVEN(quick_geglu)) &&
+           IS_GIVEN(moe_grouped_gemm) &&
+           (IS_GIVEN(swiglu) || IS_GIVEN(quick_geglu) || IS_GIVEN(squared_relu)) &&
            strcmp(l->args->fused_experts, "1") == 0;
 }
 
@@ -1005,7 +1006,7 @@ static const check_rule rules[] = {
     {"F6", "the exchange has the name that its kernel knows", exchange_is_known},
     {"F7", "ep divides the experts", experts_divide},
     {"F8", "there are as many experts as a token goes to", enough_experts},
-    {"F10", "fused experts are whole, gated, on the device, and have their kernel",
+    {"F10", "fused experts are whole, gated or squared, on the device, and have their kernel",
      fused_experts_suit},
     {"F9", "attention has a kernel for its contexts, sinks and widths", has_a_kernel},
 };
