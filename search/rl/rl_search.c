@@ -396,20 +396,15 @@ plait_status plait_rl_fewest(const plait_rl_job *job, const plait_rl_options *op
                              plait_arena *arena, int *gpus, plait_error *err)
 {
     plait_rl_options colocated = *options;
-    int low = 0, high = 0; // powers of two: none below `low` fits, and that of `high` is tried
+    bool fits = false;
 
     if (colocated.only_placement == 0)
         colocated.only_placement = 1 + PLAIT_RL_COLOCATED; // all memory is then available to both
-    while (high < 30 && 2 << high <= most)
-        high++;
-    bool fits;
-    PLAIT_TRY(fits_on(job, &colocated, 1 << high, arena, &fits, err));
-    while (fits && low < high) {
-        const int middle = (low + high) / 2;
-        bool enough;
-        PLAIT_TRY(fits_on(job, &colocated, 1 << middle, arena, &enough, err));
-        *(enough ? &high : &low) = enough ? middle : middle + 1;
+    for (*gpus = 1; *gpus <= most; *gpus *= 2) {
+        PLAIT_TRY(fits_on(job, &colocated, *gpus, arena, &fits, err));
+        if (fits)
+            return PLAIT_OK;
     }
-    *gpus = fits ? 1 << high : 0;
+    *gpus = 0;
     return PLAIT_OK;
 }

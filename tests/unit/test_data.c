@@ -320,7 +320,7 @@ static void test_data_find__takes_the_id_of_the_hub(void **state)
                      PLAIT_ERROR_RANGE);
     assert_string_equal(err.message,
                         "expected a file or a model that `plait models` lists; nearest: "
-                        "qwen3-30b-a3b, qwen3-32b, qwen3-14b; or download "
+                        "qwen3-30b-a3b, qwen3-32b, qwen3-0.6b; or download "
                         "https://huggingface.co/Qwen/Qwen3-30B/resolve/main/config.json");
     assert_int_equal(
         plait_data_find(PLAIT_DATA_MODELS, "x/Meta-Llama-3.1-8B-GGUF", *state, &path, &err),

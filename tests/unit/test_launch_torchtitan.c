@@ -198,7 +198,7 @@ static void test_flavours__are_models_of_plait(void **state)
         assert_true(found == NULL || found == f);
         known += found != NULL;
     }
-    assert_int_equal(known, 12);
+    assert_int_equal(known, 15);
 }
 
 static void test_model__that_is_no_flavour_is_put_together(void **state)
