@@ -398,6 +398,7 @@ plait_status plait_rl_fewest(const plait_rl_job *job, const plait_rl_options *op
     plait_rl_options colocated = *options;
     bool fits = false;
 
+    PLAIT_TRY(plait_rl_job_check(job, err));
     if (colocated.only_placement == 0)
         colocated.only_placement = 1 + PLAIT_RL_COLOCATED; // all memory is then available to both
     for (*gpus = 1; *gpus <= most; *gpus *= 2) {
