@@ -35,7 +35,10 @@ plait_status report_post_validation(const plait_post_validation *v, FILE *out, p
         table_cell(rows, "%s", run->id);
         table_cell(rows, "%s", run->job);
         table_cell(rows, "%s", run->model);
-        table_cell(rows, "%.0f", run->gpus);
+        if (isfinite(run->gpus))
+            table_cell(rows, "%.0f", run->gpus);
+        else
+            table_cell(rows, "-");
         add_seconds(rows, sync ? price->sync_s : price->step_s);
         add_seconds(rows, sync ? run->sync_s : run->step_s);
         table_cell(rows, "%s", !price->judged ? "-" : price->feasible ? "yes" : "no");

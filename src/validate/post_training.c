@@ -172,6 +172,8 @@ static plait_status price_tuning(pricing *p, plait_error *err)
     PLAIT_TRY(plait_check_allocated(as->notes != NULL, err));
     PLAIT_TRY(evaluate_run(p->shelf, as, p->arena, price, err));
     add_note(p, price->note);
+    if (!price->priced)
+        return PLAIT_OK;
     p->out->step_s = p->out->train_s = price->cost.step_s;
     p->out->judged = true;
     p->out->feasible = price->verdict <= PLAIT_TIGHT;
