@@ -240,7 +240,7 @@ void block_products_add(block_draft *draft, const block_linear *linear)
  */
 static void add_frozen(block_draft *draft, const block_linear *linear, double params)
 {
-    static const double nf4_bytes = 4.127 / 8.0;
+    const double nf4_bytes = plait_frozen_format_bytes(PLAIT_FROZEN_NF4);
 
     if (draft->shard->frozen_format == PLAIT_FROZEN_NF4 && linear->part != PLAIT_PART_head)
         block_pass_add(draft, linear->part, params,

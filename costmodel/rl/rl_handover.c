@@ -19,7 +19,10 @@ static const double dense_calls = 1.0, expert_calls = 3.0;
 /* Bytes of a weight as it is sent. */
 static const double sent_bytes = 2.0;
 
-/* Tensors of a published checkpoint: dense ones, and those of experts. */
+/*
+ * Tensors of a published checkpoint: dense ones, and those of experts. Mixers count as six tensors:
+ * four projections, and two norms or biases.
+ */
 typedef struct tensors {
     double dense, expert;
 } tensors;

@@ -9,8 +9,8 @@
 enum { DRAWS = 512 };
 
 /*
- * Standard deviation of the logarithm of an answer's length, if no quantile is given. **Chosen**:
- * the usual spread of lengths of reasoning, whose 90 % quantile is 2.8 times the median.
+ * Standard deviation of the logarithm of an answer's length, if no quantile is given. **Chosen**
+ * without a measurement: the 90 % quantile is then 2.8 times the median.
  */
 static const double usual_sigma = 0.8;
 

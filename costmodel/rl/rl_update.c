@@ -84,12 +84,15 @@ static int padded(double tokens)
     return (int)smaller(unit * larger(1.0, ceil(tokens / unit)), PLAIT_MAX_SEQ);
 }
 
+static int update_prompts_of(const plait_rl_job *job)
+{
+    return job->update_prompts > 0 && job->update_prompts < job->prompts ? job->update_prompts
+                                                                         : job->prompts;
+}
+
 void plait_rl_update_job(const plait_rl_job *job, plait_job *out)
 {
-    const int prompts = job->update_prompts > 0 && job->update_prompts < job->prompts
-                            ? job->update_prompts
-                            : job->prompts;
-    const double answers = (double)prompts * job->generations;
+    const double answers = (double)update_prompts_of(job) * job->generations;
 
     out->gbs = packs_of(job, answers, out->gpus);
     out->seq = padded(answers * rl_mean_tokens(job) / out->gbs);
@@ -161,8 +164,7 @@ plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
     problem->model = model;
     problem->job.gpus = plan->train_gpus;
     plait_rl_update_job(job, &problem->job);
-    const double step_tokens = rl_answers(job) * rl_mean_tokens(job);
-    const double updates = larger(1.0, floor(step_tokens / plait_job_tokens(&problem->job) + 0.5));
+    const double updates = ceil((double)job->prompts / update_prompts_of(job));
     divide_packs(&problem->job, &plan->degrees);
     out->updates = (int)updates;
     const plait_verdict legal =

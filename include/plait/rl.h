@@ -215,7 +215,7 @@ typedef struct plait_rl_answer {
     int plans;
     plait_rl_ranked plan[PLAIT_RL_MAX_PLANS]; /* fastest first */
     int64_t training_plans;                   /* priced by the search of training */
-    int workers;                              /* workers of generation that can run */
+    int workers;                              /* workers of generation, over all divisions */
     int priced;                               /* pairs of both */
     bool has_closest;
     plait_rl_ranked closest; /* if no plan fits: the one that lacks the least memory */

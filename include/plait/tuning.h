@@ -79,6 +79,16 @@ typedef enum plait_lora_target {
 
 extern const char *const plait_lora_target_name[PLAIT_LORA_TARGETS + 1];
 
+/**
+ * Rank and matrices of adapters that a job does not state: those of Megatron-Bridge
+ * (src/megatron/bridge/peft/lora.py: dim 32; linear_qkv, linear_proj, linear_fc1, linear_fc2).
+ */
+enum {
+    PLAIT_LORA_USUAL_RANK = 32,
+    PLAIT_LORA_USUAL_TARGETS =
+        1 << PLAIT_LORA_QKV | 1 << PLAIT_LORA_O | 1 << PLAIT_LORA_FC1 | 1 << PLAIT_LORA_DOWN
+};
+
 /** Formats of frozen weights: constant, word, bits of a weight with its scales. */
 #define PLAIT_FROZEN_FORMAT_LIST(X)                                                                \
     X(BF16, "bf16", 16.0)                                                                          \
@@ -93,6 +103,9 @@ typedef enum plait_frozen_format {
 } plait_frozen_format;
 
 extern const char *const plait_frozen_format_name[PLAIT_FROZEN_FORMATS + 1];
+
+/** Bytes of a frozen weight in a format, with its scales. (C.412) */
+double plait_frozen_format_bytes(plait_frozen_format format);
 
 /** The model whose log-probabilities a preference loss compares with. */
 typedef enum plait_reference {

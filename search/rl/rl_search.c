@@ -86,7 +86,7 @@ static void rank_plan(rl_search *s, const plait_rl_ranked *one)
 
 // ---- generation ----------------------------------------------------------------------------
 
-static bool is_asked(int asked, int degree)
+static bool is_allowed(int asked, int degree)
 {
     return asked == 0 || asked == degree;
 }
@@ -112,9 +112,9 @@ static int list_workers(const rl_search *s, int gpus, plait_worker list[MOST_WOR
             for (int dp = 1; tp * pp * dp <= gpus && (dp == 1 || (experts && pp == 1)); dp *= 2)
                 for (int ep = 1; ep <= (experts ? tp * dp : 1); ep *= tp * dp > 1 ? tp * dp : 2) {
                     const plait_worker w = {tp, pp, dp, ep};
-                    const bool fits = (tp <= most || only->tp == tp) && is_asked(only->tp, tp) &&
-                                      is_asked(only->pp, pp) && is_asked(only->ep, ep) &&
-                                      is_asked(only->dp_attention, dp);
+                    const bool fits = (tp <= most || only->tp == tp) && is_allowed(only->tp, tp) &&
+                                      is_allowed(only->pp, pp) && is_allowed(only->ep, ep) &&
+                                      is_allowed(only->dp_attention, dp);
                     if (fits && count < MOST_WORKERS &&
                         !plait_serve_rule_broken(job->engine->kind, job->problem.model, &load, w))
                         list[count++] = w;
@@ -350,7 +350,7 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
                           "expected at least one plan and one GPU, found none");
     if (options->only_placement != 1 + PLAIT_RL_APART)
         PLAIT_TRY(try_colocated(&s, job->problem.risk, err));
-    // The engine and the longest answer need memory that the training search does not know of.
+    // The training search does not count the memory of the engine and of the longest answer.
     if (options->only_placement != 1 + PLAIT_RL_APART && out->plans == 0)
         PLAIT_TRY(try_colocated(&s, job->problem.risk / 5.0, err));
     // Apart and synchronous, each side waits for the other: only on request, or if it alone fits.
@@ -360,17 +360,29 @@ plait_status plait_rl_search(const plait_rl_job *job, const plait_rl_options *op
     return simulate_best(&s, err);
 }
 
-/*
- * Lower bound on the bytes of a GPU for weights and gradients in 16 bits, or for frozen weights,
- * whatever the plan.
- */
-static double least_bytes(const plait_rl_job *job, int gpus)
+/* Do the limits of training allow parameters or gradients in host memory? */
+static bool may_offload(const plait_search_options *training)
 {
-    static const double nf4_bytes = 4.127 / 8.0;
-    const plait_tuning *const tuning = &job->problem.job.tuning;
-    const double params = plait_model_params(job->problem.model).total;
+    for (int i = 0; i < training->limits; i++)
+        if (training->limit[i].key == PLAIT_KEY_OFFLOAD)
+            return true;
+    return false;
+}
 
-    return (tuning->rank > 0 ? nf4_bytes : 4.0) * params / gpus;
+/*
+ * Lower bound on the bytes of a GPU for weights and gradients in 16 bits, or for frozen weights, in
+ * all plans that are searched.
+ */
+static double least_bytes(const plait_rl_job *job, const plait_rl_options *options, int gpus)
+{
+    static const double weight_and_gradient_bytes = 4.0;
+    const plait_tuning *const tuning = &job->problem.job.tuning;
+    const double each =
+        tuning->rank > 0 ? plait_frozen_format_bytes(tuning->format) : weight_and_gradient_bytes;
+
+    return may_offload(&options->training)
+               ? 0.0
+               : each * plait_model_params(job->problem.model).total / gpus;
 }
 
 /* Does a plan fit on a number of GPUs? */
@@ -384,7 +396,8 @@ static plait_status fits_on(const plait_rl_job *job, const plait_rl_options *opt
     PLAIT_TRY(plait_check_allocated(answer, err));
     one.problem.job.gpus = gpus;
     *fits = false;
-    if (least_bytes(job, gpus) >= plait_cluster_accelerator(job->problem.cluster, 0)->memory_bytes)
+    if (least_bytes(job, options, gpus) >=
+        plait_cluster_accelerator(job->problem.cluster, 0)->memory_bytes)
         return PLAIT_OK;
     PLAIT_TRY(plait_rl_search(&one, options, arena, answer, err));
     *fits = answer->plans > 0;

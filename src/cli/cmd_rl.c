@@ -215,6 +215,7 @@ static plait_status read_job(const rl_values *flags, const opt_operands *operand
     resolved.seq = (int)lengths->longest;
     resolved.gbs = (int)answers;
     PLAIT_TRY(problem_resolve(&resolved, operands, NULL, arena, &job->problem, err));
+    job->problem.job.tuning.kind = PLAIT_JOB_RL;
     PLAIT_TRY(find_engine(flags->engine, job->problem.cluster, arena, &job->engine, err));
     job->lengths = lengths;
     job->prompts = flags->prompts;

@@ -42,56 +42,54 @@ static const opt options[] = {
     OPT_END,
 };
 
-static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                        bool *no, plait_error *err)
+static plait_status validate_post_training(const validate_values *flags, const char *path,
+                                           plait_arena *arena, plait_error *err)
 {
-    const validate_values *const flags = values;
-    plait_validation *validation = plait_arena_alloc(arena, 1, sizeof *validation);
+    plait_post_validation post;
+    json_writer json;
+
+    PLAIT_TRY(plait_post_validate(path, arena, &post, err));
+    if (!flags->json)
+        return report_post_validation(&post, lines_out(), err);
+    command_begin_json(&json, arena);
+    json_post_validation(&json, &post);
+    return command_deliver_json(&json, NULL, true, err);
+}
+
+static plait_status validate_serving(const validate_values *flags, const char *path,
+                                     plait_arena *arena, plait_error *err)
+{
+    plait_serve_validation *const serving = plait_arena_alloc(arena, 1, sizeof *serving);
+    int fold = ENGINE_FOLD_SOURCE;
+    plait_serve_runs served;
+    json_writer json;
+
+    PLAIT_TRY(plait_check_allocated(serving, err));
+    if (flags->leave_out != NULL)
+        PLAIT_TRY(problem_word("--leave-out", flags->leave_out, engine_fold_name, &fold, err));
+    PLAIT_TRY(plait_serve_runs_load(path, arena, &served, err));
+    if (flags->unseen)
+        PLAIT_TRY(engine_fit_unseen(&served, (engine_fold)fold, arena, err));
+    PLAIT_TRY(plait_serve_validate(&served, arena, serving, err));
+    if (!flags->json)
+        return report_serve_validation(serving, lines_out(), err);
+    command_begin_json(&json, arena);
+    json_serve_validation(&json, serving);
+    return command_deliver_json(&json, NULL, true, err);
+}
+
+static plait_status validate_training(const validate_values *flags, const opt_operands *operands,
+                                      plait_arena *arena, plait_error *err)
+{
+    plait_validation *const validation = plait_arena_alloc(arena, 1, sizeof *validation);
+    int by = PLAIT_BY_SOURCE;
     plait_runs runs;
     const char *text;
     size_t length;
     json_writer json;
     page *made;
-    int by = PLAIT_BY_SOURCE, fold = ENGINE_FOLD_SOURCE;
 
-    (void)no;
     PLAIT_TRY(plait_check_allocated(validation, err));
-    if (operands->count == 0)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
-                          "expected a file of measured runs, found nothing");
-    if (flags->unseen && !flags->serving)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
-                          "expected --serving, which --unseen needs, found nothing");
-    if (flags->leave_out != NULL && !flags->unseen)
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--leave-out",
-                          "expected --unseen, which --leave-out needs, found nothing");
-    if (flags->leave_out != NULL)
-        PLAIT_TRY(problem_word("--leave-out", flags->leave_out, engine_fold_name, &fold, err));
-    if (flags->post_training) {
-        plait_post_validation post;
-
-        PLAIT_TRY(plait_post_validate(operands->text[0], arena, &post, err));
-        if (!flags->json)
-            return report_post_validation(&post, lines_out(), err);
-        command_begin_json(&json, arena);
-        json_post_validation(&json, &post);
-        return command_deliver_json(&json, NULL, true, err);
-    }
-    if (flags->serving) {
-        plait_serve_validation *serving = plait_arena_alloc(arena, 1, sizeof *serving);
-        plait_serve_runs served;
-
-        PLAIT_TRY(plait_check_allocated(serving, err));
-        PLAIT_TRY(plait_serve_runs_load(operands->text[0], arena, &served, err));
-        if (flags->unseen)
-            PLAIT_TRY(engine_fit_unseen(&served, (engine_fold)fold, arena, err));
-        PLAIT_TRY(plait_serve_validate(&served, arena, serving, err));
-        if (!flags->json)
-            return report_serve_validation(serving, lines_out(), err);
-        command_begin_json(&json, arena);
-        json_serve_validation(&json, serving);
-        return command_deliver_json(&json, NULL, true, err);
-    }
     if (flags->by != NULL)
         PLAIT_TRY(problem_word("--by", flags->by, plait_run_key_name, &by, err));
     if (flags->plot != NULL)
@@ -117,6 +115,31 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     command_begin_json(&json, arena);
     json_validation(&json, validation);
     return command_deliver_json(&json, NULL, true, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const validate_values *const flags = values;
+
+    (void)no;
+    if (operands->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "RUNS.csv",
+                          "expected a file of measured runs, found nothing");
+    if (flags->post_training && flags->serving)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--post-training",
+                          "expected either --post-training or --serving, found both");
+    if (flags->unseen && !flags->serving)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--unseen",
+                          "expected --serving, which --unseen needs, found nothing");
+    if (flags->leave_out != NULL && !flags->unseen)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, "--leave-out",
+                          "expected --unseen, which --leave-out needs, found nothing");
+    if (flags->post_training)
+        return validate_post_training(flags, operands->text[0], arena, err);
+    if (flags->serving)
+        return validate_serving(flags, operands->text[0], arena, err);
+    return validate_training(flags, operands, arena, err);
 }
 
 const command command_validate = {

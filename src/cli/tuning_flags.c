@@ -9,14 +9,6 @@
 #include "plait/data.h"
 #include "plait/serve.h"
 
-/*
- * Rank and matrices of Megatron-Bridge's LoRA (src/megatron/bridge/peft/lora.py: dim 32, linear_qkv,
- * linear_proj, linear_fc1, linear_fc2).
- */
-static const int usual_rank = 32;
-static const unsigned usual_targets =
-    1u << PLAIT_LORA_QKV | 1u << PLAIT_LORA_O | 1u << PLAIT_LORA_FC1 | 1u << PLAIT_LORA_DOWN;
-
 /* Reads a list of words as bits; the word `all` means the bits of `every`. */
 static plait_status read_list(const char *where, const char *text, const char *const *words,
                               unsigned every, unsigned *out, plait_arena *arena, plait_error *err)
@@ -43,11 +35,12 @@ static plait_status read_adapters(const tuning_flags *flags, plait_arena *arena,
 {
     int format = out->kind == PLAIT_JOB_QLORA ? PLAIT_FROZEN_NF4 : PLAIT_FROZEN_BF16;
 
-    out->rank = flags->rank > 0 ? flags->rank : usual_rank;
-    out->targets = usual_targets;
+    out->rank = flags->rank > 0 ? flags->rank : PLAIT_LORA_USUAL_RANK;
+    out->targets = PLAIT_LORA_USUAL_TARGETS;
     if (flags->targets)
         PLAIT_TRY(read_list("--lora-targets", flags->targets, plait_lora_target_name,
-                            usual_targets | 1u << PLAIT_LORA_EXPERTS, &out->targets, arena, err));
+                            PLAIT_LORA_USUAL_TARGETS | 1u << PLAIT_LORA_EXPERTS, &out->targets,
+                            arena, err));
     if (flags->format)
         PLAIT_TRY(
             problem_word("--frozen-format", flags->format, plait_frozen_format_name, &format, err));

@@ -72,13 +72,8 @@ static void narrow_weights(const plait_problem *problem, const plait_degrees *d,
  */
 static double frozen_bytes(const plait_problem *problem, const plait_state_bytes *state)
 {
-    static const double bits[PLAIT_FROZEN_FORMATS] = {
-#define X(constant, word, bits) bits,
-        PLAIT_FROZEN_FORMAT_LIST(X)
-#undef X
-    };
     const plait_tuning *const tuning = &problem->job.tuning;
-    const double bytes = bits[tuning->format] / 8.0;
+    const double bytes = plait_frozen_format_bytes(tuning->format);
     const double copies = state->replicated - problem->runtime->state.replicated;
 
     return tuning->format == PLAIT_FROZEN_BF16 ? bytes + copies : bytes;

@@ -17,5 +17,16 @@ const char *const plait_frozen_format_name[PLAIT_FROZEN_FORMATS + 1] = {PLAIT_FR
                                                                             NULL};
 #undef X
 
+double plait_frozen_format_bytes(plait_frozen_format format)
+{
+    static const double bits[PLAIT_FROZEN_FORMATS] = {
+#define X(constant, word, bits) bits,
+        PLAIT_FROZEN_FORMAT_LIST(X)
+#undef X
+    };
+
+    return bits[format] / 8.0;
+}
+
 const char *const plait_reference_name[PLAIT_REFERENCES + 1] = {"none",   "resident", "offloaded",
                                                                 "cached", "adapters", NULL};

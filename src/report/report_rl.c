@@ -13,6 +13,11 @@ static const char *const phase_what[] = {
 #undef X
 };
 
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
 // ---- one plan in words ---------------------------------------------------------------------
 
 enum { WORDS = 256 };
@@ -68,13 +73,15 @@ static void print_plan(const report_rl *report, const plait_rl_ranked *one, FILE
             units_seconds(price->step_s, step), price->tokens_per_s_per_gpu);
     if (plan->staleness > 0)
         fprintf(out, "  generation runs %d step%s ahead of training\n", plan->staleness,
-                plan->staleness > 1 ? "s" : "");
-    fprintf(out, "  training    %d GPUs: %s; %d update%s of %d packed sequences of %d tokens\n",
-            plan->train_gpus, training_words(&plan->degrees, training), price->updates,
-            price->updates > 1 ? "s" : "", price->sequences, price->sequence_tokens);
-    fprintf(out, "  generation  %d GPUs: %d worker%s of %s, %s, weights in %s, %.0f answers each\n",
-            plan->rollout_gpus, price->replicas, price->replicas > 1 ? "s" : "",
-            report->job->engine->name, worker_words(plan->worker, worker),
+                plural(plan->staleness));
+    fprintf(out, "  training    %d GPU%s: %s; %d update%s of %d packed sequence%s of %d tokens\n",
+            plan->train_gpus, plural(plan->train_gpus), training_words(&plan->degrees, training),
+            price->updates, plural(price->updates), price->sequences, plural(price->sequences),
+            price->sequence_tokens);
+    fprintf(out,
+            "  generation  %d GPU%s: %d worker%s of %s, %s, weights in %s, %.0f answers each\n",
+            plan->rollout_gpus, plural(plan->rollout_gpus), price->replicas,
+            plural(price->replicas), report->job->engine->name, worker_words(plan->worker, worker),
             plait_weight_name[plan->weights], price->batch);
     if (plan->placement == PLAIT_RL_COLOCATED)
         fprintf(out, "  state of training %s while the engine runs\n",
@@ -116,7 +123,7 @@ static plait_status print_memory(const plait_rl_price *price, FILE *out, plait_e
     fprintf(out, "\n");
     PLAIT_TRY(table_print(rows, 2, out, err));
     char most[UNITS_SIZE];
-    fprintf(out, "  %s are the fullest; training plans may use %s\n", phase[fullest].name,
+    fprintf(out, "  fullest phase: %s; training plans may use %s\n", phase[fullest].name,
             units_gib(price->capacity_bytes, most));
     return PLAIT_OK;
 }
@@ -188,9 +195,10 @@ plait_status report_rl_print(const report_rl *report, FILE *out, plait_error *er
     const plait_rl_job *const job = report->job;
     const plait_rl_answer *const answer = report->answer;
 
-    fprintf(out, "%s of %s on %d GPUs of %s: %d prompts with %d answers, %.0f tokens each\n\n",
+    fprintf(out, "%s of %s on %d GPU%s of %s: %d prompt%s with %d answer%s, %.0f tokens each\n\n",
             plait_rl_algorithm_name[job->algorithm], job->problem.model->name,
-            job->problem.job.gpus, job->problem.cluster->name, job->prompts, job->generations,
+            job->problem.job.gpus, plural(job->problem.job.gpus), job->problem.cluster->name,
+            job->prompts, plural(job->prompts), job->generations, plural(job->generations),
             job->lengths->input.mean + job->lengths->output.mean);
     if (answer->plans == 0) {
         fprintf(out, "no plan fits: %s\n",

@@ -103,16 +103,15 @@ static const char *cluster_name(pricing *p)
 
 static plait_tuning tuning_of(const plait_post_run *run)
 {
-    static const unsigned all = (1u << PLAIT_LORA_QKV) | (1u << PLAIT_LORA_O) |
-                                (1u << PLAIT_LORA_FC1) | (1u << PLAIT_LORA_DOWN);
     const bool lora = has(run->job, "lora");
     plait_tuning tuning = {.kind = is_job(run, "sft") ? PLAIT_JOB_SFT
                                    : lora             ? PLAIT_JOB_LORA
-                                                      : PLAIT_JOB_PRETRAIN};
+                                                      : PLAIT_JOB_RL};
 
     if (lora) {
-        tuning.rank = number_or(run->lora_rank, 16);
-        tuning.targets = has(run->notes, "linear_qkv") ? 1u << PLAIT_LORA_QKV : all;
+        tuning.rank = number_or(run->lora_rank, PLAIT_LORA_USUAL_RANK);
+        tuning.targets =
+            has(run->notes, "linear_qkv") ? 1u << PLAIT_LORA_QKV : PLAIT_LORA_USUAL_TARGETS;
     }
     return tuning;
 }
@@ -124,7 +123,10 @@ static plait_tuning tuning_of(const plait_post_run *run)
  */
 enum { SQUAD_DOCUMENT = 192 };
 
-/* A run of fine-tuning as a run of training. */
+/*
+ * A run of fine-tuning as a run of training. Megatron-Bridge's recipes reduce gradients in bf16, and
+ * the notes name the releases with graphs of layers.
+ */
 static plait_status price_tuning(pricing *p, plait_error *err)
 {
     const plait_post_run *const run = p->run;

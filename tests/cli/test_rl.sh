@@ -41,6 +41,26 @@ for i in 1 2; do
 done
 cmp "$scratch/1" "$scratch/2" || wrong=1
 
+# A synchronous step is the sum of its phases; ahead of training, it takes the longer side and the
+# hand-over. The number of updates follows from the prompts, however short the answers are.
+"$plait" rl qwen3-8b dgx-h100 --gpus 16 "${step[@]}" --staleness 1 --update-prompts 16 --json >"$scratch/both" || wrong=1
+"$plait" rl qwen3-8b dgx-h100 --gpus 8 --prompts 64 --generations 8 --prompt-tokens 1 --answer-tokens 1,1 \
+    --update-prompts 16 --json >"$scratch/short" || wrong=1
+python3 - "$scratch/both" "$scratch/short" <<'END' || wrong=1
+import json, math, sys
+plans = json.load(open(sys.argv[1]))["plans"]
+assert {plan["placement"] for plan in plans} == {"colocated", "apart"}
+for plan in plans:
+    phase = dict(plan["phases"])
+    phase.pop("wait_s")
+    rollout, moved = phase.pop("rollout_s"), phase.pop("handover_s") + phase.pop("swap_s")
+    training = sum(phase.values())
+    both = max(rollout, training) if plan["staleness"] > 0 else rollout + training
+    assert math.isclose(plan["step_s"], both + moved, rel_tol=1e-9), plan
+    assert plan["updates"] == 4, plan
+assert json.load(open(sys.argv[2]))["plans"][0]["updates"] == 4
+END
+
 # Errors of published runs: steps of fine-tuning, of reinforcement learning, shares of phases,
 # hand-over; runs that ran and fit, and fewest GPUs within a doubling.
 "$plait" validate --post-training tests/validation/post_training.csv --json >"$scratch/runs.json" || wrong=1

@@ -255,7 +255,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     }
 
     PLAIT_TRY(json_bool_optional(&at, "frontier", &out->frontier, err));
-    PLAIT_TRY(tuning_read_json(&at, arena, &out->tuning, err));
+    PLAIT_TRY(tuning_read_json(&at, &out->tuning, err));
 
     // Older documents have the attention kernel in the job; a kernel in the plan overrides it.
     int kernel = -1;

@@ -10,8 +10,7 @@ static plait_status read_mask(const json_cursor *at, const char *key, const char
     return json_has(at, key) ? json_mask(at, key, words, most, out, err) : PLAIT_OK;
 }
 
-plait_status tuning_read_json(const json_cursor *job, plait_arena *arena, plait_tuning *out,
-                              plait_error *err)
+plait_status tuning_read_json(const json_cursor *job, plait_tuning *out, plait_error *err)
 {
     static const char *const keys[] = {"kind",   "rank",      "targets",        "format",
                                        "frozen", "reference", "reference_time", "reference_weights",
@@ -19,7 +18,6 @@ plait_status tuning_read_json(const json_cursor *job, plait_arena *arena, plait_
     int kind = PLAIT_JOB_PRETRAIN, format = PLAIT_FROZEN_BF16, reference = PLAIT_REFERENCE_NONE;
     json_cursor at;
 
-    (void)arena;
     PLAIT_TRY(json_object_optional(job, "tuning", &at, err));
     if (json_is_null(&at))
         return PLAIT_OK;

@@ -6,8 +6,8 @@
 #include "plait/tuning.h"
 
 /** Reads the member "tuning" of a job; a missing one leaves *out unchanged. */
-PLAIT_MUST_CHECK plait_status tuning_read_json(const json_cursor *job, plait_arena *arena,
-                                               plait_tuning *out, plait_error *err);
+PLAIT_MUST_CHECK plait_status tuning_read_json(const json_cursor *job, plait_tuning *out,
+                                               plait_error *err);
 
 /** Writes the member "tuning", unless all parameters are pre-trained. */
 void tuning_write_json(json_writer *json, const plait_tuning *tuning);
