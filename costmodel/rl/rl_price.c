@@ -239,6 +239,7 @@ static plait_status price_plan(const plait_rl_job *job, const plait_rl_plan *pla
     out->sequence_tokens = p->policy.problem.job.seq;
     out->replicas = p->rollout.replicas;
     out->batch = p->rollout.batch;
+    out->memory_fraction = p->rollout.engine.memory_fraction;
     out->cache_tokens = p->rollout.cache_tokens;
     out->handover_bytes = rl_handover_bytes(job);
     fill_memory(job, plan, p, out);

@@ -153,21 +153,22 @@ typedef struct plait_rl_price {
     double phase_s[PLAIT_RL_PHASES]; /* asynchronous: phases overlap, so they exceed step_s */
     double tokens;                   /* tokens of prompts and answers in a step */
     double tokens_per_s_per_gpu;
-    double idle_share;          /* mean share of the step in which a GPU waits */
-    int updates;                /* number of updates of a step */
-    double update_s;            /* one update of the policy */
-    double imbalance;           /* tokens of the fullest data-parallel rank over the mean */
-    int sequences;              /* packed sequences of one update */
-    int sequence_tokens;        /* tokens of each */
-    int replicas;               /* workers that generate */
-    double batch;               /* answers of one worker */
-    double cache_tokens;        /* cache of an attention rank of a worker */
-    double handover_bytes;      /* weights that are sent */
-    double usd;                 /* price of one step; NaN: unknown */
-    plait_rl_memory rollout;    /* while the engine runs */
-    plait_rl_memory update;     /* during updates */
-    plait_rl_memory forward;    /* during log-probabilities */
-    double capacity_bytes;      /* device memory that plans may use */
+    double idle_share;       /* mean share of the step in which a GPU waits */
+    int updates;             /* number of updates of a step */
+    double update_s;         /* one update of the policy */
+    double imbalance;        /* tokens of the fullest data-parallel rank over the mean */
+    int sequences;           /* packed sequences of one update */
+    int sequence_tokens;     /* tokens of each */
+    int replicas;            /* workers that generate */
+    double batch;            /* answers of one worker */
+    double memory_fraction;  /* share of device memory that the engine may use next to training */
+    double cache_tokens;     /* cache of an attention rank of a worker */
+    double handover_bytes;   /* weights that are sent */
+    double usd;              /* price of one step; NaN: unknown */
+    plait_rl_memory rollout; /* while the engine runs */
+    plait_rl_memory update;  /* during updates */
+    plait_rl_memory forward; /* during log-probabilities */
+    double capacity_bytes;   /* device memory that plans may use */
     double host_capacity_bytes; /* host memory of a node; 0: unknown */
 } plait_rl_price;
 

@@ -353,6 +353,7 @@ plait_status plait_rl_launch_render(const plait_rl_job *job, const plait_rl_plan
     static const rl_framework *const frameworks[PLAIT_RL_FRAMEWORKS] = {
         [PLAIT_RL_VERL] = &rl_verl, [PLAIT_RL_NEMO_RL] = &rl_nemo};
     rl_settings settings;
+    plait_rl_plan stated;
 
     *out = (plait_launch_folder){0};
     if (job == NULL || plan == NULL || price == NULL || !is_whole(job, plan))
@@ -377,7 +378,11 @@ plait_status plait_rl_launch_render(const plait_rl_job *job, const plait_rl_plan
                           "expected prompts of an update that divide the %d prompts of a step, "
                           "found %d",
                           job->prompts, job->update_prompts);
-    PLAIT_TRY(settings_of(job, plan, to, arena, &settings, err));
+    // The frameworks' own defaults may exceed the memory that the price leaves to the engine.
+    stated = *plan;
+    if (stated.memory_fraction <= 0.0)
+        stated.memory_fraction = floor(1000.0 * price->memory_fraction) / 1000.0;
+    PLAIT_TRY(settings_of(job, &stated, to, arena, &settings, err));
     PLAIT_TRY(
         folder_add(out, to->file, config_text(job, plan, price, to, &settings, arena), false, err));
     return folder_add(out, "run.sh",
