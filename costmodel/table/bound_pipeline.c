@@ -99,11 +99,15 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 
 // ---- before the row is priced ----------------------------------------------------------------
 
-/* Caches the parameters of a row. They do not depend on the microbatch size and the kernels. */
+/*
+ * Caches the parameters of a row. They do not depend on context parallelism, the microbatch size,
+ * the exchange of experts and the kernels.
+ */
 static void weigh_layers(plait_table *table, layer_key key)
 {
-    key.mbs = 1;
-    key.attention = key.dispatcher = 0;
+    key.mbs = key.cp = 1;
+    key.attention = key.dispatcher = key.cp_comm = key.placement = key.fusion = 0;
+    key.switches = (plait_switches){0};
     if (layer_key_same(table->weighed, key))
         return;
     layer_row_fill_weights(&table->problem, key, &table->light);

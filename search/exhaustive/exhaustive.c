@@ -356,15 +356,18 @@ static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
 
 double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row)
 {
-    plait_degrees single = *row;
+    search_floor *const floor =
+        &worker->floor[row->attention][row->switches.fused_grouped_mlp];
+    plait_degrees least = *row;
 
-    single.mbs = 1;
-    single.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.92 holds for every overlap
-    if (memcmp(&single, &worker->floor_row, sizeof single) != 0) {
-        worker->floor_row = single;
-        worker->floor_bytes = plait_layers_floor_bytes(run->problem, &worker->floor_row);
+    least.mbs = 1;
+    least.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.92 holds for every overlap
+    least.switches = (plait_switches){.fused_grouped_mlp = row->switches.fused_grouped_mlp};
+    if (memcmp(&least, &floor->row, sizeof least) != 0) {
+        floor->row = least;
+        floor->bytes = plait_layers_floor_bytes(run->problem, &least);
     }
-    return worker->floor_bytes * row->mbs;
+    return floor->bytes * row->mbs;
 }
 
 static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,

@@ -89,6 +89,12 @@ typedef struct search_run {
     struct search_worker *workers;
 } search_run;
 
+/** A row with mbs = 1 and the bound C.92 of its memory. */
+typedef struct search_floor {
+    plait_degrees row;
+    double bytes;
+} search_floor;
+
 /** One thread's table, caches and scratch memory, kept from task to task and from pass to pass. */
 typedef struct search_worker {
     plait_arena *arena; /* memory of the table */
@@ -96,8 +102,8 @@ typedef struct search_worker {
     plait_arena *scratch; /* scratch memory of simulations */
     plait_arena *walk;    /* memory that lasts for one pass; `cursor` and `use` live in it */
     space_cursor cursor;
-    plait_degrees floor_row; /* row, with mbs = 1, of which floor_bytes is the bound C.92 */
-    double floor_bytes;
+    /* the latest bounds by the keys that vary fastest from row to row, of those that C.92 reads */
+    search_floor floor[PLAIT_ATTENTION_KERNELS][2];
     /* [choices] whether, and for which plans, each choice of recomputation is searched */
     unsigned char *use;
 } search_worker;
