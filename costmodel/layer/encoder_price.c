@@ -30,7 +30,9 @@ static encoder_run run_of(const plait_problem *problem, const layer_row *row, pl
 {
     const plait_job *const job = &problem->job;
     const plait_encoder *const encoder = &problem->model->encoder[m];
-    const double images = m == PLAIT_VISION ? (double)row->key.mbs * job->images : 0.0;
+    const double images = m == PLAIT_VISION ? (double)row->key.mbs * job->images *
+                                                  (plait_job_unit_tokens(job) / job->seq)
+                                            : 0.0;
     const double patches = images > 0.0 ? plait_job_patches(problem) : 1.0;
     encoder_run run = {.encoder = encoder,
                        .shard = row->shard,

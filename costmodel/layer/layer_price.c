@@ -62,7 +62,8 @@ plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pas
     const bool masks = key->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
     const double reach = masks ? problem->job.seq : plait_job_reach(&problem->job);
 
-    return (plait_pass){kind, key->mbs * (problem->job.seq / reach), reach, reach};
+    return (plait_pass){kind, key->mbs * (plait_job_unit_tokens(&problem->job) / reach), reach,
+                        reach};
 }
 
 static plait_route group_route(const plait_problem *problem, unsigned char placement, int size,
@@ -168,7 +169,8 @@ static double host_time(const plait_problem *problem, const plait_layer *layer,
 static double input_bytes(const plait_problem *problem, const plait_layer *layer,
                           const layer_key *key, double norm_elements)
 {
-    const double tokens = (double)key->mbs * problem->job.seq / (key->cp * (key->sp ? key->tp : 1));
+    const double tokens =
+        key->mbs * plait_job_unit_tokens(&problem->job) / (key->cp * (key->sp ? key->tp : 1));
     const double elements =
         layer != NULL ? tokens * model_kept_width(problem->model) : norm_elements;
 
@@ -372,7 +374,7 @@ static double logit_bytes(const plait_problem *problem, const layer_key *key)
     const plait_residents *keep = &problem->runtime->keep;
     const bool one = problem->job.tuning.kind == PLAIT_JOB_REWARD;
     const double outputs = one ? 1.0 : problem->model->vocab;
-    const double entries = (double)key->mbs * problem->job.seq / key->cp * outputs;
+    const double entries = key->mbs * plait_job_unit_tokens(&problem->job) / key->cp * outputs;
 
     return keep->logits * entries / (keep->logits_whole ? 1 : key->tp);
 }
@@ -387,7 +389,8 @@ void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *r
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     const plait_model *model = problem->model;
-    const double sent_bytes = 2.0 * key.mbs * problem->job.seq / key.cp * model_sent_width(model);
+    const double sent_bytes =
+        2.0 * key.mbs * plait_job_unit_tokens(&problem->job) / key.cp * model_sent_width(model);
     bool cached = false;
     layer_price *const parts = layer_cache_prices(row->cache, &key, &cached);
 

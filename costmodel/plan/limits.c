@@ -108,8 +108,8 @@ static double format_share(const limits_of *of)
 static double data_tokens(const limits_of *of)
 {
     const plait_degrees *const d = of->degrees;
-    const double step = (double)of->problem->job.gbs * of->problem->job.seq /
-                        ((double)d->tp * d->pp * d->cp * d->dp);
+    const double step =
+        plait_job_tokens(&of->problem->job) / ((double)d->tp * d->pp * d->cp * d->dp);
 
     return d->zero < 2 ? step : step / plait_degrees_microbatches(d, of->problem->job.gbs);
 }

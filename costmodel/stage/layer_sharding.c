@@ -16,7 +16,8 @@
 /* Bytes of the whole hidden state of these sequences, at 16 bits per entry. */
 static double hidden_bytes(const plait_problem *problem, double sequences)
 {
-    return 2.0 * sequences * problem->job.seq * model_sent_width(problem->model);
+    return 2.0 * sequences * plait_job_unit_tokens(&problem->job) *
+           model_sent_width(problem->model);
 }
 
 /* Number of sequences of a microbatch on one rank, for layers with this tp. */

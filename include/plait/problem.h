@@ -25,7 +25,7 @@ enum { PLAIT_MAX_SEQ = 1 << 30, PLAIT_MAX_GBS = 1 << 30, PLAIT_MAX_GPUS = 1 << 2
 
 typedef struct plait_job {
     int seq; /* tokens of one sequence */
-    int gbs; /* sequences of one step, over all GPUs */
+    int gbs; /* sequences of one step, over all GPUs; pairs of sequences in preference learning */
     int gpus;
     plait_precision precision; /* format of the matrix products; the rest is bf16 or fp32 */
     int group_gpus; /* GPUs taken of the node group, if the problem is restricted to one; 0: gpus */
@@ -68,10 +68,19 @@ typedef struct plait_problem {
 /** An empty problem with the default risk: set model, cluster, runtime and job. */
 void plait_problem_init(plait_problem *problem);
 
+/**
+ * Tokens of one unit of a batch (gbs, mbs): of a sequence, or in preference learning of a pair of
+ * sequences, the chosen and the rejected answer.
+ */
+static inline double plait_job_unit_tokens(const plait_job *job)
+{
+    return (job->tuning.kind == PLAIT_JOB_DPO ? 2.0 : 1.0) * job->seq;
+}
+
 /** Tokens of one step. */
 static inline double plait_job_tokens(const plait_job *job)
 {
-    return (double)job->gbs * (double)job->seq;
+    return job->gbs * plait_job_unit_tokens(job);
 }
 
 /** Parameters that a job trains: all, all that are not frozen, or those of adapters. (C.410) */

@@ -113,7 +113,8 @@ dispatch_cache *dispatch_cache_new(plait_arena *arena)
 row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,
                                      const plait_degrees *row)
 {
-    const dispatch_key key = {.tokens = (double)row->mbs * space->problem->job.seq / row->cp,
+    const dispatch_key key = {.tokens =
+                                  row->mbs * plait_job_unit_tokens(&space->problem->job) / row->cp,
                               .tp = row->tp,
                               .sp = row->sp,
                               .etp = row->etp,

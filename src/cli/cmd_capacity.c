@@ -15,7 +15,7 @@
 #include "report/report_capacity.h"
 
 typedef struct capacity_values {
-    int seq, document, max_gbs, threads;
+    int seq, document, images, image_tokens, max_gbs, threads;
     const char *gpus, *gbs, *precision, *runtime, *risk;
     capacity_flags run;
     tuning_flags tuning;
@@ -34,6 +34,7 @@ static const opt options[] = {
                 "tokens of the whole run, such as 15T"),
     OPT_OF_TOKENS(capacity_values, seq, "seq", "tokens of one sequence"),
     OPT_OF_TOKENS(capacity_values, document, "document", DOCUMENT_HELP),
+    IMAGE_OPTIONS(capacity_values, images, image_tokens),
     OPT_OF_WHAT(
         gbs, "gbs", "SEQUENCES",
         "sequences of one step, over all GPUs; A..B, B,B,... or A..B:STEP are candidates; a "
@@ -54,6 +55,7 @@ static const opt options[] = {
     CAPACITY_OPTIONS(capacity_values, run),
     OPT_HEADING("fine-tuning"),
     TUNING_OPTIONS(capacity_values, tuning),
+    LENGTHS_OPTION(capacity_values, tuning),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "search only plans within these ranges, such as tp=..8,schedule=1f1b"),
@@ -73,33 +75,12 @@ static const opt options[] = {
 };
 
 /* The options of a training run, which are refused with --serve. */
-static const char *const training_options[] = {"tokens",
-                                               "seq",
-                                               "document",
-                                               "gbs",
-                                               "max-gbs",
-                                               "precision",
-                                               "runtime",
-                                               "risk",
-                                               "deadline",
-                                               "budget",
-                                               "co2",
-                                               "knee",
-                                               "straggler",
-                                               "write-rate",
-                                               "write-most",
-                                               "async-checkpoint",
-                                               "runs",
-                                               "limit",
-                                               "refine",
-                                               "job",
-                                               "lora-rank",
-                                               "lora-targets",
-                                               "frozen-format",
-                                               "freeze",
-                                               "reference",
-                                               "teacher",
-                                               NULL};
+static const char *const training_options[] = {
+    "tokens",  "seq",       "document",  "images",     "image-tokens", "gbs",
+    "max-gbs", "precision", "runtime",   "risk",       "deadline",     "budget",
+    "co2",     "knee",      "straggler", "write-rate", "write-most",   "async-checkpoint",
+    "runs",    "limit",     "refine",    "job",        "lora-targets", "frozen-format",
+    "freeze",  "reference", "teacher",   NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 
@@ -164,6 +145,8 @@ static plait_status resolve_point(const capacity_sweep *sweep, const char *clust
     const problem_flags one = {
         .seq = flags->seq,
         .document = flags->document,
+        .images = flags->images,
+        .image_tokens = flags->image_tokens,
         .gbs = gbs,
         .gpus = gpus,
         .precision = flags->precision,
@@ -479,6 +462,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
             operands, training_options,
             "expected an option that applies to --serve, found one for training runs", err));
         flags.serve.load.gpus = flags.gpus;
+        flags.serve.load.lora_rank = flags.tuning.rank;
+        flags.serve.load.lengths = flags.tuning.lengths;
         return capacity_serve_run(&flags.serve, &flags.run, operands, flags.output, flags.json,
                                   arena, no, err);
     }

@@ -33,6 +33,15 @@ typedef struct problem_flags {
     "tokens of one document, if a sequence packs several and attention is limited to each "        \
     "(default: one document a sequence)"
 
+/** Rows of an option table; both fields of `values` are int. */
+#define IMAGE_OPTIONS(values, images, image_tokens)                                                \
+    OPT_OF_INT(values, images, "images", "N", 0, PLAIT_MAX_SEQ,                                    \
+               "images (or tiles) of one sequence that the encoder of the model reads "            \
+               "(default: 0, text alone)"),                                                        \
+        OPT_OF_TOKENS(values, image_tokens, "image-tokens",                                        \
+                      "tokens of the sequence for one image (default: as the encoder has, of "     \
+                      "1024 x 1024 pixels if it takes any size)")
+
 /** Row of an option table; `field` of `values` is a bool. */
 #define MODEL_OPTION(values, field)                                                                \
     OPT_OF_FLAG(values, field, "assume-llama",                                                     \
@@ -43,14 +52,9 @@ typedef struct problem_flags {
 #define PROBLEM_OPTIONS(values, member)                                                            \
     OPT_HEADING("the job"), OPT_OF_TOKENS(values, member.seq, "seq", "tokens of one sequence"),    \
         OPT_OF_TOKENS(values, member.document, "document", DOCUMENT_HELP),                         \
-        OPT_OF_INT(values, member.images, "images", "N", 0, PLAIT_MAX_SEQ,                         \
-                   "images (or tiles) of one sequence that the encoder of the model reads "        \
-                   "(default: 0, text alone)"),                                                    \
-        OPT_OF_TOKENS(values, member.image_tokens, "image-tokens",                                 \
-                      "tokens of the sequence for one image (default: as the encoder has, of "     \
-                      "1024 x 1024 pixels if it takes any size)"),                                 \
+        IMAGE_OPTIONS(values, member.images, member.image_tokens),                                 \
         OPT_OF_INT(values, member.gbs, "gbs", "SEQUENCES", 1, PLAIT_MAX_GBS,                       \
-                   "sequences of one step, over all GPUs"),                                        \
+                   "sequences of one step, over all GPUs; of --job dpo pairs of them"),            \
         OPT_OF_INT(values, member.gpus, "gpus", "N", 1, PLAIT_MAX_GPUS,                            \
                    "use N GPUs of the cluster (default: all, if the cluster has a size)"),         \
         OPT_OF_WORD(                                                                               \

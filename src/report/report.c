@@ -221,9 +221,10 @@ void report_question(const plait_problem *problem, FILE *out)
                 group->gpus_per_node);
     }
     fputc(')', out);
-    fprintf(out, "\n%s tokens a step: %d sequence%s of %d%s; %s, ",
-            units_count(plait_job_tokens(job), text), job->gbs, job->gbs == 1 ? "" : "s", job->seq,
-            documents, plait_precision_name[job->precision]);
+    fprintf(out, "\n%s tokens a step: %d %s%s of %d%s; %s, ",
+            units_count(plait_job_tokens(job), text), job->gbs,
+            job->tuning.kind == PLAIT_JOB_DPO ? "pair" : "sequence", job->gbs == 1 ? "" : "s",
+            job->seq, documents, plait_precision_name[job->precision]);
     const plait_runtime *const runtime = problem->runtime;
     const bool newest =
         runtime->until == 0 &&

@@ -27,6 +27,22 @@ expect "47.2 M parameters are trained" eval llama-3-70b dgx-h100 --gpus 8 --seq 
 expect "does not divide 32 GPUs" search qwen3.5-122b-a10b dgx-h100 --gpus 32 --seq 4096 --gbs 48 --job sft --pp 6 --ep 8 --refine none --top 1
 expect "run plan 1" search qwen3.5-122b-a10b dgx-h100 --gpus 48 --seq 4096 --gbs 48 --job sft --pp 6 --ep 8 --refine none --top 1
 
+# A batch of preference learning counts pairs: 16 pairs are the tokens and the forward of 32 sequences.
+expect "131 k tokens a step: 16 pairs of 4096" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --gbs 16 --job dpo --tp 8
+step() { # step OPTION...: the times of a step, without those of a reference model
+    "$plait" eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4096 --tp 8 --recompute none "$@" --json |
+        python3 -c 'import json, sys
+plan = json.load(sys.stdin)["plans"][0]
+print(round(plan["step_s"] - plan["time"]["reference_s"], 9), round(plan["tokens_per_s_per_gpu"] * plan["step_s"], 3))'
+}
+[[ $(step --gbs 16 --mbs 1 --job dpo) == $(step --gbs 32 --mbs 2 --job sft) ]] || {
+    echo "16 pairs: $(step --gbs 16 --mbs 1 --job dpo), 32 sequences: $(step --gbs 32 --mbs 2 --job sft)"
+    wrong=1
+}
+
+# capacity takes images as search does.
+expect "images: expected a model with an encoder" capacity llama-3.1-8b dgx-h100 --gpus 8 --tokens 1G --seq 4096 --gbs 64 --images 2
+
 # Options that do not apply, and words that do not exist, are refused.
 expect "--lora-rank: expected --job lora" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job sft --lora-rank 8
 expect "--teacher: expected the teacher of distill" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job distill

@@ -220,8 +220,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
                           "expected a plan that ms-swift can run, found one that needs Megatron's "
                           "argument %.60s",
                           absent);
-    args.micro_batch_size /= tuning_sequences(tuning->kind);
-    args.global_batch_size /= tuning_sequences(tuning->kind);
     PLAIT_TRY(tuning_settings_of(launch, tuning_names_megatron, arena, &settings, err));
     settings.method = tuning->rank > 0 ? "lora" : "full";
     settings.stage = dpo ? "dpo" : NULL;
@@ -247,7 +245,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     };
     const plait_tuning *const tuning = &problem->job.tuning;
     static const unsigned mlp = 1u << PLAIT_LORA_FC1 | 1u << PLAIT_LORA_DOWN;
-    const char *const why = tuning_unsupported(problem, plan, &support);
+    const char *const why = tuning_unsupported(problem, &support);
 
     if (why != NULL)
         return why;
@@ -339,12 +337,6 @@ static plait_status import(const char *text, size_t length, const char *name,
         return import_trainer(&source, kind, &s, arena, warnings, out, err);
     PLAIT_TRY(megatron_translate_swift(&flags, warnings, err));
     PLAIT_TRY(megatron_import_flags(&flags, text, length, call, warnings, out, err));
-    const int each = tuning_sequences(kind);
-
-    if (out->gbs <= PLAIT_MAX_GBS / each && out->degrees.mbs <= PLAIT_MAX_DEGREE / each) {
-        out->gbs *= each;
-        import_set_key(out, PLAIT_KEY_MBS, out->degrees.mbs * each);
-    }
     // without experts their tensor parallelism, 1 by default, has no meaning
     if (out->model != NULL && !model_has_experts(out->model))
         import_set_key(out, PLAIT_KEY_ETP, out->degrees.tp);

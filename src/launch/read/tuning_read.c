@@ -82,10 +82,9 @@ static void take_attention(const char *word, plans_entry *out)
 }
 
 /* Set the batch of all GPUs, once the GPUs are known. */
-static void take_batch(const tuning_settings *s, plait_job_kind kind, plans_entry *out)
+static void take_batch(const tuning_settings *s, plans_entry *out)
 {
-    const int batch =
-        (s->batch > 0 && s->batch <= PLAIT_MAX_DEGREE / 2 ? s->batch : 1) * tuning_sequences(kind);
+    const int batch = s->batch > 0 && s->batch <= PLAIT_MAX_DEGREE ? s->batch : 1;
     const int ranks = (s->tp > 0 ? s->tp : 1) * (s->cp > 0 ? s->cp : 1);
     const int64_t steps = s->steps > 0 ? s->steps : 1;
 
@@ -124,7 +123,7 @@ plait_status tuning_take(const tuning_settings *settings, plait_job_kind kind, t
                               "longest");
     PLAIT_TRY(take_model(settings->model, arena, warnings, out, err));
     take_attention(settings->attention, out);
-    take_batch(settings, kind, out);
+    take_batch(settings, out);
     if (!(out->given & recompute) && (settings->checkpoints >= 0 || settings->plain >= 0)) {
         const bool full = settings->checkpoints >= 0 ? settings->checkpoints : !settings->plain;
 

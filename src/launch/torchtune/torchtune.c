@@ -285,7 +285,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     static const unsigned mlp = 1u << PLAIT_LORA_GATE | 1u << PLAIT_LORA_UP | 1u << PLAIT_LORA_DOWN;
     const plait_degrees *const d = &plan->degrees;
     const unsigned of_mlp = problem->job.tuning.targets & mlp;
-    const char *const why = tuning_unsupported(problem, plan, &support);
+    const char *const why = tuning_unsupported(problem, &support);
 
     if (why != NULL)
         return why;

@@ -84,9 +84,9 @@ plait_status trainer_render(const plait_launch *launch, const trainer_dialect *d
 
 /* ---- reading ---- */
 
-static plait_status take_deepspeed(const tuning_settings *settings, plait_job_kind kind,
-                                   const char *name, plait_arena *arena, text_builder *warnings,
-                                   plans_entry *out, plait_error *err)
+static plait_status take_deepspeed(const tuning_settings *settings, const char *name,
+                                   plait_arena *arena, text_builder *warnings, plans_entry *out,
+                                   plait_error *err)
 {
     const launch_flags folder = {.file = name, .arena = arena, .launch = -1};
     static const char empty[] = "{\"fp16\": {}}";
@@ -108,13 +108,6 @@ static plait_status take_deepspeed(const tuning_settings *settings, plait_job_ki
         file.micro = settings->batch > 0 ? settings->batch : 1;
     if (file.steps < 0)
         file.steps = settings->steps > 0 ? settings->steps : 1;
-    const int each = tuning_sequences(kind);
-
-    if (file.train > PLAIT_MAX_GBS / each || file.micro > PLAIT_MAX_DEGREE / each)
-        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected at most %d samples, found more",
-                          PLAIT_MAX_DEGREE / each);
-    file.train = file.train > 0 ? file.train * each : file.train;
-    file.micro *= each;
     file.checkpoints = DEEPSPEED_OPEN; // the Trainer's argument decides
     return deepspeed_take_file(&file, name, warnings, out, err);
 }
@@ -137,7 +130,7 @@ plait_status trainer_import(const trainer_dialect *dialect,
     const char *const named = out->runtime;
     const int gpus = out->gpus;
     if (settings.deepspeed != NULL)
-        PLAIT_TRY(take_deepspeed(&settings, kind, name, arena, warnings, out, err));
+        PLAIT_TRY(take_deepspeed(&settings, name, arena, warnings, out, err));
     out->runtime = named != NULL ? named : settings.deepspeed != NULL ? "deepspeed" : "fsdp";
     out->gpus = gpus > 0 ? gpus : call != NULL && call->gpus > 0 ? call->gpus : out->gpus;
     PLAIT_TRY(tuning_take(&settings, kind, tuning_names_hub, arena, warnings, out, err));

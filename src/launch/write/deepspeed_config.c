@@ -184,11 +184,8 @@ plait_status deepspeed_config(const plait_launch *launch, deepspeed_engine engin
 
     json_writer_init(&json, arena);
     json_begin_object(&json);
-    // the Trainer counts pairs of preference learning
-    const int each =
-        engine == DEEPSPEED_TRAINER && problem->job.tuning.kind == PLAIT_JOB_DPO ? 2 : 1;
-    json_member_int64(&json, "train_batch_size", problem->job.gbs / each);
-    json_member_int64(&json, "train_micro_batch_size_per_gpu", d->mbs / each);
+    json_member_int64(&json, "train_batch_size", problem->job.gbs);
+    json_member_int64(&json, "train_micro_batch_size_per_gpu", d->mbs);
     json_member_int64(&json, "gradient_accumulation_steps",
                       plait_degrees_microbatches(d, problem->job.gbs));
     const plait_state_bytes state = plait_state_of(problem, &launch->plan->degrees);

@@ -143,7 +143,7 @@ plait_status tuning_settings_of(const plait_launch *launch, tuning_names names, 
         out->packing = 1;
     out->separate = out->packing == 1 && plait_job_reach(job) < job->seq;
     out->seq = job->seq;
-    out->batch = d->mbs / tuning_sequences(job->tuning.kind);
+    out->batch = d->mbs;
     out->steps = plait_degrees_microbatches(d, job->gbs);
     out->checkpoints = d->recompute.kind == PLAIT_RECOMPUTE_FULL;
     out->plain = !out->checkpoints;
@@ -181,8 +181,7 @@ static const char *unsupported_adapters(const plait_problem *problem, const tuni
     return NULL;
 }
 
-const char *tuning_unsupported(const plait_problem *problem, const plait_plan *plan,
-                               const tuning_support *support)
+const char *tuning_unsupported(const plait_problem *problem, const tuning_support *support)
 {
     const plait_tuning *const tuning = &problem->job.tuning;
     static const unsigned towers = 1u << PLAIT_FREEZE_VISION | 1u << PLAIT_FREEZE_PROJECTOR;
@@ -195,8 +194,6 @@ const char *tuning_unsupported(const plait_problem *problem, const plait_plan *p
                                                     "reinforcement learning";
     if (tuning->frozen & ~(support->towers ? towers : 0u))
         return support->towers ? "frozen parts of the decoder" : "frozen parts of the model";
-    if (plan->degrees.mbs % tuning_sequences(tuning->kind) != 0)
-        return "an odd number of sequences in a microbatch, while a pair has two: give --mbs 2";
     if (tuning->kind == PLAIT_JOB_DPO) {
         if (tuning->reference == PLAIT_REFERENCE_OFFLOADED)
             return "a reference model in host memory";

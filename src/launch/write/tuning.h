@@ -79,14 +79,7 @@ typedef struct tuning_support {
 } tuning_support;
 
 /** Returns the part of a job that a target cannot train; NULL: none. */
-const char *tuning_unsupported(const plait_problem *problem, const plait_plan *plan,
-                               const tuning_support *support);
-
-/** Sequences that software counts as one: the two of a pair, for preference learning. */
-static inline int tuning_sequences(plait_job_kind kind)
-{
-    return kind == PLAIT_JOB_DPO ? 2 : 1;
-}
+const char *tuning_unsupported(const plait_problem *problem, const tuning_support *support);
 
 /** Append the notes of keys that a config of FSDP or ZeRO does not have, and of the job. */
 void tuning_append_notes(const plait_launch *launch, text_builder *out);
