@@ -5,7 +5,9 @@
 
 /** The set of results that a search computes. */
 typedef enum search_depth {
-    SEARCH_WHOLE,   /* all results of plait_search */
+    SEARCH_WHOLE, /* all results of plait_search */
+    /* the ranking and the front, and refinements only if no uniform plan fits */
+    SEARCH_FRONT,
     SEARCH_RANKING, /* the ranking only: no front, no tight plan, no closest plan */
     SEARCH_FITS     /* the ranking only, and only of the coarse pass if that finds a plan (S.14) */
 } search_depth;

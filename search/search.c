@@ -192,7 +192,11 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
             result->tight_best = best[0];
     }
     // With SEARCH_FITS, refine only a small space in which no uniform plan fits. (S.14)
-    if (!run->fits_only || (result->plans == 0 && !search_is_large(run->space->rows)))
+    const bool refines = depth == SEARCH_FRONT ? result->plans == 0
+                         : depth == SEARCH_FITS
+                             ? result->plans == 0 && !search_is_large(run->space->rows)
+                             : true;
+    if (refines)
         PLAIT_TRY(refine(run, &found, result, err));
     if (found.points == 0 && result->plans == 0) {
         char why[256] = "";
@@ -222,7 +226,7 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
         .tight_bytes = plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk),
-        .alone = depth != SEARCH_WHOLE,
+        .alone = depth > SEARCH_FRONT,
         .fits_only = depth == SEARCH_FITS,
         .below = below,
         .batch_rows = even_rows > SEARCH_LEAST_ROWS ? even_rows : SEARCH_LEAST_ROWS,

@@ -24,7 +24,8 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
     search/space) echo src/base src/plan src/rules ;;
     search/explain) echo src/base src/plan search search/{exhaustive,space} ;;
     search/capacity) echo src/base src/plan search search/{exhaustive,explain} ;;
-    search/operators | search/rl | search/serving) echo src/base src/plan ;;
+    search/operators | search/serving) echo src/base src/plan ;;
+    search/rl) echo src/base src/plan search costmodel/rl ;; # it joins the two sides of a step
     src/io) echo src/base ;; # files and folders, without what is in them
     src/io/json | src/io/csv) echo src/base src/io ;;
     src/io/data) echo src/base src/io src/io/json ;;

@@ -14,43 +14,51 @@ enum { DRAWS = 512 };
  */
 static const double usual_sigma = 0.8;
 
-static double length_at(double mu, double sigma, double most, int i)
-{
-    const double z = normal_quantile((i + 0.5) / DRAWS);
+/* Standard normal values at the middles of DRAWS equal shares. */
+typedef double normal_draws[DRAWS];
 
+static void fill_draws(normal_draws z)
+{
+    for (int i = 0; i < DRAWS; i++)
+        z[i] = normal_quantile((i + 0.5) / DRAWS);
+}
+
+static double length_at(double mu, double sigma, double most, double z)
+{
     return larger(1.0, smaller(most, exp(mu + sigma * z)));
 }
 
 /* The mean of log-normal lengths that end at `most`. */
-static double mean_of(double mu, double sigma, double most)
+static double mean_of(double mu, double sigma, double most, const normal_draws z)
 {
     double sum = 0.0;
 
     for (int i = 0; i < DRAWS; i++)
-        sum += length_at(mu, sigma, most, i);
+        sum += length_at(mu, sigma, most, z[i]);
     return sum / DRAWS;
 }
 
 /* The location with which the lengths have a mean. */
-static double mu_for(double mean, double sigma, double most)
+static double mu_for(double mean, double sigma, double most, const normal_draws z)
 {
     double low = -8.0, high = log(most) + 8.0 * sigma;
 
     for (int round = 0; round < 50; round++) {
         const double middle = 0.5 * (low + high);
-        *(mean_of(middle, sigma, most) < mean ? &low : &high) = middle;
+        *(mean_of(middle, sigma, most, z) < mean ? &low : &high) = middle;
     }
     return 0.5 * (low + high);
 }
 
 /* The spread with which the lengths have a mean and a 90 % quantile below their limit. */
-static double sigma_for(double mean, double p90, double most)
+static double sigma_for(double mean, double p90, double most, const normal_draws z)
 {
     double low = 0.01, high = 3.0;
 
     for (int round = 0; round < 30; round++) {
         const double middle = 0.5 * (low + high);
-        const double found = exp(mu_for(mean, middle, most) + middle * normal_quantile(0.9));
+        const double mu = mu_for(mean, middle, most, z);
+        const double found = exp(mu + middle * normal_quantile(0.9));
         *(found < p90 ? &low : &high) = middle;
     }
     return 0.5 * (low + high);
@@ -73,15 +81,17 @@ plait_status plait_rl_lengths_of(double prompt, plait_length_shape answer, plait
                           PLAIT_MAX_SEQ, answer.mean, answer.p90, answer.max);
     plait_request_lengths *const request = plait_arena_alloc(arena, DRAWS, sizeof *request);
     PLAIT_TRY(plait_check_allocated(request, err));
+    normal_draws z;
+    fill_draws(z);
     const bool narrow = most <= answer.mean * 1.001;
     const double sigma = narrow             ? 0.01
-                         : answer.p90 > 0.0 ? sigma_for(answer.mean, answer.p90, most)
+                         : answer.p90 > 0.0 ? sigma_for(answer.mean, answer.p90, most, z)
                                             : usual_sigma;
-    const double mu = mu_for(answer.mean, sigma, most);
+    const double mu = mu_for(answer.mean, sigma, most, z);
     for (int i = 0; i < DRAWS; i++)
         request[i] = (plait_request_lengths){
             .input = prompt,
-            .output = larger(1.0, floor(length_at(mu, sigma, most, i) + 0.5)),
+            .output = larger(1.0, floor(length_at(mu, sigma, most, z[i]) + 0.5)),
         };
     *out = plait_lengths_of(request, DRAWS);
     return PLAIT_OK;

@@ -1,4 +1,5 @@
 /* rl_price.c - a step of reinforcement learning: its phases in time and memory (C.447 to C.449) */
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,11 +28,10 @@ void plait_rl_job_init(plait_rl_job *job)
     plait_problem_init(&job->problem);
 }
 
-/* Everything that is priced of a plan. */
+/* Both sides of a plan. */
 typedef struct parts {
-    rl_update policy, critic, reward;
-    rl_rollout rollout;
-    const char *engine_why;
+    const rl_training *training;
+    const rl_rollout *rollout;
 } parts;
 
 /* GPUs of a node that train. */
@@ -46,12 +46,11 @@ static double offloaded_bytes(const plait_memory *memory)
     return memory->weights_bytes + memory->optimizer_bytes;
 }
 
-/*
- * Bytes of one GPU that training keeps while the engine runs: with offload only what is outside
- * tensors. Gradients are freed.
- */
-static double held_bytes(const plait_rl_plan *plan, const plait_memory *memory)
+/* With offload only what is outside tensors stays. Gradients are freed. */
+double rl_held_bytes(const plait_rl_plan *plan, const rl_training *training)
 {
+    const plait_memory *const memory = &training->policy.cost.memory;
+
     if (plan->placement == PLAIT_RL_APART)
         return 0.0;
     return memory->runtime_bytes + (plan->offload ? 0.0 : offloaded_bytes(memory));
@@ -82,16 +81,17 @@ static double swap_s(const plait_rl_job *job, const plait_rl_plan *plan, const p
 static void fill_time(const plait_rl_job *job, const plait_rl_plan *plan, const parts *p,
                       plait_rl_price *out)
 {
-    const rl_update *const policy = &p->policy;
+    const rl_update *const policy = &p->training->policy;
+    const rl_update *const critic = &p->training->critic;
     double *const phase = out->phase_s;
 
-    phase[PLAIT_RL_rollout] = p->rollout.seconds;
+    phase[PLAIT_RL_rollout] = p->rollout->seconds;
     phase[PLAIT_RL_logprob] = job->logprobs ? policy->forward_s : 0.0;
     phase[PLAIT_RL_reference] = job->reference ? policy->forward_s : 0.0;
     if (job->critic)
-        phase[PLAIT_RL_critic] = p->critic.forward_s + p->critic.updates * p->critic.update_s;
+        phase[PLAIT_RL_critic] = critic->forward_s + critic->updates * critic->update_s;
     if (job->reward)
-        phase[PLAIT_RL_reward] = p->reward.forward_s;
+        phase[PLAIT_RL_reward] = p->training->reward.forward_s;
     phase[PLAIT_RL_train] = policy->updates * policy->update_s;
     phase[PLAIT_RL_handover] = rl_handover_s(job, plan);
     phase[PLAIT_RL_swap] = swap_s(job, plan, &policy->cost.memory);
@@ -128,21 +128,23 @@ static void fill_time(const plait_rl_job *job, const plait_rl_plan *plan, const 
 static void fill_memory(const plait_rl_job *job, const plait_rl_plan *plan, const parts *p,
                         plait_rl_price *out)
 {
-    const plait_memory *const memory = &p->policy.cost.memory;
-    const double asleep = asleep_bytes(plan, &p->rollout.engine);
+    const plait_memory *const memory = &p->training->policy.cost.memory;
+    const double asleep = asleep_bytes(plan, &p->rollout->engine);
     const double node = train_gpus_of_node(job, plan);
     const bool adapters = job->problem.job.tuning.rank > 0;
     const double reference_bytes = job->reference && !adapters ? node * memory->weights_bytes : 0.0;
-    const double critic_bytes = job->critic ? node * offloaded_bytes(&p->critic.cost.memory) : 0.0;
+    const double critic_bytes =
+        job->critic ? node * offloaded_bytes(&p->training->critic.cost.memory) : 0.0;
 
     out->capacity_bytes = memory->capacity_bytes;
     out->host_capacity_bytes = memory->host_capacity_bytes;
-    out->rollout.device_bytes =
-        held_bytes(plan, memory) + p->rollout.engine.memory_fraction * p->rollout.memory.all;
+    out->rollout.device_bytes = rl_held_bytes(plan, p->training) +
+                                p->rollout->engine.memory_fraction * p->rollout->memory.all;
     out->rollout.host_bytes = memory->host_bytes + reference_bytes + critic_bytes +
                               (plan->offload ? node * offloaded_bytes(memory) : 0.0);
     out->update.device_bytes =
-        larger(memory->peak_bytes, job->critic ? p->critic.cost.memory.peak_bytes : 0.0) + asleep;
+        larger(memory->peak_bytes, job->critic ? p->training->critic.cost.memory.peak_bytes : 0.0) +
+        asleep;
     out->update.host_bytes = memory->host_bytes + reference_bytes + critic_bytes;
     out->forward.device_bytes = memory->weights_bytes + memory->buffers_bytes +
                                 memory->runtime_bytes + asleep +
@@ -158,12 +160,12 @@ static void refuse(plait_rl_price *out, plait_verdict verdict, const char *what,
 
 static void judge(const plait_rl_plan *plan, const parts *p, plait_rl_price *out)
 {
-    const double device = p->rollout.memory.all;
+    const double device = p->rollout->memory.all;
     char why[128];
 
     out->verdict = PLAIT_FITS;
-    if (p->policy.cost.verdict > PLAIT_FITS)
-        refuse(out, p->policy.cost.verdict, "training", p->policy.cost.why);
+    if (p->training->policy.cost.verdict > PLAIT_FITS)
+        refuse(out, p->training->policy.cost.verdict, "training", p->training->policy.cost.why);
     else if (out->update.device_bytes > out->capacity_bytes) {
         snprintf(why, sizeof why, "updates need %.1f GiB, plans may use %.1f GiB",
                  out->update.device_bytes / PLAIT_GIB, out->capacity_bytes / PLAIT_GIB);
@@ -175,9 +177,9 @@ static void judge(const plait_rl_plan *plan, const parts *p, plait_rl_price *out
                  out->host_capacity_bytes / PLAIT_GIB);
         refuse(out, PLAIT_OUT_OF_MEMORY, "host memory", why);
     }
-    if (out->verdict <= PLAIT_TIGHT && p->engine_why != NULL)
+    if (out->verdict <= PLAIT_TIGHT && p->rollout->why != NULL)
         refuse(out, device > 0.0 ? PLAIT_OUT_OF_MEMORY : PLAIT_INVALID, "generation",
-               p->engine_why);
+               p->rollout->why);
     if (out->verdict <= PLAIT_TIGHT && plan->placement == PLAIT_RL_COLOCATED && plan->staleness > 0)
         refuse(out, PLAIT_INVALID, "", "colocated generation cannot run ahead of training");
 }
@@ -209,51 +211,53 @@ plait_status plait_rl_job_check(const plait_rl_job *job, plait_error *err)
     return job->reward ? model_check_parts(job->reward, err) : PLAIT_OK;
 }
 
-static plait_status price_plan(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
-                               plait_arena *arena, plait_rl_price *out, plait_error *err)
+void rl_price_join(const plait_rl_job *job, const plait_rl_plan *plan, const rl_training *training,
+                   const rl_rollout *rollout, plait_rl_price *out)
 {
-    *out = (plait_rl_price){.verdict = PLAIT_INVALID};
-    PLAIT_TRY(plait_rl_job_check(job, err));
-    parts *const p = plait_arena_alloc(arena, 1, sizeof *p);
-    PLAIT_TRY(plait_check_allocated(p, err));
-    memset(p, 0, sizeof *p);
-
-    PLAIT_TRY(rl_update_of(job, plan, job->problem.model, arena, &p->policy, err));
-    if (p->policy.cost.verdict != PLAIT_INVALID && job->critic)
-        PLAIT_TRY(rl_update_of(job, plan, job->critic, arena, &p->critic, err));
-    if (p->policy.cost.verdict != PLAIT_INVALID && job->reward)
-        PLAIT_TRY(rl_update_of(job, plan, job->reward, arena, &p->reward, err));
-    const rl_update *const all[] = {&p->policy, &p->critic, &p->reward};
     static const char *const what[] = {"training", "critic", "reward"};
+    const rl_update *const update[] = {&training->policy, &training->critic, &training->reward};
+    const rl_update *const policy = &training->policy;
+    const parts p = {training, rollout};
+
+    *out = (plait_rl_price){.verdict = PLAIT_INVALID};
     for (int i = 0; i < 3; i++)
-        if (all[i]->cost.verdict == PLAIT_INVALID) {
-            refuse(out, PLAIT_INVALID, what[i], all[i]->cost.why);
-            return PLAIT_OK;
+        if (update[i]->cost.verdict == PLAIT_INVALID) {
+            refuse(out, PLAIT_INVALID, what[i], update[i]->cost.why);
+            return;
         }
-    PLAIT_TRY(rl_rollout_of(job, plan, held_bytes(plan, &p->policy.cost.memory), simulate, arena,
-                            &p->rollout, &p->engine_why, err));
-    out->updates = p->policy.updates;
-    out->update_s = p->policy.update_s;
-    out->imbalance = p->policy.imbalance;
-    out->sequences = p->policy.problem.job.gbs;
-    out->sequence_tokens = p->policy.problem.job.seq;
-    out->replicas = p->rollout.replicas;
-    out->batch = p->rollout.batch;
-    out->memory_fraction = p->rollout.engine.memory_fraction;
-    out->cache_tokens = p->rollout.cache_tokens;
+    out->updates = policy->updates;
+    out->update_s = policy->update_s;
+    out->imbalance = policy->imbalance;
+    out->sequences = policy->problem.job.gbs;
+    out->sequence_tokens = policy->problem.job.seq;
+    out->replicas = rollout->replicas;
+    out->batch = rollout->batch;
+    out->memory_fraction = rollout->engine.memory_fraction;
+    out->cache_tokens = rollout->cache_tokens;
     out->handover_bytes = rl_handover_bytes(job);
-    fill_memory(job, plan, p, out);
-    fill_time(job, plan, p, out);
-    judge(plan, p, out);
-    return PLAIT_OK;
+    fill_memory(job, plan, &p, out);
+    fill_time(job, plan, &p, out);
+    judge(plan, &p, out);
 }
 
 plait_status plait_rl_price_of(const plait_rl_job *job, const plait_rl_plan *plan, bool simulate,
                                plait_arena *arena, plait_rl_price *out, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
-    const plait_status status = price_plan(job, plan, simulate, arena, out, err);
+    rl_training *const training = plait_arena_alloc(arena, 1, sizeof *training);
+    rl_rollout rollout = {0};
+    plait_status status = plait_check_allocated(training, err);
 
+    *out = (plait_rl_price){.verdict = PLAIT_INVALID};
+    if (status == PLAIT_OK)
+        status = plait_rl_job_check(job, err);
+    if (status == PLAIT_OK)
+        status = rl_training_of(job, plan, arena, training, err);
+    if (status == PLAIT_OK && training->policy.cost.verdict != PLAIT_INVALID)
+        status = rl_rollout_of(job, plan, rl_held_bytes(plan, training), simulate ? INT_MAX : 1,
+                               NULL, arena, &rollout, err);
+    if (status == PLAIT_OK)
+        rl_price_join(job, plan, training, &rollout, out);
     plait_arena_rewind(arena, mark);
     return status;
 }

@@ -62,13 +62,13 @@ static int steps_at_once(const plait_rl_job *job, const plait_rl_plan *plan)
     return job->partial && plan->staleness < many ? many : plan->staleness;
 }
 
-static plait_status simulate(const plait_rl_job *job, const plait_rl_plan *plan,
-                             const plait_step_table *table, bool whole, plait_arena *arena,
-                             rl_rollout *out, plait_error *err)
+/* Simulates `workers` of out->replicas workers. */
+static plait_status simulate(const plait_rl_job *job, const plait_step_table *table, int workers,
+                             plait_arena *arena, rl_rollout *out, plait_error *err)
 {
-    const int steps = steps_at_once(job, plan);
+    const int steps = out->steps;
     const double answers = steps * rl_answers(job);
-    const int simulated = whole ? out->replicas : 1;
+    const int simulated = workers < out->replicas ? workers : out->replicas;
     plait_lengths lengths;
     plait_serve_sim_result result;
 
@@ -96,9 +96,20 @@ static plait_status simulate(const plait_rl_job *job, const plait_rl_plan *plan,
     return PLAIT_OK;
 }
 
+/* Copies a known generation if the engine has the same memory and answers in this plan. */
+static bool is_known(const plait_rl_job *job, const plait_rl_plan *plan, double held_bytes,
+                     const rl_rollout *known, rl_rollout *out)
+{
+    if (!known || known->steps != steps_at_once(job, plan) ||
+        known->engine.memory_fraction != fraction_of(job, plan, known->memory.all, held_bytes))
+        return false;
+    *out = *known;
+    return true;
+}
+
 plait_status rl_rollout_of(const plait_rl_job *job, const plait_rl_plan *plan, double held_bytes,
-                           bool whole, plait_arena *arena, rl_rollout *out, const char **why,
-                           plait_error *err)
+                           int workers, const rl_rollout *known, plait_arena *arena,
+                           rl_rollout *out, plait_error *err)
 {
     const plait_problem *const problem = &job->problem;
     const plait_serving serving = {.model = problem->model,
@@ -110,22 +121,27 @@ plait_status rl_rollout_of(const plait_rl_job *job, const plait_rl_plan *plan, d
     const int gpus = plait_worker_gpus(plan->worker);
     const plait_load load = {.lengths = job->lengths};
 
+    if (is_known(job, plan, held_bytes, known, out))
+        return PLAIT_OK;
     *out = (rl_rollout){.engine = *job->engine};
     plait_engine_on(&out->engine, plait_cluster_accelerator(problem->cluster, 0));
     out->engine.sequence_s += framework_sequence_s[job->framework];
     out->replicas = gpus > 0 ? plan->rollout_gpus / gpus : 0;
-    *why = out->replicas < 1 ? "the worker has more GPUs than generate" : NULL;
+    out->why = out->replicas < 1 ? "the worker has more GPUs than generate" : NULL;
     plait_step_table *const table = plait_arena_alloc(arena, 1, sizeof *table);
     PLAIT_TRY(plait_check_allocated(table, err));
-    if (*why == NULL)
-        *why = plait_step_table_fill(&serving, table);
-    if (*why != NULL)
+    if (out->why == NULL)
+        out->why = plait_step_table_fill(&serving, table);
+    if (out->why != NULL)
         return PLAIT_OK;
     out->memory = plait_serve_memory_of(&serving, plait_load_whole(&load));
     out->engine.memory_fraction = fraction_of(job, plan, out->memory.all, held_bytes);
     if (plait_serve_kv_tokens(&out->memory, &out->engine) < job->lengths->longest) {
-        *why = "weights of the engine leave no cache for the longest answer";
+        out->why = "weights of the engine leave no cache for the longest answer";
         return PLAIT_OK;
     }
-    return simulate(job, plan, table, whole, arena, out, err);
+    if (workers < 1)
+        return PLAIT_OK;
+    out->steps = steps_at_once(job, plan);
+    return simulate(job, table, workers, arena, out, err);
 }

@@ -154,9 +154,9 @@ static plait_status use_longest(const plait_rl_job *job, rl_update *u, plait_are
     return PLAIT_OK;
 }
 
-plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
-                          const plait_model *model, plait_arena *arena, rl_update *out,
-                          plait_error *err)
+static plait_status update_of(const plait_rl_job *job, const plait_rl_plan *plan,
+                              const plait_model *model, plait_arena *arena, rl_update *out,
+                              plait_error *err)
 {
     plait_problem *const problem = &out->problem;
 
@@ -188,4 +188,16 @@ plait_status rl_update_of(const plait_rl_job *job, const plait_rl_plan *plan,
     // C.443: a forward pass over all answers of the step
     out->forward_s = updates * of_step * out->cost.forward_pass_s;
     return PLAIT_OK;
+}
+
+plait_status rl_training_of(const plait_rl_job *job, const plait_rl_plan *plan, plait_arena *arena,
+                            rl_training *out, plait_error *err)
+{
+    memset(out, 0, sizeof *out);
+    PLAIT_TRY(update_of(job, plan, job->problem.model, arena, &out->policy, err));
+    if (out->policy.cost.verdict == PLAIT_INVALID)
+        return PLAIT_OK;
+    if (job->critic)
+        PLAIT_TRY(update_of(job, plan, job->critic, arena, &out->critic, err));
+    return job->reward ? update_of(job, plan, job->reward, arena, &out->reward, err) : PLAIT_OK;
 }

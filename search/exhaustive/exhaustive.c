@@ -356,8 +356,7 @@ static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
 
 double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row)
 {
-    search_floor *const floor =
-        &worker->floor[row->attention][row->switches.fused_grouped_mlp];
+    search_floor *const floor = &worker->floor[row->attention][row->switches.fused_grouped_mlp];
     plait_degrees least = *row;
 
     least.mbs = 1;
