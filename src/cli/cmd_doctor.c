@@ -11,6 +11,7 @@
 #include "launch/edits.h"
 #include "base/status.h"
 #include "launch/import.h"
+#include "cli/import_rl.h"
 #include "cli/imported.h"
 #include "cli/server_log.h"
 #include "report/lines.h"
@@ -218,6 +219,10 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     const doctor_values *const flags = values;
     const imported_flags file = {flags->from,         flags->model,   flags->cluster,
                                  flags->problem.gpus, flags->verbose, flags->problem.assume_llama};
+    const import_rl_flags rl = {flags->model,        flags->cluster, flags->log,
+                                flags->problem.gpus, flags->verbose, flags->json};
+    const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
+    bool is_rl = false;
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plan_request *today = plait_arena_alloc(arena, 1, sizeof *today);
     launch_config read;
@@ -237,7 +242,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(server_log_report(operands->text[0], &server, arena, &is_server, err));
         if (is_server)
             return PLAIT_OK;
+        PLAIT_TRY(import_rl_log(&rl, operands, arena, &is_rl, no, err));
+        if (is_rl)
+            return PLAIT_OK;
     }
+    if (framework >= 0)
+        return import_rl_doctor((plait_rl_framework)framework, &rl, operands, arena, no, err);
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
     const struct {
         const char *option, *what;
@@ -288,7 +298,9 @@ const command command_doctor = {
          .about =
              "FILE is any input of `plait import`. The log of a run also gives the measured "
              "step time.\nFor the start log of vLLM, SGLang or TensorRT-LLM, prints its memory "
-             "next to the prediction.\nEach change sets one or two keys of the plan, and the keys "
+             "next to the prediction.\nFor a run of verl or NeMo-RL, prints the phases of the log "
+             "next to those that plait rl\npredicts.\nEach change sets one or two keys of the "
+             "plan, and the keys "
              "that "
              "depend on them. Exit status 1\nwhen the current plan does not fit.",
          .max_operands = OPT_MAX_OPERANDS,

@@ -231,10 +231,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                           "instead of a plan",
                           flags->from);
     if (framework >= 0)
-        return import_rl(
-            (plait_rl_framework)framework,
-            &(import_rl_flags){flags->model, flags->cluster, flags->gpus, flags->verbose}, operands,
-            arena, err);
+        return import_rl((plait_rl_framework)framework,
+                         &(import_rl_flags){.model = flags->model,
+                                            .cluster = flags->cluster,
+                                            .gpus = flags->gpus,
+                                            .verbose = flags->verbose},
+                         operands, arena, err);
     PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (json && entry.gpus == 0) // neither the file nor a default gives the GPUs

@@ -19,7 +19,7 @@ typedef struct rl_values {
     int prompts, generations, update_prompts, prompt_tokens, pack, staleness, rollout_gpus, steps;
     int tp, pp, ep, dp_attention, most_gpus;
     const char *answer_tokens, *algorithm, *critic, *reward, *reference, *engine, *weights;
-    const char *placement, *handover, *framework, *environment, *fix, *file, *launch;
+    const char *placement, *handover, *framework, *environment, *fix, *file, *launch, *log;
     bool partial, no_logprobs, fewest, json;
 } rl_values;
 
@@ -85,6 +85,9 @@ static const opt options[] = {
     OPT_OF_WORD(rl_values, handover, "handover", "HOW", OPT_WORDS(plait_rl_handover_name),
                 "new weights in large buckets (default) or one parameter after another"),
     OPT_HEADING("the answer"),
+    TEXT(log, "log", "RUN.log",
+         "log of a run of verl or NeMo-RL, whose lengths replace the given ones, and whose phases "
+         "are printed next to the predicted ones"),
     COUNT(steps, "steps", 1 << 30, "also print the days and dollars of N steps"),
     COUNT(most_gpus, "up-to", PLAIT_MAX_GPUS,
           "also search doublings of --gpus up to N: the front of GPUs and time"),
@@ -98,6 +101,20 @@ static const opt options[] = {
     OPT_OF_TEXT(rl_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
     OPT_END,
 };
+
+/* Replaces the given lengths by those of a log. NeMo-RL prints only the mean of answers. */
+static void take_lengths(const rl_log *log, double *prompt, plait_length_shape *answer)
+{
+    if (log == NULL)
+        return;
+    if (log->prompt_tokens >= 1.0)
+        *prompt = log->prompt_tokens;
+    if (log->longest_answer >= 1.0)
+        answer->max = log->longest_answer;
+    if (log->answer_tokens >= 1.0)
+        answer->mean = log->answer_tokens;
+    answer->p90 = 0.0;
+}
 
 /* Reads MEAN[,P90],MAX. */
 static plait_status read_answers(const char *text, plait_length_shape *out, plait_error *err)
@@ -189,22 +206,28 @@ static plait_status read_models(const rl_values *flags, plait_arena *arena, plai
 }
 
 static plait_status read_job(const rl_values *flags, const opt_operands *operands,
-                             plait_arena *arena, plait_rl_job *job, plait_error *err)
+                             const rl_log *log, plait_arena *arena, plait_rl_job *job,
+                             plait_error *err)
 {
     plait_lengths *const lengths = plait_arena_alloc(arena, 1, sizeof *lengths);
     problem_flags resolved = flags->problem;
-    plait_length_shape answer;
+    plait_length_shape answer = {0};
+    double prompt = flags->prompt_tokens;
 
     PLAIT_TRY(plait_check_allocated(lengths, err));
-    if (flags->prompts == 0 || flags->generations == 0 || flags->prompt_tokens == 0)
+    take_lengths(log, &prompt, &answer);
+    if (flags->prompts == 0 || flags->generations == 0 || prompt == 0.0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA,
                           flags->prompts == 0       ? "--prompts"
                           : flags->generations == 0 ? "--generations"
                                                     : "--prompt-tokens",
                           "expected a number, found nothing");
-    PLAIT_TRY(read_answers(flags->answer_tokens, &answer, err));
+    if (flags->answer_tokens != NULL || answer.max == 0.0) {
+        PLAIT_TRY(read_answers(flags->answer_tokens, &answer, err));
+        take_lengths(log, &prompt, &answer);
+    }
     plait_rl_job_init(job);
-    PLAIT_TRY(plait_rl_lengths_of(flags->prompt_tokens, answer, arena, lengths, err));
+    PLAIT_TRY(plait_rl_lengths_of(prompt, answer, arena, lengths, err));
     const double answers = (double)flags->prompts * flags->generations;
     if (answers > PLAIT_MAX_GBS || lengths->longest > PLAIT_MAX_SEQ)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--prompts",
@@ -315,13 +338,22 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     bool as_json = flags->json;
     plait_rl_job job;
     plait_rl_options chosen;
+    rl_log *logged = NULL;
+    report_rl_log compared = {.job = &job};
     json_writer json;
 
     PLAIT_TRY(plait_check_allocated(answer && report, err));
     PLAIT_TRY(command_output(&file, &as_json, err));
     if (flags->launch != NULL)
         PLAIT_TRY(folder_check(flags->launch, false, err));
-    PLAIT_TRY(read_job(flags, operands, arena, &job, err));
+    if (flags->log != NULL) {
+        logged = plait_arena_alloc(arena, 1, sizeof *logged);
+        compared.file = text_plain(arena, flags->log);
+        PLAIT_TRY(plait_check_allocated(logged && compared.file, err));
+        PLAIT_TRY(rl_log_load(flags->log, arena, logged, err));
+        compared.log = logged;
+    }
+    PLAIT_TRY(read_job(flags, operands, logged, arena, &job, err));
     PLAIT_TRY(read_options(flags, &chosen, err));
     *report = (report_rl){.job = &job, .options = &chosen, .answer = answer, .steps = flags->steps};
     PLAIT_TRY(plait_rl_search(&job, &chosen, arena, answer, err));
@@ -331,14 +363,21 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         PLAIT_TRY(
             plait_rl_fewest(&job, &chosen, job.problem.job.gpus, arena, &report->fewest_gpus, err));
     *no = answer->plans == 0;
+    compared.plan = answer->plans > 0 ? &answer->plan[0] : NULL;
     if (!as_json)
         PLAIT_TRY(report_rl_print(report, lines_out(), err));
+    if (!as_json && logged != NULL) {
+        fputc('\n', lines_out());
+        PLAIT_TRY(report_rl_log_print(&compared, lines_out(), err));
+    }
     if (flags->launch != NULL)
         PLAIT_TRY(launch_best(flags, &job, answer, arena, err));
     if (!as_json && file == NULL)
         return PLAIT_OK;
     command_begin_json(&json, arena);
     json_rl(&json, report);
+    if (logged != NULL)
+        json_rl_log(&json, &compared);
     return command_deliver_json(&json, file, as_json, err);
 }
 

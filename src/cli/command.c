@@ -7,6 +7,7 @@
 #include "io/data/data.h"
 #include "io/file.h"
 #include "cli/terminal.h"
+#include "report/lines.h"
 #include "shell/shell.h"
 #include "base/text.h"
 
@@ -40,6 +41,24 @@ const char *command_text(int argc, const char *const *argv, plait_arena *arena)
         shell_append_word(&out, argv[i]);
     }
     return text_builder_finish(&out, NULL);
+}
+
+plait_status command_run(const command *verb, int argc, const char **argv, plait_arena *arena,
+                         bool *no, plait_error *err)
+{
+    void *values = plait_arena_alloc(arena, 1, verb->values_size);
+    opt_operands operands;
+
+    PLAIT_TRY(plait_check_allocated(values, err));
+    PLAIT_TRY(opt_parse(&verb->usage, argc, argv, arena, values, &operands, err));
+    if (operands.help) {
+        opt_help(&verb->usage, lines_out());
+        return PLAIT_OK;
+    }
+    lines_keep_whole(operands.wide);
+    operands.line = command_text(argc, argv, arena);
+    PLAIT_TRY(plait_check_allocated(operands.line, err));
+    return verb->run(values, &operands, arena, no, err);
 }
 
 plait_status command_output(const char **path, bool *json, plait_error *err)

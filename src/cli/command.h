@@ -34,6 +34,10 @@ extern const command command_search, command_eval, command_explain, command_oper
  */
 const char *command_text(int argc, const char *const *argv, plait_arena *arena);
 
+/** Run a command. `argv` begins with the command's name, as in command_text(). */
+PLAIT_MUST_CHECK plait_status command_run(const command *verb, int argc, const char **argv,
+                                          plait_arena *arena, bool *no, plait_error *err);
+
 /** Check that the file of -o can be written, before any other work. The path "-" becomes --json. */
 PLAIT_MUST_CHECK plait_status command_output(const char **path, bool *json, plait_error *err);
 

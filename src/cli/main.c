@@ -90,24 +90,6 @@ static const command *find_command(const char *name, plait_error *err)
     return NULL;
 }
 
-static plait_status run(const command *verb, int argc, const char **argv, plait_arena *arena,
-                        bool *no, plait_error *err)
-{
-    void *values = plait_arena_alloc(arena, 1, verb->values_size);
-    opt_operands operands;
-
-    PLAIT_TRY(plait_check_allocated(values, err));
-    PLAIT_TRY(opt_parse(&verb->usage, argc, argv, arena, values, &operands, err));
-    if (operands.help) {
-        opt_help(&verb->usage, lines_out());
-        return PLAIT_OK;
-    }
-    lines_keep_whole(operands.wide);
-    operands.line = command_text(argc, argv, arena);
-    PLAIT_TRY(plait_check_allocated(operands.line, err));
-    return verb->run(values, &operands, arena, no, err);
-}
-
 static int run_command(int argc, const char **argv)
 {
     plait_error err = {PLAIT_OK, "", ""};
@@ -119,7 +101,8 @@ static int run_command(int argc, const char **argv)
     if (verb == NULL)
         return print_error(&err);
     arena = plait_arena_new();
-    status = arena == NULL ? plait_fail_nomem(&err) : run(verb, argc, argv, arena, &no, &err);
+    status =
+        arena == NULL ? plait_fail_nomem(&err) : command_run(verb, argc, argv, arena, &no, &err);
     if (status == PLAIT_OK)
         status = lines_flush(&err);
     else

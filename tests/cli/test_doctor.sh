@@ -3,6 +3,7 @@
 set -u
 
 plait=$(realpath "$1")
+logs=$PWD/tests/data/logs
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch" || exit 1
@@ -117,5 +118,27 @@ refused '--cluster: expected a cluster' --from megatron today/args.sh --model ll
 refused 'cannot open' --from megatron nowhere.sh --cluster dgx-h100
 printf 'NUM_LAYERS=2\n' >empty.sh
 "$plait" doctor --from megatron empty.sh --cluster dgx-h100 >said 2>&1 && complain "an empty script has a plan"
+
+# Logs of reinforcement learning: the times of NeMo-RL are those that a user measured for Llama 3.1
+# 8B on 8 H100, 112 s and 116 s a step (NVIDIA-NeMo/RL issue 959); prompt and limit are assumed.
+"$plait" rl llama-3.1-8b dgx-h100 --gpus 8 --prompts 64 --generations 32 --prompt-tokens 190 --placement colocated \
+    --answer-tokens 4k,4k --framework nemo-rl --log "$logs/nemo-rl.log" --json | python3 -c '
+import json, sys
+answer = json.load(sys.stdin)
+phase = {row["phase"]: row for row in answer["log"]["phases"]}
+assert answer["answer_tokens"] == 803.125 and answer["log"]["used"] == 2
+assert phase["step"]["measured_s"] == 114 and phase["logprob"]["measured_s"] == 18
+for name in ("rollout", "logprob", "train", "step"):
+    assert 0.75 < phase[name]["predicted_s"] / phase[name]["measured_s"] < 1.25, phase[name]
+' || complain "the phases of NeMo-RL are wrong"
+sed 's/^+ //;q' "$logs/verl.log" >verl.sh
+"$plait" doctor --from verl verl.sh --cluster dgx-h100 --log "$logs/verl.log" >answer || complain "doctor of verl fails"
+"$plait" doctor "$logs/verl.log" --cluster dgx-h100 2>said | cmp - answer || complain "the command in a log is not read"
+grep -q '^  log-probabilities: a pass takes 45 %' answer || complain "no advice on log-probabilities"
+"$plait" doctor "$logs/nemo-rl.log" >answer || complain "doctor of a log alone fails"
+grep -q '^  step  *114 s  *100.0 %$' answer || complain "no step of NeMo-RL"
+refused '--log: expected the log' --from verl verl.sh --cluster dgx-h100
+refused '--cluster: expected a cluster' --from verl verl.sh --log "$logs/verl.log"
+refused 'expected steps of verl' --from verl verl.sh --cluster dgx-h100 --log "$logs/maxtext.log"
 
 exit $((wrong > 0))

@@ -2,8 +2,10 @@
 #include "io/csv/log_text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "base/text.h"
 
 bool log_next_line(log_text *rest, log_text *line)
@@ -68,4 +70,14 @@ double log_number_after(log_text text, const char *mark)
     const char *const at = log_text_after(text, mark);
 
     return at != NULL ? log_number_at(at, text.end, NULL) : (double)NAN;
+}
+
+int log_median_of_later_half(double *value, int count, double *median)
+{
+    double *const later = value + count / 2;
+    const int kept = count - count / 2;
+
+    qsort(later, (size_t)kept, sizeof *later, compare_doubles);
+    *median = 0.5 * (later[kept / 2] + later[(kept - 1) / 2]);
+    return kept;
 }

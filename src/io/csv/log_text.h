@@ -26,3 +26,6 @@ double log_number_at(const char *at, const char *end, const char **stop);
 
 /** Returns the number after a mark; NaN if it is missing. */
 double log_number_after(log_text text, const char *mark);
+
+/** Computes the median of the later half of the values, which it sorts; returns their number. */
+int log_median_of_later_half(double *value, int count, double *median);

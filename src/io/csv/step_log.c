@@ -423,17 +423,6 @@ enum { FORMATS = sizeof formats / sizeof *formats };
 
 // ---- the whole log -----------------------------------------------------------------------------
 
-/* Computes the median of the later half of the values; returns the number of these values. */
-static int median_of_later_half(double *value, int count, double *median)
-{
-    double *const later = value + count / 2;
-    const int kept = count - count / 2;
-
-    qsort(later, (size_t)kept, sizeof *later, compare_doubles);
-    *median = 0.5 * (later[kept / 2] + later[(kept - 1) / 2]);
-    return kept;
-}
-
 /* Finds the largest memory peak of all ranks and steps. */
 static void find_peak(log_text log, const peak_format *peak, step_log *out)
 {
@@ -471,7 +460,7 @@ plait_status step_log_parse(const char *text, size_t length, const char *name, p
         if (count == 0)
             continue;
         *out = (step_log){.software = format->software, .rules = format->rules};
-        out->steps = median_of_later_half(value, count, &median);
+        out->steps = log_median_of_later_half(value, count, &median);
         switch (format->unit) {
         case UNIT_STEP:
             out->step_s = median;
