@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/problem.h"
+#include "cli/rl_eval.h"
 #include "cli/terminal.h"
 #include "io/folder.h"
 #include "plait/data.h"
@@ -19,7 +20,7 @@ typedef struct rl_values {
     int prompts, generations, update_prompts, prompt_tokens, pack, staleness, rollout_gpus, steps;
     int tp, pp, ep, dp_attention, most_gpus;
     const char *answer_tokens, *algorithm, *critic, *reward, *reference, *engine, *weights;
-    const char *placement, *handover, *framework, *environment, *fix, *file, *launch, *log;
+    const char *placement, *handover, *framework, *environment, *fix, *eval, *file, *launch, *log;
     bool partial, no_logprobs, fewest, json;
 } rl_values;
 
@@ -58,6 +59,9 @@ static const opt options[] = {
     OPT_OF_WORD(rl_values, problem.precision, "precision", "FORMAT",
                 OPT_WORDS(plait_precision_name), "format of the products of training"),
     TEXT(fix, "fix", "KEY=VALUE,...", "limits on the training plan, such as tp=2,pp=..4"),
+    TEXT(eval, "eval", "KEY=VALUE,...",
+         "price this training plan, such as tp=4,pp=2, with the worker of --tp, --pp, --ep and "
+         "--dp-attention (default: 1), without a search"),
     OPT_OF_TOKENS(rl_values, pack, "pack",
                   "tokens of a packed sequence of training (default: the longest request)"),
     OPT_OF_INT(rl_values, problem.tuning.rank, "lora-rank", "R", 1, 1 << 16,
@@ -356,7 +360,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     PLAIT_TRY(read_job(flags, operands, logged, arena, &job, err));
     PLAIT_TRY(read_options(flags, &chosen, err));
     *report = (report_rl){.job = &job, .options = &chosen, .answer = answer, .steps = flags->steps};
-    PLAIT_TRY(plait_rl_search(&job, &chosen, arena, answer, err));
+    PLAIT_TRY(flags->eval ? rl_eval(flags->eval, &job, &chosen, arena, answer, err)
+                          : plait_rl_search(&job, &chosen, arena, answer, err));
     if (flags->most_gpus > 0)
         PLAIT_TRY(fill_front(flags, report, arena, err));
     if (flags->fewest)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/json_plan.h"
 #include "report/report_table.h"
 #include "report/units.h"
 
@@ -21,6 +22,19 @@ static const char *plural(int count)
 // ---- one plan in words ---------------------------------------------------------------------
 
 enum { WORDS = 256 };
+
+/* What else a plan sets: recomputation, and state in host memory. */
+static void print_memory_keys(const plait_problem *problem, const plait_degrees *d, FILE *out)
+{
+    static const plait_key_id key[] = {PLAIT_KEY_RECOMPUTE, PLAIT_KEY_OFFLOAD_ACTS,
+                                       PLAIT_KEY_OFFLOAD};
+    char text[PLAIT_VALUE_SIZE];
+
+    for (size_t i = 0; i < sizeof key / sizeof *key; i++)
+        if (plait_key_applies(problem, d, key[i]))
+            fprintf(out, ", %s %s", plait_keys[key[i]].name,
+                    plait_degrees_get(d, key[i], text, sizeof text));
+}
 
 /* The degrees of training, without those that are one. */
 static char *training_words(const plait_degrees *d, char text[WORDS])
@@ -74,9 +88,11 @@ static void print_plan(const report_rl *report, const plait_rl_ranked *one, FILE
     if (plan->staleness > 0)
         fprintf(out, "  generation runs %d step%s ahead of training\n", plan->staleness,
                 plural(plan->staleness));
-    fprintf(out, "  training    %d GPU%s: %s; %d update%s of %d packed sequence%s of %d tokens\n",
-            plan->train_gpus, plural(plan->train_gpus), training_words(&plan->degrees, training),
-            price->updates, plural(price->updates), price->sequences, plural(price->sequences),
+    fprintf(out, "  training    %d GPU%s: %s", plan->train_gpus, plural(plan->train_gpus),
+            training_words(&plan->degrees, training));
+    print_memory_keys(&report->job->problem, &plan->degrees, out);
+    fprintf(out, "; %d update%s of %d packed sequence%s of %d tokens\n", price->updates,
+            plural(price->updates), price->sequences, plural(price->sequences),
             price->sequence_tokens);
     fprintf(out,
             "  generation  %d GPU%s: %d worker%s of %s, %s, weights in %s, %.0f answers each\n",
@@ -138,7 +154,9 @@ static plait_status print_ranking(const plait_rl_answer *answer, FILE *out, plai
 
     for (int i = 0; i < answer->plans; i++) {
         const plait_rl_ranked *const one = &answer->plan[i];
-        TABLE_ROW(rows, as_int(i + 1), as_text(plait_rl_placement_name[one->plan.placement]),
+        TABLE_ROW(rows, as_int(i + 1),
+                  as_text(one->plan.offload ? "colocated, state on the host"
+                                            : plait_rl_placement_name[one->plan.placement]),
                   as_int(one->plan.train_gpus), as_int(one->plan.rollout_gpus),
                   as_int(one->plan.staleness),
                   as_text(training_words(&one->plan.degrees, training)),
@@ -231,7 +249,6 @@ static void json_ranked(json_writer *json, const report_rl *report, const plait_
 {
     const plait_rl_plan *const plan = &one->plan;
     const plait_rl_price *const price = &one->price;
-    const plait_degrees *const d = &plan->degrees;
 
     json_begin_object(json);
     json_member_string(json, "placement", plait_rl_placement_name[plan->placement]);
@@ -240,10 +257,8 @@ static void json_ranked(json_writer *json, const report_rl *report, const plait_
     json_member_int64(json, "staleness", plan->staleness);
     json_member_bool(json, "offload", plan->offload);
     json_member_string(json, "handover", plait_rl_handover_name[plan->handover]);
-    json_member_object(json, "training");
-    JSON_NUMBERS(json, {"tp", d->tp}, {"cp", d->cp}, {"pp", d->pp}, {"vpp", d->vpp}, {"ep", d->ep},
-                 {"etp", d->etp}, {"dp", d->dp}, {"mbs", d->mbs}, {"zero", d->zero});
-    json_end_object(json);
+    json_write_key(json, "training");
+    json_degrees_write(json, &plan->degrees);
     json_member_object(json, "generation");
     json_member_string(json, "engine", report->job->engine->name);
     json_member_string(json, "weights", plait_weight_name[plan->weights]);

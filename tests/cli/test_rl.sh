@@ -35,6 +35,14 @@ expect 1 "no plan fits" rl deepseek-v3 hgx-h20 --gpus 96 "${grpo[@]}" --fix tp=8
 expect 0 "run: " rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4
 expect 1 "no plan fits" rl qwen3-235b-a22b hgx-h20 --gpus 32 "${grpo[@]}" --fix tp=4,pp=8,ep=4,offload=none
 
+# A given plan is priced as the search prices it, and an illegal one is refused with the reason.
+verl=(--eval tp=8,pp=12,ep=8,etp=1,mbs=1,offload=optimizer --tp 32 --ep 32)
+expect 0 "offload optimizer" rl deepseek-v3 hgx-h20 --gpus 96 "${grpo[@]}" "${verl[@]}"
+expect 2 "--eval: expected degrees whose product divides 8" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp=64
+expect 2 "--eval: tp: expected" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp=x
+expect 2 "--eval: expected KEY=VALUE" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp
+expect 2 "--rollout-gpus: expected fewer" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp=1 --rollout-gpus 8
+
 # Equal questions get equal bytes.
 for i in 1 2; do
     "$plait" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --json >"$scratch/$i" || wrong=1
