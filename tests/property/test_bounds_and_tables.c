@@ -548,7 +548,7 @@ static void assert_at_most(double value, double most, double tolerance, const ch
 // ---- tables and bounds ---------------------------------------------------------------------
 
 /* Of each question: 100,000 in all where a build can afford them. */
-enum { POINTS = FEW_DRAWS ? 160 : 4400, COMPLETIONS = 4 };
+enum { POINTS = FEW_DRAWS ? 160 : 1600, COMPLETIONS = 4 };
 
 typedef void point_check(world *w, plait_table *table, plait_degrees d);
 

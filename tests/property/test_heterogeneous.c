@@ -24,7 +24,7 @@
 static plait_arena *arena;
 static plait_error err;
 
-enum { QUESTIONS = FEW_DRAWS ? 16 : 320 };
+enum { QUESTIONS = FEW_DRAWS ? 16 : 160 };
 
 enum { MOST_STAGES = 6 };
 

@@ -17,7 +17,7 @@
 #include "costmodel/api.h"
 #include "plait/lowlevel/schedule.h"
 
-enum { INSTANCES = FEW_DRAWS ? 100 : 2100 };
+enum { INSTANCES = FEW_DRAWS ? 100 : 1000 };
 
 static plait_arena *arena;
 
