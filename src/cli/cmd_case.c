@@ -1,9 +1,12 @@
 /* cmd_case.c - plait case: prices published systems and compares them with the published figures */
 #include <stdio.h>
+#include <string.h>
 
+#include "base/numbers.h"
 #include "cli/plan_request.h"
 #include "io/plans/cases.h"
 #include "cli/command.h"
+#include "cli/rl_row.h"
 #include "report/lines.h"
 #include "report/report_answers.h"
 
@@ -40,9 +43,43 @@ static plait_status search_row(const case_row *row, const problem_flags *flags,
     return report_price(&out->problem, &result.plan[0].plan, 1, arena, &out->plan, err);
 }
 
+/*
+ * Search the best step of reinforcement learning of a row. Its plan becomes that of training, with
+ * the time of the whole step and the memory of the fullest phase.
+ */
+static plait_status rl_row(const case_row *row, plait_arena *arena, plan_request *out,
+                           const plait_rl_price **price, plait_error *err)
+{
+    const char *argv[64] = {"rl", row->model, row->cluster, "--runtime", row->runtime, "--gpus"};
+    plait_rl_job *const job = plait_arena_alloc(arena, 1, sizeof *job);
+    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    char *text = plait_arena_text(arena, row->rl), *rest = NULL;
+    int argc = 7;
+
+    argv[6] = plait_arena_printf(arena, "%d", row->gpus);
+    PLAIT_TRY(plait_check_allocated(job && answer && text && argv[6], err));
+    for (char *word = strtok_r(text, " ", &rest); word != NULL && argc < 63;
+         word = strtok_r(NULL, " ", &rest))
+        argv[argc++] = word;
+    PLAIT_TRY(rl_row_price(argc, argv, arena, job, answer, err));
+    if (answer->plans == 0 && !answer->has_closest)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "rl", "expected a legal plan, found none");
+    const plait_rl_ranked *const best = answer->plans > 0 ? &answer->plan[0] : &answer->closest;
+    *price = &best->price;
+    out->problem = job->problem;
+    out->plan = (report_plan){.degrees = best->plan.degrees, .verdict = best->price.verdict};
+    memcpy(out->plan.why, best->price.why, sizeof out->plan.why);
+    out->plan.cost.step_s = best->price.step_s;
+    out->plan.cost.tokens_per_s_per_gpu = best->price.tokens_per_s_per_gpu;
+    out->plan.cost.memory.peak_bytes =
+        larger(best->price.rollout.device_bytes,
+               larger(best->price.update.device_bytes, best->price.forward.device_bytes));
+    return PLAIT_OK;
+}
+
 /* Price one row of a case; the row is resolved like a command line of eval or of search. */
 static plait_status price_row(const case_study *study, int r, plait_arena *arena, plan_request *out,
-                              plait_error *err)
+                              const plait_rl_price **rl, plait_error *err)
 {
     const case_row *const row = &study->row[r];
     const opt_operands operands = {.count = 2, .text = {row->model, row->cluster}};
@@ -56,8 +93,10 @@ static plait_status price_row(const case_study *study, int r, plait_arena *arena
 
     for (int k = 0; k < PLAIT_KEYS; k++)
         flags.key[k] = row->key[k];
-    if ((row->search ? search_row(row, &flags.problem, &operands, arena, out, &inner)
-                     : plan_request_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
+    *rl = NULL;
+    if ((row->rl       ? rl_row(row, arena, out, rl, &inner)
+         : row->search ? search_row(row, &flags.problem, &operands, arena, out, &inner)
+                       : plan_request_resolve(&flags, &operands, arena, out, &inner)) == PLAIT_OK)
         return PLAIT_OK;
     snprintf(where, sizeof where, "%.40s, row %.40s: %s", study->name, row->name, inner.where);
     return plait_fail(err, inner.status, where, "%s", inner.message);
@@ -83,8 +122,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         row = plait_arena_alloc(arena, (size_t)one.rows, sizeof *row);
         PLAIT_TRY(plait_check_allocated(priced && row, err));
         for (int r = 0; r < one.rows; r++) {
-            PLAIT_TRY(price_row(&one, r, arena, &row[r], err));
             priced[r] = (case_priced){.problem = &row[r].problem, .plan = &row[r].plan};
+            PLAIT_TRY(price_row(&one, r, arena, &row[r], &priced[r].rl, err));
             case_compare(&one, priced, r);
         }
         if (!flags->json)

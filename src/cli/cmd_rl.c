@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/rl_row.h"
 #include "cli/problem.h"
 #include "cli/rl_eval.h"
 #include "cli/terminal.h"
@@ -330,6 +331,20 @@ static plait_status launch_best(const rl_values *flags, const plait_rl_job *job,
     return answer->plans > 0 ? err->status
                              : plait_fail(err, PLAIT_ERROR_RANGE, "--launch",
                                           "expected a plan that fits, found none");
+}
+
+plait_status rl_row_price(int argc, const char **argv, plait_arena *arena, plait_rl_job *job,
+                          plait_rl_answer *answer, plait_error *err)
+{
+    rl_values *const flags = plait_arena_alloc(arena, 1, sizeof *flags);
+    opt_operands operands;
+    plait_rl_options chosen;
+
+    PLAIT_TRY(plait_check_allocated(flags, err));
+    PLAIT_TRY(opt_parse(&command_rl.usage, argc, argv, arena, flags, &operands, err));
+    PLAIT_TRY(read_job(flags, &operands, NULL, arena, job, err));
+    PLAIT_TRY(read_options(flags, &chosen, err));
+    return plait_rl_search(job, &chosen, arena, answer, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

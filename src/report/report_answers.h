@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "io/json/json_write.h"
+#include "plait/rl.h"
 #include "plait/validate.h"
 #include "plait/cost.h"
 #include "plait/operators.h"
@@ -103,6 +104,7 @@ void json_diff_document(json_writer *json, const report_diff *diff);
 typedef struct case_priced {
     const plait_problem *problem;
     const report_plan *plan;
+    const plait_rl_price *rl;  /* price of a step of reinforcement learning; NULL: of training */
     double ours[CASE_FIGURES]; /* computed figures; NaN: not published, or the plan cannot run */
     double published[CASE_FIGURES]; /* published figures; g/T from a speed-up (C.136) */
 } case_priced;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "io/json/json_write.h"
 #include "plait/lowlevel/limits.h"
 #include "plait/plan.h"
@@ -64,6 +65,12 @@ static double figure_of(case_figure figure, const case_priced *row)
         return cost->step.bubble_s;
     case CASE_optimizer_s:
         return cost->step.optimizer_s;
+    case CASE_rollout_s:
+        return row->rl != NULL ? row->rl->phase_s[PLAIT_RL_rollout] : (double)NAN;
+    case CASE_host_memory_gb:
+        return row->rl != NULL
+                   ? larger(row->rl->rollout.host_bytes, row->rl->update.host_bytes) / PLAIT_GB
+                   : (double)NAN;
     case CASE_first_layers_percent:
         return 100.0 * first_layers(&row->plan->plan);
     default:
@@ -141,6 +148,8 @@ static const char *plan_text(const case_row *row, const case_priced *priced, cha
     char line[REPORT_LINE_SIZE], word[96];
 
     snprintf(text, TEXT_SIZE, "%s", report_line(priced->problem, d, line));
+    if (priced->rl != NULL)
+        report_append(text, TEXT_SIZE, "; %d workers of generation", priced->rl->replicas);
     for (int k = 0; k < PLAIT_KEYS; k++) {
         const plait_key_id key = (plait_key_id)k;
 
@@ -271,8 +280,8 @@ plait_status report_case(const case_study *study, const case_priced *priced, FIL
         const case_row *const row = &study->row[r];
 
         TABLE_ROW(rows, as_text(row->name), as_text(row->model), as_int(row->gpus),
-                  as_text(row->cluster), as_int(row->seq), as_int(row->gbs),
-                  as_text(plan_text(row, &priced[r], text)));
+                  as_text(row->cluster), as_int(priced[r].problem->job.seq),
+                  as_int(priced[r].problem->job.gbs), as_text(plan_text(row, &priced[r], text)));
     }
     PLAIT_TRY(table_print(rows, 0, out, err));
     PLAIT_TRY(print_figures(study, priced, out, err));
@@ -355,7 +364,8 @@ static void write_row(json_writer *json, const case_study *study, int r, const c
     json_begin_object(json);
     JSON_STRINGS(json, {"name", row->name}, {"model", row->model}, {"cluster", row->cluster},
                  {"runtime", row->runtime});
-    JSON_NUMBERS(json, {"gpus", row->gpus}, {"seq", row->seq}, {"gbs", row->gbs});
+    JSON_NUMBERS(json, {"gpus", row->gpus}, {"seq", priced->problem->job.seq},
+                 {"gbs", priced->problem->job.gbs});
     json_member_string(json, "precision", plait_precision_name[priced->problem->job.precision]);
     json_member_object(json, "plan");
     for (int k = 0; k < PLAIT_KEYS; k++) {

@@ -16,7 +16,8 @@ static void check(const case_study *study)
         plait_degrees degrees = plait_degrees_init();
 
         assert(row->model != NULL && row->cluster != NULL && row->runtime != NULL);
-        assert(row->seq >= 1 && row->gbs >= 1 && row->gpus >= 1 && row->against < r);
+        assert(row->rl != NULL || (row->seq >= 1 && row->gbs >= 1));
+        assert(row->gpus >= 1 && row->against < r);
         assert(row->sync_stages == 0 || (row->sync_stages >= 2 && row->against >= 0));
         for (int k = 0; k < PLAIT_KEYS; k++)
             assert(row->key[k] == NULL ||

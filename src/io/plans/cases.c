@@ -71,6 +71,7 @@ static plait_status read_setting(const json_cursor *at, plait_arena *arena, case
     PLAIT_TRY(json_string_optional(at, "model", arena, &out->model, err));
     PLAIT_TRY(json_string_optional(at, "cluster", arena, &out->cluster, err));
     PLAIT_TRY(json_string_optional(at, "runtime", arena, &out->runtime, err));
+    PLAIT_TRY(json_string_optional(at, "rl", arena, &out->rl, err));
     PLAIT_TRY(json_int_optional(at, "gpus", 1, PLAIT_MAX_GPUS, &out->gpus, err));
     PLAIT_TRY(json_object_optional(at, "job", &job, err));
     if (!json_is_null(&job)) {
@@ -102,7 +103,7 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
 {
     static const char *const keys[] = {"name",        "model",  "cluster",   "runtime", "gpus",
                                        "job",         "plan",   "published", "notes",   "against",
-                                       "sync_stages", "search", NULL};
+                                       "sync_stages", "search", "rl",        NULL};
     case_row *const out = &rows[before];
     json_cursor published;
 
@@ -119,9 +120,12 @@ static plait_status read_row(const json_cursor *at, case_row *rows, int before,
     const struct {
         const char *key;
         bool there;
-    } needed[] = {{"model", out->model != NULL},     {"cluster", out->cluster != NULL},
-                  {"runtime", out->runtime != NULL}, {"gpus", out->gpus > 0},
-                  {"job/seq", out->seq > 0},         {"job/gbs", out->gbs > 0}};
+    } needed[] = {{"model", out->model != NULL},
+                  {"cluster", out->cluster != NULL},
+                  {"runtime", out->runtime != NULL},
+                  {"gpus", out->gpus > 0},
+                  {"job/seq", out->rl != NULL || out->seq > 0},
+                  {"job/gbs", out->rl != NULL || out->gbs > 0}};
     for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
         if (!needed[i].there)
             return json_fail(at, PLAIT_ERROR_SCHEMA, err,
@@ -171,7 +175,7 @@ static plait_status read_case(const json_cursor *root, plait_arena *arena, void 
 {
     static const char *const keys[] = {"name",        "title", "source", "model", "cluster",
                                        "runtime",     "gpus",  "job",    "plan",  "assumed",
-                                       "contradicts", "notes", "rows",   NULL};
+                                       "contradicts", "notes", "rows",   "rl",    NULL};
     case_study *const out = result;
     case_row common = {.against = -1};
     json_cursor list, element;

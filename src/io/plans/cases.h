@@ -28,6 +28,8 @@ typedef enum case_unit { CASE_SECONDS, CASE_COUNT, CASE_PERCENT, CASE_GIB, CASE_
     X(optimizer_s, "optimizer", CASE_SECONDS)                                                      \
     X(speedup_percent, "faster", CASE_PERCENT)                                                     \
     X(sync_share_percent, "sync share g/T", CASE_PERCENT)                                          \
+    X(rollout_s, "generation of answers", CASE_SECONDS)                                            \
+    X(host_memory_gb, "host memory of a node", CASE_GB)                                            \
     X(first_layers_percent, "layers on the first node group", CASE_PERCENT)
 
 typedef enum case_figure {
@@ -59,6 +61,7 @@ typedef struct case_row {
     int gpus;
     const char *key[PLAIT_KEYS];    /* values of the plan; NULL: chosen by `plait eval` */
     double published[CASE_FIGURES]; /* published figures; NaN: not published */
+    const char *rl;                 /* options of `plait rl`; NULL: a plan of training */
     bool search;                    /* search for the best plan with the given values */
     int against;     /* index of the row that speedup_percent compares with; -1: none */
     int sync_stages; /* stages p in the share that the speed-up implies (C.136); 0: none */
