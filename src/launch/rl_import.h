@@ -37,6 +37,7 @@ typedef struct rl_imported {
 /**
  * Read a config of a framework: a script of verl, or overrides; a YAML of NeMo-RL.
  *
+ * @param call     NULL: the files under `defaults` of a YAML are not read
  * @param out      lives in `arena`
  * @param warning  receives sentences, one a line, on parts of the file that plait cannot price
  */

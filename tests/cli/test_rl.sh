@@ -43,6 +43,31 @@ expect 2 "--eval: tp: expected" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eva
 expect 2 "--eval: expected KEY=VALUE" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp
 expect 2 "--rollout-gpus: expected fewer" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --eval tp=1 --rollout-gpus 8
 
+# The fewest GPUs: at most those on which verl's documentation runs these models (docs/perf/dpsk.md,
+# with the optimizer on the host), and more than those without the host.
+fewest() { # fewest TEST MODEL ARGUMENTS...: the fewest GPUs, in a doubling series, pass a test
+    local gpus
+    gpus=$("$plait" rl "$2" hgx-h20 "${grpo[@]}" --fewest "${@:3}" | sed -n 's/^the job runs on \([0-9]*\) GPUs.*/\1/p')
+    ((${gpus:-0} > 0 && ${gpus:-0} $1)) && return
+    echo "plait rl ${*:2} --fewest: expected GPUs $1, found '$gpus'"
+    wrong=1
+}
+fewest "<= 96" deepseek-v3 --gpus 128
+fewest "> 96" deepseek-v3 --gpus 256 --fix offload=none
+fewest "<= 32" qwen3-235b-a22b --gpus 64
+fewest "> 32" qwen3-235b-a22b --gpus 128 --fix offload=none
+
+# A config of NeMo-RL takes values that it leaves open from the files under `defaults`, in order.
+mkdir -p "$scratch/nemo/recipes"
+printf 'grpo:\n  num_prompts_per_step: 8\n  num_generations_per_prompt: 4\npolicy:\n  model_name: Qwen/Qwen3-8B\n  dtensor_cfg:\n    enabled: true\n    tensor_parallel_size: 4\n' >"$scratch/nemo/base.yaml"
+printf 'defaults: base.yaml\ngrpo:\n  num_prompts_per_step: 16\ncluster:\n  num_nodes: 2\n  gpus_per_node: 8\n' >"$scratch/nemo/large.yaml"
+printf 'defaults:\n  - ../base.yaml\n  - ../large.yaml\npolicy:\n  max_total_sequence_length: 4096\n  megatron_cfg:\n    enabled: ${mul:1,\n      0}\n' >"$scratch/nemo/recipes/run.yaml"
+expect 0 "rl qwen3-8b CLUSTER --gpus 16 --prompts 16 --generations 4 " import --from nemo-rl "$scratch/nemo/recipes/run.yaml"
+printf 'defaults: [large.yaml]\n' >>"$scratch/nemo/base.yaml"
+expect 2 "that do not name each other in a cycle" import --from nemo-rl "$scratch/nemo/recipes/run.yaml"
+printf 'defaults: nowhere.yaml\npolicy:\n  model_name: Qwen/Qwen3-8B\n' >"$scratch/nemo/run.yaml"
+expect 0 "nowhere.yaml, whose values the file changes, is not found" import --from nemo-rl "$scratch/nemo/run.yaml"
+
 # Equal questions get equal bytes.
 for i in 1 2; do
     "$plait" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --json >"$scratch/$i" || wrong=1

@@ -284,9 +284,10 @@ static void test_recipes__are_read(void **state)
     assert_int_equal(in.worker.tp, 16);
     assert_int_equal(in.train_gpus, 64);
     assert_true(in.offload);
-    must(
-        rl_import(PLAIT_RL_NEMO_RL, nemo, strlen(nemo), "x.yaml", NULL, arena, &in, &warning, &err),
-        &err);
+    static const launch_call call;
+    must(rl_import(PLAIT_RL_NEMO_RL, nemo, strlen(nemo), "x.yaml", &call, arena, &in, &warning,
+                   &err),
+         &err);
     assert_string_equal(in.runtime, "fsdp");
     assert_int_equal(in.degrees.tp, 2);
     assert_int_equal(in.update_prompts, 16);

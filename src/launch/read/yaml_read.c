@@ -272,10 +272,12 @@ static plait_status read_item(yaml_reader *in, size_t column, const char *line, 
     return add_value(in, skip_blanks(line + 1), err);
 }
 
-/* True if a value is a list in brackets that does not end on its line. */
+/* True if a value is a list in brackets, or a reference ${...}, that does not end on its line. */
 static bool opens_list(const char *line)
 {
-    const char *value = strstr(line, ": [");
+    const char *const list = strstr(line, ": ["), *const reference = strstr(line, ": ${");
+    const char *value = list != NULL ? list : reference;
+    const char open = list != NULL ? '[' : '{', close = list != NULL ? ']' : '}';
     int depth = 0;
 
     for (value = value != NULL ? value + 2 : ""; *value != '\0'; value++) {
@@ -283,7 +285,7 @@ static bool opens_list(const char *line)
         const char *const behind = quoted ? behind_string(value) : NULL;
 
         value = behind != NULL ? behind - 1 : value;
-        depth += (*value == '[') - (*value == ']');
+        depth += (*value == open) - (*value == close);
     }
     return depth > 0;
 }

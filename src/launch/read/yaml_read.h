@@ -4,7 +4,8 @@
  * The reader accepts block mappings, block lists, and lists in brackets. It rejects anchors and
  * tags, which no config that plait reads needs. It skips text of several lines (`|`, `>`), whose key
  * has no value, and all but the first line of a mapping in a block list. It keeps a nested list and
- * a mapping in braces as text: `[1, 30, 0]`, `{lr: 1}`.
+ * a mapping in braces as text: `[1, 30, 0]`, `{lr: 1}`. A list in brackets and a reference `${...}` may continue
+ * on the next lines.
  */
 #pragma once
 

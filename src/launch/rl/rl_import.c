@@ -120,6 +120,8 @@ plait_status rl_import(plait_rl_framework framework, const char *text, size_t le
     *out = (rl_imported){.weights = -1, .reference = -1, .degrees = plait_degrees_init()};
     text_builder_init(&warnings, arena);
     PLAIT_TRY(settings_open(text, length, name, !of->yaml, call, arena, &source, err));
+    if (source.yaml != NULL && call != NULL)
+        PLAIT_TRY(nemo_add_defaults(source.yaml, arena, &warnings, err));
     // the rows of both kinds of training software; keys of the one that is off are not given
     const bool fsdp =
         of->yaml ? flags_value_is_off(settings_value(&source, "policy.megatron_cfg.enabled") != NULL
@@ -132,10 +134,6 @@ plait_status rl_import(plait_rl_framework framework, const char *text, size_t le
         settings.model == NULL)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, name, "expected a config of %s, found no %s",
                           of->name, of->yaml ? "policy.model_name" : "data.train_batch_size");
-    if (settings.defaults != NULL &&
-        !text_starts_with(settings.defaults, "grpo_math_1B")) // those of plait's own files
-        text_append_printf(import_warn(&warnings, ""),
-                           "%.80s, whose values the file changes, is not read", settings.defaults);
     take_settings(&settings, of, out);
     out->policy = out->model;
     PLAIT_TRY(find_name(&out->policy, arena, err));

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "launch/read/yaml_read.h"
 #include "launch/rl_import.h"
 #include "launch/write/settings.h"
 
@@ -78,3 +79,11 @@ typedef struct rl_framework {
 } rl_framework;
 
 extern const rl_framework rl_verl, rl_nemo;
+
+/**
+ * Add the values of the files that a config of NeMo-RL names under `defaults`.
+ *
+ * Fails (RANGE) on a cycle. A file that does not exist is a warning.
+ */
+PLAIT_MUST_CHECK plait_status nemo_add_defaults(yaml_file *file, plait_arena *arena,
+                                                text_builder *warnings, plait_error *err);
