@@ -647,7 +647,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
         .kinds = 1u << PLAIT_JOB_PRETRAIN | 1u << PLAIT_JOB_SFT | 1u << PLAIT_JOB_LORA,
         .names = module_names,
     };
-    const char *const why = tuning_unsupported(problem, &support);
+    const char *const why = tuning_unsupported(problem, &plan->degrees, &support);
 
     if (why != NULL)
         return why;

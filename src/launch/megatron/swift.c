@@ -245,7 +245,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     };
     const plait_tuning *const tuning = &problem->job.tuning;
     static const unsigned mlp = 1u << PLAIT_LORA_FC1 | 1u << PLAIT_LORA_DOWN;
-    const char *const why = tuning_unsupported(problem, &support);
+    const char *const why = tuning_unsupported(problem, &plan->degrees, &support);
 
     if (why != NULL)
         return why;

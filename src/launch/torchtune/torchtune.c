@@ -274,6 +274,22 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     return scripts_add(launch, &program, arena, out, err);
 }
 
+#define RECIPES "pytorch/torchtune bd2a0fc: recipes/"
+#define ANY (~0u)
+#define OTHERS (ANY & ~(1u << PLAIT_JOB_SFT))
+
+static const tuning_limit limits[] = {
+    {ANY, PLAIT_KEY_PP, "pipeline parallelism, which no recipe has", RECIPES "*_distributed.py"},
+    {ANY, PLAIT_KEY_EP, "expert parallelism, which no recipe has", RECIPES "*_distributed.py"},
+    {OTHERS, PLAIT_KEY_TP, "tensor parallelism, which the recipes of adapters and of DPO refuse",
+     RECIPES "lora_finetune_distributed.py, full_dpo_distributed.py"},
+    {ANY, PLAIT_KEY_TP, "tensor parallelism, whose plan for a model plait does not write",
+     RECIPES "full_finetune_distributed.py: tensor_parallel_plan"},
+    {ANY, PLAIT_KEY_CP, "context parallelism, which not all of its recipes have",
+     RECIPES "full_finetune_distributed.py, lora_finetune_distributed.py"},
+    {0, PLAIT_KEY_TP, NULL, NULL},
+};
+
 static const char *unsupported(const plait_problem *problem, const plait_plan *plan)
 {
     static const tuning_support support = {
@@ -281,11 +297,12 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
                  1u << PLAIT_JOB_DPO,
         .names = all_names,
         .nf4 = true,
+        .limits = limits,
     };
     static const unsigned mlp = 1u << PLAIT_LORA_GATE | 1u << PLAIT_LORA_UP | 1u << PLAIT_LORA_DOWN;
     const plait_degrees *const d = &plan->degrees;
     const unsigned of_mlp = problem->job.tuning.targets & mlp;
-    const char *const why = tuning_unsupported(problem, &support);
+    const char *const why = tuning_unsupported(problem, &plan->degrees, &support);
 
     if (why != NULL)
         return why;
@@ -293,8 +310,6 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
         return "a model without a builder in torchtune";
     if (of_mlp != 0 && of_mlp != mlp)
         return "adapters on a part of the MLP's products";
-    if (d->tp > 1 || d->pp > 1 || d->cp > 1 || d->ep > 1)
-        return "tensor, pipeline, context or expert parallelism, which not all of its recipes have";
     if (d->zero < 2)
         return "weights and gradients that are not sharded, while FSDP shards them";
     if (d->shard_group < d->dp && problem->job.tuning.kind == PLAIT_JOB_DPO)

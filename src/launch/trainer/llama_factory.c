@@ -120,7 +120,7 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
         .nf4 = true,
         .towers = true,
     };
-    const char *const why = tuning_unsupported(problem, &support);
+    const char *const why = tuning_unsupported(problem, &plan->degrees, &support);
 
     return why != NULL ? why : trainer_unsupported(problem, plan);
 }

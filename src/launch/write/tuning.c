@@ -181,7 +181,8 @@ static const char *unsupported_adapters(const plait_problem *problem, const tuni
     return NULL;
 }
 
-const char *tuning_unsupported(const plait_problem *problem, const tuning_support *support)
+const char *tuning_unsupported(const plait_problem *problem, const plait_degrees *degrees,
+                               const tuning_support *support)
 {
     const plait_tuning *const tuning = &problem->job.tuning;
     static const unsigned towers = 1u << PLAIT_FREEZE_VISION | 1u << PLAIT_FREEZE_PROJECTOR;
@@ -192,6 +193,9 @@ const char *tuning_unsupported(const plait_problem *problem, const tuning_suppor
                : tuning->kind == PLAIT_JOB_QLORA  ? "frozen weights of 4 bits (QLoRA)"
                                                   : "distillation, a reward model, or an update of "
                                                     "reinforcement learning";
+    for (const tuning_limit *l = support->limits; l != NULL && l->what != NULL; l++)
+        if ((l->kinds & 1u << tuning->kind) && plait_key_value(degrees, l->key) > 1)
+            return l->what;
     if (tuning->frozen & ~(support->towers ? towers : 0u))
         return support->towers ? "frozen parts of the decoder" : "frozen parts of the model";
     if (tuning->kind == PLAIT_JOB_DPO) {

@@ -69,17 +69,27 @@ PLAIT_MUST_CHECK plait_status tuning_settings_of(const plait_launch *launch, tun
                                                  plait_arena *arena, tuning_settings *out,
                                                  plait_error *err);
 
+/** A degree that the software of a target does not run, or plait does not write, for some jobs. */
+typedef struct tuning_limit {
+    unsigned kinds;     /* bits of 1 << PLAIT_JOB_... */
+    plait_key_id key;   /* must be 1 */
+    const char *what;   /* "pipeline parallelism, which no recipe has" */
+    const char *source; /* repository, commit and file */
+} tuning_limit;
+
 /** Jobs that a target can train: bits of 1 << PLAIT_JOB_..., names of modules, and weights of 4 bits. */
 typedef struct tuning_support {
     unsigned kinds;
     const char *const *names;
     bool nf4;
-    bool towers; /* vision encoder and projector can be frozen */
-    bool cached; /* DPO with cached log-probabilities of the reference */
+    bool towers;                /* vision encoder and projector can be frozen */
+    bool cached;                /* DPO with cached log-probabilities of the reference */
+    const tuning_limit *limits; /* ends with a row without `what`; NULL: none */
 } tuning_support;
 
-/** Returns the part of a job that a target cannot train; NULL: none. */
-const char *tuning_unsupported(const plait_problem *problem, const tuning_support *support);
+/** Returns the part of a job, or of a plan for it, that a target cannot train; NULL: none. */
+const char *tuning_unsupported(const plait_problem *problem, const plait_degrees *degrees,
+                               const tuning_support *support);
 
 /** Append the notes of keys that a config of FSDP or ZeRO does not have, and of the job. */
 void tuning_append_notes(const plait_launch *launch, text_builder *out);
