@@ -344,7 +344,8 @@ plait_status rl_row_price(int argc, const char **argv, plait_arena *arena, plait
     PLAIT_TRY(opt_parse(&command_rl.usage, argc, argv, arena, flags, &operands, err));
     PLAIT_TRY(read_job(flags, &operands, NULL, arena, job, err));
     PLAIT_TRY(read_options(flags, &chosen, err));
-    return plait_rl_search(job, &chosen, arena, answer, err);
+    return flags->eval ? rl_eval(flags->eval, job, &chosen, arena, answer, err)
+                       : plait_rl_search(job, &chosen, arena, answer, err);
 }
 
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,

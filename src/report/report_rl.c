@@ -23,7 +23,7 @@ static const char *plural(int count)
 
 enum { WORDS = 256 };
 
-/* What else a plan sets: recomputation, and state in host memory. */
+/* Write the other choices of a plan: recomputation, and state in host memory. */
 static void print_memory_keys(const plait_problem *problem, const plait_degrees *d, FILE *out)
 {
     static const plait_key_id key[] = {PLAIT_KEY_RECOMPUTE, PLAIT_KEY_OFFLOAD_ACTS,
