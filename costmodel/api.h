@@ -27,6 +27,13 @@
 
 // ---- one stage -----------------------------------------------------------------------------
 
+/** The part of a microbatch's time that depends on its documents (C.417). */
+typedef struct varied_time {
+    double mean_s;
+    double deviation_s; /* standard deviation over microbatches */
+    double most_s;      /* excess of the longest possible microbatch over the mean */
+} varied_time;
+
 /** Sums over the layers and ends of a stage, on one rank. Times are of one microbatch. */
 typedef struct stage_load {
     int index; /* index of the earliest of `count` equal stages */
@@ -40,12 +47,13 @@ typedef struct stage_load {
     plait_chunk_time first;             /* times of the rank's first chunk */
     plait_chunk_time last;              /* times of the rank's last chunk, which may be its first */
     double paired_s[PLAIT_EP_OVERLAPS]; /* time that two paired microbatches save */
-    double busy_s;      /* time of matrix products and attention, forward and backward */
-    double moving_s;    /* time of memory-bound kernels, forward and backward */
-    double saved_bytes; /* activations that one microbatch keeps, in all chunks */
-    double held_bytes;  /* activations of all microbatches in flight */
-    double live_bytes;  /* largest activations that one layer recomputes */
-    double dense;       /* trained parameters outside the routed experts */
+    double busy_s;   /* time of matrix products and attention, forward and backward */
+    double moving_s; /* time of memory-bound kernels, forward and backward */
+    varied_time varied;
+    double saved_bytes;                 /* activations that one microbatch keeps, in all chunks */
+    double held_bytes;                  /* activations of all microbatches in flight */
+    double live_bytes;                  /* largest activations that one layer recomputes */
+    double dense;                       /* trained parameters outside the routed experts */
     double frozen_dense, frozen_expert; /* parameters that are not trained */
     double expert;                      /* parameters of routed experts */
 } stage_load;

@@ -212,8 +212,8 @@ static const priced_block *half_of(const plait_problem *problem, layer_row *row,
                                    block_half half, priced_room *room)
 {
     const priced_block *cached;
-    half_slot *const place =
-        layer_cache_slot(row->cache, &row->key, problem->job.seq, kind, half, &cached);
+    half_slot *const place = layer_cache_slot(
+        row->cache, &row->key, document_tokens(&problem->job, row->key.mbs), kind, half, &cached);
 
     if (cached)
         return cached;

@@ -57,13 +57,20 @@ static plait_shard shard_of(const plait_problem *problem, const layer_key *key)
     return shard;
 }
 
+/* Do kernels compute attention between packed documents, and mask it? */
+static bool attention_masks(const plait_job *job, const layer_key *key)
+{
+    return key->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL && !job->documents.padded;
+}
+
 plait_pass pass_of(const plait_problem *problem, const layer_key *key, plait_pass_kind kind)
 {
-    const bool masks = key->attention <= PLAIT_ATTENTION_UNFUSED_SOFTMAX_KERNEL;
-    const double reach = masks ? problem->job.seq : plait_job_reach(&problem->job);
+    const plait_job *const job = &problem->job;
+    const document_load load = document_load_of(job, key->mbs);
+    const double reach = attention_masks(job, key) ? job->seq : load.reach;
+    const double sequences = key->mbs * plait_job_unit_tokens(job) / job->seq;
 
-    return (plait_pass){kind, key->mbs * (plait_job_unit_tokens(&problem->job) / reach), reach,
-                        reach};
+    return (plait_pass){kind, sequences * (load.tokens / reach), reach, reach};
 }
 
 static plait_route group_route(const plait_problem *problem, unsigned char placement, int size,
@@ -202,6 +209,13 @@ static void keep_bytes(const plait_problem *problem, const plait_layer *layer, c
         context_bytes = larger(context_bytes, blocks[i]->context_bytes);
         gathered_bytes = larger(gathered_bytes, blocks[i]->gathered_bytes);
     }
+    // activations are of the longest microbatch
+    const double longest = problem->job.seq / document_load_of(&problem->job, row->key.mbs).tokens;
+    for (int t = 0; t < PLAIT_TENSORS; t++)
+        kept.saved[t] *= longest;
+    kept.saved_gathered *= longest;
+    context_bytes *= longest;
+    gathered_bytes *= longest;
     price->gathered = price->weights;
     price->exchanged_bytes = context_bytes * (rings ? 2.0 : 1.0) + gathered_bytes;
     plait_block_tensor_bytes(&kept, shard, price->saved_bytes);
@@ -279,6 +293,23 @@ static void add_roles(const priced_pass *pass, layer_pass *sum, double *weight_s
     }
 }
 
+/*
+ * The load of a microbatch, of whose deviations only those remain that change the time of the layer:
+ * packs change the time of attention over whole documents.
+ */
+static document_load varied_of(const plait_problem *problem, const plait_layer *layer,
+                               const layer_key *key)
+{
+    document_load load = document_load_of(&problem->job, key->mbs);
+    const bool whole = layer != NULL && layer->mixer != PLAIT_MIXER_NONE &&
+                       !layer_core_recurs(layer) && layer->attention.window == 0 &&
+                       !attention_masks(&problem->job, key);
+
+    if (!whole)
+        load.work_deviation = load.token_deviation, load.work_most = load.token_most;
+    return load;
+}
+
 static void price_row(const plait_problem *problem, layer_row *row, int r)
 {
     const plait_layer *layer = row_layer(problem->model, r);
@@ -309,6 +340,7 @@ static void price_row(const plait_problem *problem, layer_row *row, int r)
     if (recompute_stops_early(problem, layer))
         out->unread_s = out->part_s[PLAIT_PART_fc2];
     out->core_recurs = layer_core_recurs(layer);
+    out->documents = varied_of(problem, layer, &row->key);
     out->host_s = host_time(problem, layer, &row->key);
     out->busy_s = out->forward[LAYER_matmul] + out->forward[LAYER_attention] +
                   out->backward[LAYER_matmul] + out->backward[LAYER_attention];
@@ -389,8 +421,9 @@ void layer_row_set_key(const plait_problem *problem, layer_key key, layer_row *r
 void layer_row_fill(const plait_problem *problem, layer_key key, layer_row *row)
 {
     const plait_model *model = problem->model;
+    const plait_pass pass = pass_of(problem, &key, PLAIT_FORWARD);
     const double sent_bytes =
-        2.0 * key.mbs * plait_job_unit_tokens(&problem->job) / key.cp * model_sent_width(model);
+        2.0 * (pass.sequences * pass.query_tokens) / key.cp * model_sent_width(model);
     bool cached = false;
     layer_price *const parts = layer_cache_prices(row->cache, &key, &cached);
 

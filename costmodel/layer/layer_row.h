@@ -7,11 +7,13 @@
  */
 #pragma once
 
+#include "costmodel/api.h"
 #include "plait/lowlevel/block.h"
 #include "plait/lowlevel/collective.h"
 #include "plait/cost.h"
 #include "plait/lowlevel/kernel.h"
 #include "plait/model.h"
+#include "plan/documents.h"
 
 /** Terms of a layer's time: those of PLAIT_STEP_TERMS that a layer has, with the same names. */
 #define LAYER_TERM_LIST(X)                                                                         \
@@ -86,6 +88,7 @@ typedef struct layer_price {
     bool core_recurs;          /* selective recomputation skips core_attn (C.26) */
     double busy_s;             /* products and attention of both passes */
     double moving_s;           /* memory-bound kernels of both passes */
+    document_load documents;   /* deviations of the work of microbatches */
     double host_s;             /* launch time of the forward on the host */
     double saved_bytes[PLAIT_TENSORS];
     double kept_bytes;      /* sum of saved_bytes, all kept without recomputation */
@@ -139,6 +142,7 @@ typedef struct layer_time {
     double live_bytes; /* bytes recomputed or fetched in the backward of one layer */
     double busy_s;     /* products, attention and recomputation of both passes */
     double moving_s;   /* memory-bound kernels of both passes */
+    varied_time varied;
 } layer_time;
 
 /** Seconds of all calls of one collective operator, and their exposed part. */

@@ -187,6 +187,7 @@ double recomputed_share(const plait_problem *problem, const plait_layer *layer,
  */
 typedef struct rerun {
     double seconds;
+    double attention_s;
     double launches;
 } rerun;
 
@@ -194,15 +195,18 @@ static rerun rerun_of(const layer_price *price, plait_recompute recompute)
 {
     const plait_recompute_masks masks = layer_recompute_masks(recompute, price->core_recurs);
     double all = 0.0;
-    rerun again = {0.0, 0.0};
+    rerun again = {0.0, 0.0, 0.0};
 
     if (recompute.kind == PLAIT_RECOMPUTE_NONE)
         return again;
     if (recompute.kind == PLAIT_RECOMPUTE_FULL)
-        return (rerun){price->forward_gpu_s - price->unread_s, 1.0};
+        return (rerun){price->forward_gpu_s - price->unread_s, price->forward[LAYER_attention],
+                       1.0};
     for (unsigned p = 0; p < PLAIT_PARTS; p++) {
         const double share = mask_share(masks.parts, masks.half_parts, p);
         again.seconds += share * price->part_s[p];
+        if (p == PLAIT_PART_core_attn)
+            again.attention_s = share * price->part_s[p];
         if (price->part_s[p] > 0.0) {
             again.launches += share;
             all += 1.0;
@@ -248,7 +252,7 @@ typedef struct layer_waits {
     double forward_gather_s, backward_gather_s;
     double forward_launch_s, backward_launch_s;
     double forward_offload_s, backward_offload_s;
-    double recompute_s;
+    double recompute_s, recompute_attention_s;
 } layer_waits;
 
 /*
@@ -278,7 +282,7 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
         gather->up_s > 0.0 ? larger(acts_s, gather->up_s + gather->gather_s) : acts_s;
     const double backward_carried_s =
         up_again_s > 0.0 ? up_again_s + larger(acts_s, gather->again_s) : acts_s;
-    layer_waits w = {.recompute_s = again.seconds};
+    layer_waits w = {.recompute_s = again.seconds, .recompute_attention_s = again.attention_s};
 
     w.forward_gather_s = gather_exposed_s(problem, gather->gather_s, forward_s);
     w.backward_gather_s =
@@ -291,6 +295,24 @@ static layer_waits waits_of(const plait_problem *problem, const layer_price *pri
         host_wait_s(backward_s + w.backward_gather_s + w.backward_offload_s,
                     price->host_s * (problem->runtime->factor.host_backward + again.launches));
     return w;
+}
+
+/* C.417: the varying part of a layer's time. All operators vary together, so deviations add up. */
+static varied_time varied_time_of(const layer_price *price, const layer_waits *w)
+{
+    const document_load *const of = &price->documents;
+    const double attention_s = price->forward[LAYER_attention] + price->backward[LAYER_attention] +
+                               w->recompute_attention_s;
+    const double other_s =
+        price->forward_gpu_s + price->backward_gpu_s + w->recompute_s - attention_s;
+
+    if (of->work_deviation <= 0.0)
+        return (varied_time){0.0, 0.0, 0.0};
+    return (varied_time){
+        attention_s + (of->token_deviation > 0.0 ? other_s : 0.0),
+        of->work_deviation * attention_s + of->token_deviation * other_s,
+        of->work_most * attention_s + of->token_most * other_s,
+    };
 }
 
 /* C.80: the time of a layer's pass is that of its operators plus these waits. */
@@ -312,6 +334,7 @@ layer_time layer_time_of(const plait_problem *problem, const layer_price *price,
         .saved_bytes = kept - away,
         .busy_s = price->busy_s + w.recompute_s,
         .moving_s = price->moving_s,
+        .varied = varied_time_of(price, &w),
         .live_bytes = price->kept_bytes - kept + offload_buffers * away,
     };
 }

@@ -168,6 +168,7 @@ static void fill_time(const plan_rows *rows, const step_sum *sum, plait_cost *co
         .bubble_s = larger(0.0, sum->pipeline_s - sum->busy_s), // may round below 0
         .dp_comm_s = sum->dp_comm_s,
         .optimizer_s = sum->optimizer_s,
+        .data_s = sum->data_s,
         .reference_s = sum->reference_s,
     };
     double terms[LAYER_TERMS];

@@ -115,6 +115,7 @@ void plait_sharding_cost_add(plait_sharding_cost *all, const plait_sharding_cost
     sum->load.weight_s += more->load.weight_s;
     sum->load.busy_s += more->load.busy_s;
     sum->load.moving_s += more->load.moving_s;
+    varied_time_add(&sum->load.varied, 1.0, &more->load.varied);
     sum->load.saved_bytes += more->load.saved_bytes;
     sum->load.held_bytes += more->load.held_bytes;
     sum->load.live_bytes = larger(sum->load.live_bytes, more->load.live_bytes);

@@ -92,6 +92,13 @@ struct plait_stage_pricer {
     stage_part *part; /* parts of the last summed stage */
 };
 
+static inline void varied_time_add(varied_time *sum, double count, const varied_time *more)
+{
+    sum->mean_s += count * more->mean_s;
+    sum->deviation_s += count * more->deviation_s;
+    sum->most_s += count * more->most_s;
+}
+
 /**
  * Adds the times and bytes of `count` parts of one row. Layers recompute their activations one at a
  * time, so live_bytes is a maximum instead of a sum. The function is inline, since a search calls
@@ -104,6 +111,8 @@ static inline void stage_load_add(stage_load *load, double count, const layer_ti
     load->weight_s += count * time->weight_s;
     load->busy_s += count * time->busy_s;
     load->moving_s += count * time->moving_s;
+    if (time->varied.mean_s > 0.0) // only if lengths of documents are known
+        varied_time_add(&load->varied, count, &time->varied);
     load->saved_bytes += count * time->saved_bytes;
     load->live_bytes = larger(load->live_bytes, time->live_bytes);
 }
@@ -289,6 +298,7 @@ typedef struct step_sum {
     double pp_comm_s;
     double dp_comm_s;
     double optimizer_s;
+    double data_s;      /* waiting for the rank whose documents take longest */
     double forward_s;   /* a pass of all microbatches without backward */
     double reference_s; /* such a pass of a reference model or a teacher */
     double total_s;

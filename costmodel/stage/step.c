@@ -6,6 +6,8 @@
  * One cost may represent several equal stages (load.count). A search therefore sums only a few
  * costs, and gets the same result as a full price.
  */
+#include <math.h>
+
 #include "costmodel/stage/stage_cost.h"
 
 /*
@@ -143,6 +145,60 @@ static double reference_s(const step_parts *parts, double forward_s)
 }
 
 /*
+ * C.417: the expected maximum (`side` 1) or minimum (-1) of n variables with mean 1 and this
+ * deviation, log-normal, from the expected maximum z of n normal ones (Blom), whose variance is about
+ * 1 / (1 + z^2).
+ */
+static double extreme_of(double deviation, double n, double side)
+{
+    const double p = (n - 0.375) / (n + 0.25);
+    const double z = 4.91 * (pow(p, 0.14) - pow(1.0 - p, 0.14)); // Tukey's lambda: normal quantile
+    const double variance = log(1.0 + deviation * deviation);
+
+    return exp(side * sqrt(variance) * z - 0.5 * variance * z * z / (1.0 + z * z));
+}
+
+/* Data-parallel ranks that wait for each other in each microbatch: for parameters, or for tokens. */
+static double lockstep_ranks(const plait_degrees *d)
+{
+    const double experts = (double)d->ep * d->etp / ((double)d->tp * d->cp);
+    const double shards = d->zero >= 3 ? (double)d->shard_group / d->cp : 1.0;
+
+    return larger(1.0, larger(shards, d->ep > 1 ? experts : 1.0));
+}
+
+/*
+ * C.417: seconds of a step in which ranks wait for the one with more work. If packs are sorted, those
+ * of a round differ by their place in the order alone, and the rounds share the range of all packs.
+ */
+static double data_s(const step_parts *parts)
+{
+    const plait_degrees *const d = parts->degrees;
+    const double m = parts->microbatches, packs = m * d->mbs;
+    varied_time varied = {0.0, 0.0, 0.0};
+
+    if (parts->problem->job.documents.lengths == 0)
+        return 0.0;
+    for (int i = 0; i < parts->costs; i++)
+        if (parts->cost[i].load.varied.deviation_s > varied.deviation_s)
+            varied = parts->cost[i].load.varied;
+    if (varied.deviation_s <= 0.0)
+        return 0.0;
+    const double deviation = varied.deviation_s / varied.mean_s;
+    const double one = deviation * sqrt(d->mbs); // deviation of one pack
+    double factor = larger(extreme_of(deviation, lockstep_ranks(d), 1.0),
+                           extreme_of(deviation / sqrt(m), d->dp, 1.0));
+    if (parts->problem->job.documents.balanced && packs > 1.0)
+        factor = smaller(factor, 1.0 + 0.5 *
+                                           (extreme_of(one, d->dp * packs, 1.0) -
+                                            extreme_of(one, d->dp * packs, -1.0)) /
+                                           packs);
+    return m * smaller((factor - 1.0) * varied.mean_s, varied.most_s) +
+           (d->pp - 1.0) / d->vpp *
+               smaller((extreme_of(deviation, m, 1.0) - 1.0) * varied.mean_s, varied.most_s);
+}
+
+/*
  * Sums the terms of a step (C.80). busy_s_a_gpu and moving_s_a_gpu, which determine energy (C.96),
  * are means over GPUs: each stage has weight 1 / pp, since a GPU computes the microbatches of its
  * own stage only. All GPUs wait for the longest optimizer step, which is memory-bound.
@@ -167,6 +223,7 @@ step_sum step_sum_of(const step_parts *parts)
     sum.pp_comm_s = sends_exposed_s(parts->problem, d, parts->microbatches, parts->send_s);
     sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->cost, parts->costs);
     sum.forward_s = forward_pass_s(parts);
+    sum.data_s = data_s(parts);
     sum.reference_s = reference_s(parts, sum.forward_s);
     step_sum_take(&sum, sum.alone_s);
     return sum;
@@ -176,6 +233,6 @@ void step_sum_take(step_sum *sum, double pipeline_s)
 {
     sum->alone_s = pipeline_s;
     sum->pipeline_s = pipeline_s - sum->hidden_s;
-    sum->total_s =
-        sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s + sum->reference_s;
+    sum->total_s = sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s +
+                   sum->data_s + sum->reference_s;
 }

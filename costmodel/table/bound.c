@@ -230,6 +230,7 @@ static void fill_min_memory_loads(const plait_table *table, class_list *list)
 static plait_price bound_of(step_sum sum, double peak_bytes)
 {
     sum.total_s -= sum.most_hidden_s - sum.hidden_s; // the slowest stage of a plan may hide more
+    sum.total_s -= sum.data_s;                       // depends on the layout (C.417)
     return price_of(&sum, peak_bytes);
 }
 

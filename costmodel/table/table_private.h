@@ -314,6 +314,7 @@ static inline void reset_to_ends(const stage_load *base, stage_load *load)
     load->weight_s = base->weight_s;
     load->busy_s = base->busy_s;
     load->moving_s = base->moving_s;
+    load->varied = base->varied;
     load->saved_bytes = base->saved_bytes;
     load->live_bytes = base->live_bytes;
 }

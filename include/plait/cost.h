@@ -35,6 +35,7 @@ PLAIT_BEGIN_DECLS
     X(bubble, "C.70", "idle time while the pipeline fills and drains, and of uneven stages")       \
     X(dp_comm, "C.66", "gradient reduction and parameter gather, exposed")                         \
     X(optimizer, "C.69", "gradient norm, optimizer step")                                          \
+    X(data, "C.417", "waiting for the rank whose documents take longest")                          \
     X(reference, "C.414", "forward pass of a reference model or a teacher")
 
 typedef struct plait_step_time {

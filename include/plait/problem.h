@@ -23,6 +23,18 @@ typedef struct plait_runtime plait_runtime;
 /** Upper limits of a job, from a command line, a file or a program. */
 enum { PLAIT_MAX_SEQ = 1 << 30, PLAIT_MAX_GBS = 1 << 30, PLAIT_MAX_GPUS = 1 << 24 };
 
+/**
+ * Lengths of the documents of a fine-tuning job (C.416 to C.418). The zero value: unknown, and all
+ * sequences take the same time.
+ */
+typedef struct plait_documents {
+    int lengths;          /* number of different lengths; 0: unknown */
+    const double *length; /* [lengths] tokens, ascending; longer ones are cut to a sequence */
+    const double *share;  /* [lengths] share of the documents, summing to 1 */
+    bool padded;          /* a sequence is one document, padded to the longest of its microbatch */
+    bool balanced;        /* packs are distributed over data-parallel ranks by their work */
+} plait_documents;
+
 typedef struct plait_job {
     int seq; /* tokens of one sequence */
     int gbs; /* sequences of one step, over all GPUs; pairs of sequences in preference learning */
@@ -33,6 +45,7 @@ typedef struct plait_job {
     plait_tuning tuning; /* trained parameters and adapters; zero: all are trained */
     int images;          /* images of a sequence, whose tokens are part of `seq`; 0: text alone */
     int image_tokens;    /* tokens of the decoder for one image; 0: as the model's encoder has */
+    plait_documents documents; /* distribution of lengths; `document` is then their reach (C.441) */
 } plait_job;
 
 /**
@@ -77,10 +90,16 @@ static inline double plait_job_unit_tokens(const plait_job *job)
     return (job->tuning.kind == PLAIT_JOB_DPO ? 2.0 : 1.0) * job->seq;
 }
 
-/** Tokens of one step. */
+/** Tokens of one step, without padding. */
 static inline double plait_job_tokens(const plait_job *job)
 {
-    return job->gbs * plait_job_unit_tokens(job);
+    const plait_documents *const documents = &job->documents;
+    double mean = 0.0;
+
+    for (int i = 0; documents->padded && i < documents->lengths; i++)
+        mean += documents->share[i] *
+                (documents->length[i] < job->seq ? documents->length[i] : job->seq);
+    return job->gbs * plait_job_unit_tokens(job) * (mean > 0.0 ? mean / job->seq : 1.0);
 }
 
 /** Parameters that a job trains: all, all that are not frozen, or those of adapters. (C.410) */

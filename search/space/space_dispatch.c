@@ -14,6 +14,7 @@
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
 #include "costmodel/api.h"
+#include "plan/documents.h"
 
 /* A dispatcher of the space that runs with the degrees. */
 typedef struct candidate {
@@ -113,8 +114,8 @@ dispatch_cache *dispatch_cache_new(plait_arena *arena)
 row_dispatchers space_dispatchers_of(dispatch_cache *cache, const plan_space *space,
                                      const plait_degrees *row)
 {
-    const dispatch_key key = {.tokens =
-                                  row->mbs * plait_job_unit_tokens(&space->problem->job) / row->cp,
+    const dispatch_key key = {.tokens = row->mbs * document_tokens(&space->problem->job, row->mbs) /
+                                        row->cp,
                               .tp = row->tp,
                               .sp = row->sp,
                               .etp = row->etp,

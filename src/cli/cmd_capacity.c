@@ -55,7 +55,7 @@ static const opt options[] = {
     CAPACITY_OPTIONS(capacity_values, run),
     OPT_HEADING("fine-tuning"),
     TUNING_OPTIONS(capacity_values, tuning),
-    LENGTHS_OPTION(capacity_values, tuning),
+    DATA_OPTIONS(capacity_values, tuning),
     OPT_HEADING("the search"),
     OPT_OF_LIST(capacity_values, limit, "limit", "KEY=LOW..HIGH,...",
                 "search only plans within these ranges, such as tp=..8,schedule=1f1b"),
@@ -80,7 +80,7 @@ static const char *const training_options[] = {
     "max-gbs", "precision", "runtime",   "risk",       "deadline",     "budget",
     "co2",     "knee",      "straggler", "write-rate", "write-most",   "async-checkpoint",
     "runs",    "limit",     "refine",    "job",        "lora-targets", "frozen-format",
-    "freeze",  "reference", "teacher",   NULL};
+    "freeze",  "reference", "teacher",   "padding",    "balance",      NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 

@@ -231,6 +231,8 @@ plait_status problem_resolve(const problem_flags *flags, const opt_operands *ope
     PLAIT_TRY(resolve_cluster(operands->text[1], flags, file, arena, out, err));
     job->seq = flags->seq > 0 || file == NULL ? flags->seq : file->seq;
     job->document = flags->document > 0 || file == NULL ? flags->document : file->document;
+    if (file != NULL && flags->document == 0)
+        job->documents = file->documents;
     job->images = flags->images > 0 || file == NULL ? flags->images : file->images;
     job->image_tokens =
         flags->image_tokens > 0 || file == NULL ? flags->image_tokens : file->image_tokens;
@@ -340,6 +342,10 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         text_append_printf(&out, " --gpus %d", flags->gpus);
     if (flags->tuning.rank > 0)
         text_append_printf(&out, " --lora-rank %d", flags->tuning.rank);
+    if (flags->tuning.padding)
+        text_append(&out, " --padding");
+    if (flags->tuning.balance)
+        text_append(&out, " --balance");
     if (flags->frontier)
         text_append(&out, " --frontier");
     if (flags->assume_llama)

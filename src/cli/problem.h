@@ -75,7 +75,7 @@ typedef struct problem_flags {
                     "decide by the cost model alone: also search techniques that no measured run " \
                     "supports, and count the whole gain that the model claims"),                   \
         MODEL_OPTION(values, member.assume_llama), OPT_HEADING("fine-tuning"),                     \
-        TUNING_OPTIONS(values, member.tuning), LENGTHS_OPTION(values, member.tuning)
+        TUNING_OPTIONS(values, member.tuning), DATA_OPTIONS(values, member.tuning)
 
 /**
  * Compute the correlated parts of the prediction errors of plans, from measured runs of similar

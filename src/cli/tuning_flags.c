@@ -6,6 +6,8 @@
 
 #include "base/text.h"
 #include "cli/problem.h"
+#include "io/plans/request_trace.h"
+#include "plan/documents.h"
 #include "plait/data.h"
 #include "plait/serve.h"
 
@@ -80,35 +82,52 @@ static plait_status read_teacher(const tuning_flags *flags, const plait_model *m
     return PLAIT_OK;
 }
 
-/* C.441: attention over packed documents, by the sum of the squares of their lengths. */
+/* Sets the documents of a job, from MEAN, from MEAN,P50,P90,MAX or from a file. (C.416, C.441) */
 static plait_status read_lengths(const char *text, plait_arena *arena, plait_job *job,
                                  plait_error *err)
 {
     size_t count = 0;
     char **const part = text_split(arena, text, ',', &count);
     double number[4] = {0.0};
-    plait_request_lengths *request;
-    double sum = 0.0, squares = 0.0;
-    int draws;
+    request_trace found = {0};
 
     PLAIT_TRY(plait_check_allocated(part, err));
-    bool valid = count == 1 || count == 4;
-    for (size_t i = 0; valid && i < count; i++)
-        valid = text_parse_number(part[i], &number[i]) && number[i] >= 1.0;
-    if (!valid || number[0] > job->seq || number[3] > job->seq)
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--lengths",
-                          "expected MEAN or MEAN,P50,P90,MAX of at most the %d tokens of a "
-                          "sequence, found '%.40s'",
-                          job->seq, text);
-    const plait_length_shape shape = {
-        .mean = number[0], .p50 = number[1], .p90 = number[2], .max = number[3]};
-    PLAIT_TRY(plait_lengths_sample(shape, (plait_length_shape){.mean = 1.0}, arena, &request,
-                                   &draws, err));
-    for (int i = 0; i < draws; i++) {
-        sum += request[i].input;
-        squares += request[i].input * request[i].input;
+    if (text[strspn(text, "0123456789.,+-e ")] != '\0') {
+        PLAIT_TRY(document_lengths_read(text, arena, &found, err));
+    } else {
+        bool valid = count == 1 || count == 4;
+        for (size_t i = 0; valid && i < count; i++)
+            valid = text_parse_number(part[i], &number[i]) && number[i] >= 1.0;
+        if (!valid || number[0] > job->seq || number[3] > job->seq)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "--lengths",
+                              "expected a file, or MEAN or MEAN,P50,P90,MAX of at most the %d "
+                              "tokens of a sequence, found '%.40s'",
+                              job->seq, text);
+        const plait_length_shape shape = {
+            .mean = number[0], .p50 = number[1], .p90 = number[2], .max = number[3]};
+        PLAIT_TRY(plait_lengths_sample(shape, (plait_length_shape){.mean = 1.0}, arena,
+                                       &found.request, &found.count, err));
     }
-    job->document = (int)(squares / sum + 0.5);
+    double *const length = plait_arena_alloc(arena, (size_t)found.count, sizeof *length);
+    PLAIT_TRY(plait_check_allocated(length, err));
+    for (int i = 0; i < found.count; i++)
+        length[i] = found.request[i].input;
+    return job_set_documents(job, length, found.count, arena, err);
+}
+
+static plait_status read_data(const tuning_flags *flags, plait_arena *arena, plait_job *job,
+                              plait_error *err)
+{
+    if (flags->lengths)
+        PLAIT_TRY(read_lengths(flags->lengths, arena, job, err));
+    if ((flags->padding || flags->balance) && job->documents.lengths == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->padding ? "--padding" : "--balance",
+                          "expected --lengths in the same command, found nothing");
+    job->documents.padded = job->documents.padded || flags->padding;
+    job->documents.balanced = job->documents.balanced || flags->balance;
+    if (job->documents.padded && job->documents.balanced)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--balance",
+                          "expected packed documents, found --padding");
     return PLAIT_OK;
 }
 
@@ -163,5 +182,5 @@ plait_status tuning_flags_resolve(const tuning_flags *flags, const plait_model *
         PLAIT_TRY(read_reference(flags, tuning, err));
     if (tuning->kind == PLAIT_JOB_DISTILL && (flags->job || flags->teacher))
         PLAIT_TRY(read_teacher(flags, model, arena, tuning, err));
-    return flags->lengths ? read_lengths(flags->lengths, arena, out, err) : PLAIT_OK;
+    return read_data(flags, arena, out, err);
 }

@@ -8,6 +8,7 @@
 typedef struct tuning_flags {
     const char *job, *targets, *format, *freeze, *reference, *teacher, *lengths;
     int rank;
+    bool padding, balance;
 } tuning_flags;
 
 #define TUNING_TEXT(values, member, field, name, value, help)                                      \
@@ -35,10 +36,16 @@ typedef struct tuning_flags {
         OPT_OF_WORD(values, member.teacher, "teacher", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),      \
                     "teacher of distill, on the same GPUs")
 
-#define LENGTHS_OPTION(values, member)                                                             \
-    TUNING_TEXT(values, member, lengths, "lengths", "MEAN[,P50,P90,MAX]",                          \
-                "tokens of the documents that are packed into a sequence; attention then "         \
-                "costs the sum of their squares")
+#define DATA_OPTIONS(values, member)                                                               \
+    TUNING_TEXT(values, member, lengths, "lengths", "MEAN[,P50,P90,MAX]|FILE",                     \
+                "tokens of the documents that are packed into a sequence: attention costs the "    \
+                "sum of their squares, and ranks wait for the longest; a file has one length a "   \
+                "line, or is CSV or lines of JSON with `length`"),                                 \
+        OPT_OF_FLAG(values, member.padding, "padding",                                             \
+                    "do not pack: a sequence is one document, padded to the longest of its "       \
+                    "microbatch"),                                                                 \
+        OPT_OF_FLAG(values, member.balance, "balance",                                             \
+                    "packs are distributed over data-parallel ranks by their attention work")
 
 /**
  * Sets the tuning and the documents of a job.

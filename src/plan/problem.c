@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "plait/runtime.h"
+#include "plan/documents.h"
 #include "plan/problem_parts.h"
 
 void plait_problem_init(plait_problem *problem)
@@ -66,6 +67,7 @@ plait_status problem_check(const plait_problem *problem, plait_error *err)
     PLAIT_TRY(check_count("seq", job->seq, PLAIT_MAX_SEQ, err));
     if (job->document != 0)
         PLAIT_TRY(check_count("document", job->document, PLAIT_MAX_SEQ, err));
+    PLAIT_TRY(job_check_documents(job, err));
     PLAIT_TRY(check_images(problem, err));
     PLAIT_TRY(check_count("gbs", job->gbs, PLAIT_MAX_GBS, err));
     PLAIT_TRY(check_count("gpus", job->gpus, PLAIT_MAX_GPUS, err));

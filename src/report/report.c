@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "report/report_private.h"
 #include "report/report_table.h"
+#include "plan/documents.h"
 #include "plan/model_queries.h"
 #include "report/units.h"
 
@@ -206,10 +207,14 @@ void report_question(const plait_problem *problem, FILE *out)
     const plait_job *const job = &problem->job;
     const plait_cluster *const cluster = problem->cluster;
     const plait_params params = plait_model_params(problem->model);
-    char text[UNITS_SIZE], documents[64] = "";
+    char text[UNITS_SIZE], documents[80] = "";
 
-    if (job->document > 0)
-        snprintf(documents, sizeof documents, " in documents of %d", job->document);
+    if (job->documents.padded)
+        snprintf(documents, sizeof documents, ", %.0f on average, padded",
+                 plait_job_tokens(job) * job->seq / (job->gbs * plait_job_unit_tokens(job)));
+    else if (job->document > 0)
+        snprintf(documents, sizeof documents, " in documents of %d%s", job->document,
+                 job->documents.balanced ? ", balanced between ranks" : "");
     fprintf(out, "%s, %s parameters", problem->model->name, units_count(params.total, text));
     if (params.active < params.total * 0.999)
         fprintf(out, " (%s active)", units_count(params.active, text));
@@ -221,10 +226,11 @@ void report_question(const plait_problem *problem, FILE *out)
                 group->gpus_per_node);
     }
     fputc(')', out);
-    fprintf(out, "\n%s tokens a step: %d %s%s of %d%s; %s, ",
+    fprintf(out, "\n%s tokens a step: %d %s%s of %s%d%s; %s, ",
             units_count(plait_job_tokens(job), text), job->gbs,
             job->tuning.kind == PLAIT_JOB_DPO ? "pair" : "sequence", job->gbs == 1 ? "" : "s",
-            job->seq, documents, plait_precision_name[job->precision]);
+            job->documents.padded ? "up to " : "", job->seq, documents,
+            plait_precision_name[job->precision]);
     const plait_runtime *const runtime = problem->runtime;
     const bool newest =
         runtime->until == 0 &&
@@ -282,6 +288,14 @@ void report_degrees(const plait_problem *problem, const plait_degrees *degrees, 
     }
     if (microbatches > 0)
         fprintf(out, "%smicrobatches %d", between, microbatches);
+    if (problem->job.documents.padded) {
+        const double real = plait_job_tokens(&problem->job) /
+                            (problem->job.gbs * plait_job_unit_tokens(&problem->job));
+        const document_load load = document_load_of(&problem->job, degrees->mbs);
+
+        fprintf(out, "; %s of the computed tokens are padding",
+                units_percent(1.0 - real * problem->job.seq / load.tokens, text));
+    }
     fputc('\n', out);
     between = "";
     for (int k = 0; k < PLAIT_KEYS; k++) {

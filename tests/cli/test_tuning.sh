@@ -40,6 +40,63 @@ print(round(plan["step_s"] - plan["time"]["reference_s"], 9), round(plan["tokens
     wrong=1
 }
 
+# The slowest of 8 ranks with 4 packs each, in 2,000 steps with packs that are filled at random.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 - "$work/lengths" <<'END'
+import random, sys
+draw = random.Random(1)
+with open(sys.argv[1], "w") as file:
+    for _ in range(4000):
+        print(min(8192, int(draw.lognormvariate(6, 0.8)) + 1), file=file)
+END
+job=(llama-3.1-8b dgx-h100 --gpus 8 --seq 8192 --gbs 32 --job lora --tp 1 --recompute none)
+"$plait" eval "${job[@]}" --lengths "$work/lengths" --json >"$work/packs.json"
+"$plait" eval "${job[@]}" --lengths "$work/lengths" --balance --json >"$work/balanced.json"
+"$plait" eval "${job[@]}" --lengths 500 --json >"$work/equal.json"
+"$plait" eval --plan "$work/balanced.json" --json >"$work/again.json"
+"$plait" eval "${job[@]}" --runtime fsdp --zero 3 --attention flash2 --lengths "$work/lengths" --json >"$work/lockstep.json"
+python3 - "$work" <<'END' || wrong=1
+import json, random, sys
+def factor(name):
+    time = json.load(open(f"{sys.argv[1]}/{name}.json"))["plans"][0]["time"]
+    return 1 + time["data_s"] / time["attention_s"]
+draw = random.Random(2)
+lengths = [int(line) for line in open(f"{sys.argv[1]}/lengths")]
+def pack():
+    left, work = 8192, 0
+    while left > 0:
+        length = draw.choice(lengths)
+        work += length * min(length, left)
+        left -= length
+    return work
+slowest = together = balanced = mean = 0
+for _ in range(2000):
+    packs = sorted(pack() for _ in range(32))
+    rounds = [packs[i:i + 8][::1 if i % 16 == 0 else -1] for i in range(0, 32, 8)]
+    balanced += max(map(sum, zip(*rounds)))
+    draw.shuffle(packs)
+    rounds = [packs[i:i + 8] for i in range(0, 32, 8)]
+    slowest += max(map(sum, zip(*rounds)))
+    together += sum(map(max, rounds))
+    mean += sum(packs) / 8
+for name, expected in ("packs", slowest / mean), ("lockstep", together / mean), ("balanced", balanced / mean):
+    if abs(factor(name) / expected - 1) > 0.1:
+        sys.exit(f"{name}: simulated {expected:.3f}, found {factor(name):.3f}")
+if factor("equal") != 1 or abs(factor("again") / factor("balanced") - 1) > 1e-9:
+    sys.exit("equal documents wait, or a plan file loses its documents")
+END
+printf '100\n\n200 tokens\n' >"$work/bad"
+expect "bad:3: expected tokens from 0 to" eval "${job[@]}" --lengths "$work/bad"
+printf '{"length": 100}\n{"input_length": 100, "output_length": 200}\n' >"$work/lines"
+expect "in documents of 250;" eval "${job[@]}" --lengths "$work/lines"
+printf 'id,length\n1,100\n2,300\n' >"$work/table"
+expect "in documents of 250;" eval "${job[@]}" --lengths "$work/table"
+expect "sequences of up to 8192, 200 on average, padded" eval "${job[@]}" --lengths "$work/table" --padding
+# two of 100 and 300 tokens are padded to 250 on average
+expect "20.0 % of the computed tokens are padding" eval "${job[@]}" --mbs 2 --lengths "$work/table" --padding
+expect "--balance: expected --lengths" eval "${job[@]}" --balance
+
 # capacity takes images as search does.
 expect "images: expected a model with an encoder" capacity llama-3.1-8b dgx-h100 --gpus 8 --tokens 1G --seq 4096 --gbs 64 --images 2
 

@@ -2,7 +2,9 @@
 #include "support/assert_near.h"
 #include "costmodel/layer/tuning.h"
 #include "plait/lowlevel/block.h"
+#include "plait/arena.h"
 #include "plait/runtime.h"
+#include "plan/documents.h"
 
 enum { HIDDEN = 64, WIDTH = 256, RANK = 8, TOKENS = 32 };
 
@@ -153,6 +155,113 @@ static void test_tensors_that_no_trained_matrix_reads__are_not_kept(void **state
     assert_true(of_qkv.saved[PLAIT_TENSOR_core_out] == full.saved[PLAIT_TENSOR_core_out]);
 }
 
+// ---- documents -----------------------------------------------------------------------------
+
+static double uniform(void)
+{
+    static uint64_t state = 1;
+
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return (double)(state >> 11) / 9007199254740992.0;
+}
+
+static const double document_length[] = {100.0, 400.0, 1000.0}, document_share[] = {0.5, 0.3, 0.2};
+
+static plait_job job_of(bool padded)
+{
+    return (plait_job){
+        .seq = 16384,
+        .gbs = 8,
+        .document = 684, // (0.5 100^2 + 0.3 400^2 + 0.2 1000^2) / 370
+        .documents = {
+            .lengths = 3, .length = document_length, .share = document_share, .padded = padded}};
+}
+
+static double draw(void)
+{
+    const double u = uniform();
+
+    return document_length[u < 0.5 ? 0 : u < 0.8 ? 1 : 2];
+}
+
+/* C.416: 20,000 packs that are filled with documents in random order. */
+static void test_packs__vary_as_filled_at_random(void **state)
+{
+    enum { PACKS = 20000 };
+    plait_job job = job_of(false);
+    double sum = 0.0, squares = 0.0;
+
+    (void)state;
+    for (int p = 0; p < PACKS; p++) {
+        double work = 0.0, left = job.seq;
+        for (double length = draw(); left > 0.0; length = draw()) {
+            // the last document is cut, and its work counts in proportion
+            work += length * length * (length < left ? 1.0 : left / length);
+            left -= length;
+        }
+        sum += work;
+        squares += work * work;
+    }
+    const double mean = sum / PACKS;
+    const document_load load = document_load_of(&job, 1);
+    assert_near_relative(mean, 684.0 * job.seq, 0.01);
+    assert_near_relative(load.work_deviation, sqrt(squares / PACKS - mean * mean) / mean, 0.03);
+    assert_near_relative(document_load_of(&job, 4).work_deviation, load.work_deviation / 2.0,
+                         1e-12);
+    assert_true(load.token_deviation == 0.0 && load.tokens == job.seq);
+    job.tuning.kind = PLAIT_JOB_DPO; // a pair has two packs
+    assert_near_relative(document_load_of(&job, 2).work_deviation, load.work_deviation / 2.0,
+                         1e-12);
+}
+
+/* C.418: all 27 microbatches of three documents. */
+static void test_padding__computes_the_longest_of_a_microbatch(void **state)
+{
+    const plait_job job = job_of(true);
+    double mean = 0.0, squares = 0.0, fourth = 0.0;
+
+    (void)state;
+    for (int i = 0; i < 27; i++) {
+        const int a = i % 3, b = i / 3 % 3, c = i / 9;
+        const int longest = a > b ? (a > c ? a : c) : (b > c ? b : c);
+        const double share = document_share[a] * document_share[b] * document_share[c];
+        mean += share * document_length[longest];
+        squares += share * pow(document_length[longest], 2.0);
+        fourth += share * pow(document_length[longest], 4.0);
+    }
+    const document_load load = document_load_of(&job, 3);
+    assert_near_relative(load.tokens, mean, 1e-12);
+    assert_near_relative(load.reach, squares / mean, 1e-12);
+    assert_near_relative(load.token_deviation, sqrt(squares / (mean * mean) - 1.0), 1e-9);
+    assert_near_relative(load.work_deviation, sqrt(fourth / (squares * squares) - 1.0), 1e-9);
+    assert_near_relative(load.token_most, 1000.0 / mean - 1.0, 1e-12);
+    assert_near_relative(plait_job_tokens(&job), 8.0 * 370.0, 1e-12);
+}
+
+/* Lengths keep their mean and reach; those above a sequence are cut. */
+static void test_documents__keep_mean_and_reach(void **state)
+{
+    static const double length[] = {1.0, 100.0, 102.0, 900.0, 1500.0};
+    plait_arena *const arena = plait_arena_new();
+    plait_job job = {.seq = 1000};
+    plait_error err;
+    double mean = 0.0;
+
+    (void)state;
+    assert_int_equal(job_set_documents(&job, length, 5, arena, &err), PLAIT_OK);
+    assert_int_equal(job.documents.lengths, 4); // 100 and 102 are in one bin
+    for (int i = 0; i < job.documents.lengths; i++)
+        mean += job.documents.share[i] * job.documents.length[i];
+    assert_near_relative(mean, 2103.0 / 5.0, 1e-12);
+    assert_int_equal(job.document, 870); // (1 + 100^2 + 102^2 + 900^2 + 1000^2) / 2103
+    assert_int_equal(job_check_documents(&job, &err), PLAIT_OK);
+    job.documents.padded = job.documents.balanced = true;
+    assert_int_equal(job_check_documents(&job, &err), PLAIT_ERROR_RANGE);
+    job.documents = (plait_documents){.balanced = true};
+    assert_int_equal(job_check_documents(&job, &err), PLAIT_ERROR_RANGE);
+    plait_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +269,9 @@ int main(void)
         cmocka_unit_test(test_adapters__have_rank_times_both_widths),
         cmocka_unit_test(test_separate_targets__have_separate_adapters),
         cmocka_unit_test(test_nf4__restores_each_weight_in_both_passes),
+        cmocka_unit_test(test_packs__vary_as_filled_at_random),
+        cmocka_unit_test(test_padding__computes_the_longest_of_a_microbatch),
+        cmocka_unit_test(test_documents__keep_mean_and_reach),
         cmocka_unit_test(test_tensors_that_no_trained_matrix_reads__are_not_kept),
     };
 

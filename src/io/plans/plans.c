@@ -207,9 +207,9 @@ bool plans_imbalance_is_sensible(double imbalance)
 static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_entry *out,
                              plait_error *err)
 {
-    static const char *const keys[] = {
-        "seq",     "document",  "images", "image_tokens", "gbs",      "gpus",   "precision",
-        "runtime", "attention", "risk",   "imbalance",    "frontier", "tuning", NULL};
+    static const char *const keys[] = {"seq",  "document",  "documents", "images",  "image_tokens",
+                                       "gbs",  "gpus",      "precision", "runtime", "attention",
+                                       "risk", "imbalance", "frontier",  "tuning",  NULL};
     const char *runtime = NULL;
     json_cursor at, value;
     const char *word;
@@ -222,6 +222,7 @@ static plait_status read_job(const json_cursor *root, plait_arena *arena, plans_
     PLAIT_TRY(json_int_optional(&at, "seq", 1, PLAIT_MAX_SEQ, &out->seq, err));
     PLAIT_TRY(json_int_optional(&at, "document", 1, out->seq > 0 ? out->seq : PLAIT_MAX_SEQ,
                                 &out->document, err));
+    PLAIT_TRY(documents_read_json(&at, arena, &out->documents, err));
     PLAIT_TRY(json_int_optional(&at, "images", 0, PLAIT_MAX_SEQ, &out->images, err));
     PLAIT_TRY(json_int_optional(&at, "image_tokens", 0, PLAIT_MAX_SEQ, &out->image_tokens, err));
     PLAIT_TRY(json_int_optional(&at, "gbs", 1, PLAIT_MAX_GBS, &out->gbs, err));

@@ -46,6 +46,7 @@ typedef struct plans_entry {
     const char *runtime;          /* name of the runtime, or of a file beside this one */
     int seq;
     int document;
+    plait_documents documents;
     int images, image_tokens; /* 0: none; 0: as the encoder has */
     int gbs;
     int gpus;

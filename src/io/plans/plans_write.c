@@ -22,6 +22,7 @@ static plans_entry entry_of(const plait_problem *problem, const plait_degrees *d
         .runtime = plait_runtime_handle(problem->runtime),
         .seq = problem->job.seq,
         .document = problem->job.document,
+        .documents = problem->job.documents,
         .tuning = problem->job.tuning,
         .images = problem->job.images,
         .image_tokens = problem->job.image_tokens,
@@ -134,6 +135,7 @@ static void write_question(json_writer *json, const plans_entry *entry)
     member_of_count(json, "seq", entry->seq);
     if (entry->document > 0)
         json_member_int64(json, "document", entry->document);
+    documents_write_json(json, &entry->documents);
     if (entry->images > 0)
         json_member_int64(json, "images", entry->images);
     if (entry->image_tokens > 0)

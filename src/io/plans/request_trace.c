@@ -20,7 +20,8 @@ typedef struct trace_reader {
     int capacity;
     int timed; /* requests with a timestamp */
     double first_s, last_s;
-    uint8_t *seen; /* [MAX_BLOCKS] whether an earlier request has the block */
+    uint8_t *seen;  /* [MAX_BLOCKS] whether an earlier request has the block */
+    bool documents; /* entries are documents, whose tokens become `input` */
 } trace_reader;
 
 static plait_status add_request(trace_reader *r, plait_request_lengths one, double time_s,
@@ -32,7 +33,9 @@ static plait_status add_request(trace_reader *r, plait_request_lengths one, doub
         r->first_s = r->timed > 0 ? smaller(r->first_s, time_s) : time_s;
         r->last_s = r->timed++ > 0 ? larger(r->last_s, time_s) : time_s;
     }
-    if (one.input < 1.0 || one.output < 1.0)
+    if (r->documents)
+        one = (plait_request_lengths){.input = one.input + one.output};
+    if (one.input < 1.0 || (one.output < 1.0 && !r->documents))
         return PLAIT_OK;
     out->request = grow_by_one(r->arena, out->request, out->count, &r->capacity, sizeof one);
     PLAIT_TRY(plait_check_allocated(out->request, err));
@@ -49,6 +52,8 @@ static const char *const input_titles[] = {
 static const char *const output_titles[] = {
     "GeneratedTokens", "Response tokens",   "output", "output_tokens",
     "output_length",   "completion_tokens", NULL};
+static const char *const document_titles[] = {"length", "tokens", "num_tokens", "token_count",
+                                              NULL};
 static const char *const time_titles[] = {"TIMESTAMP", "Timestamp", "timestamp", NULL};
 
 static int find_column(const csv_table *table, const char *const *titles)
@@ -83,10 +88,14 @@ static plait_status read_table(trace_reader *r, const char *text, size_t length,
     csv_table table;
 
     PLAIT_TRY(csv_table_parse(text, length, path, r->arena, &table, err));
-    const int input = find_column(&table, input_titles);
+    const int document = r->documents ? find_column(&table, document_titles) : -1;
+    const int input = document >= 0 ? document : find_column(&table, input_titles);
     const int output = find_column(&table, output_titles);
     const int time = find_column(&table, time_titles);
-    if (input < 0 || output < 0)
+    if (r->documents && input < 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                          "expected a column of tokens, such as length, found none");
+    if (input < 0 || (output < 0 && !r->documents))
         return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
                           "expected a column of %s tokens, such as %s, found none",
                           input < 0 ? "input" : "output", input < 0 ? "input" : "output");
@@ -141,6 +150,11 @@ static plait_status read_object(const json_cursor *root, plait_arena *arena, voi
 
     (void)arena;
     PLAIT_TRY(json_as_object(root, err));
+    for (int t = 0; r->documents && document_titles[t] != NULL; t++)
+        if (json_has(root, document_titles[t])) {
+            PLAIT_TRY(json_number(root, document_titles[t], JSON_NON_NEGATIVE, &one.input, err));
+            return add_request(r, one, time_ms, err);
+        }
     PLAIT_TRY(json_number(root, "input_length", JSON_NON_NEGATIVE, &one.input, err));
     PLAIT_TRY(json_number(root, "output_length", JSON_NON_NEGATIVE, &one.output, err));
     PLAIT_TRY(json_number_optional(root, "timestamp", JSON_NON_NEGATIVE, &time_ms, err));
@@ -148,6 +162,22 @@ static plait_status read_object(const json_cursor *root, plait_arena *arena, voi
     one.cached = smaller(one.cached, larger(one.input - 1.0, 0.0));
     one.repeated = one.cached;
     return add_request(r, one, time_ms / 1e3, err);
+}
+
+/* Reads a line that is one number of tokens. */
+static plait_status read_number(trace_reader *r, const char *at, size_t length, const char *name,
+                                plait_error *err)
+{
+    plait_request_lengths one = {0};
+    char text[32];
+
+    while (length > 0 && strchr(" \t\r", at[length - 1]) != NULL)
+        length--;
+    snprintf(text, sizeof text, "%.*s", (int)smaller((double)length, 31.0), at);
+    if (!text_parse_number(text, &one.input) || one.input < 0.0 || one.input > PLAIT_MAX_SEQ)
+        return plait_fail(err, PLAIT_ERROR_RANGE, name, "expected tokens from 0 to %d, found '%s'",
+                          PLAIT_MAX_SEQ, text);
+    return add_request(r, one, (double)NAN, err);
 }
 
 static plait_status read_lines(trace_reader *r, const char *text, size_t length, const char *path,
@@ -163,8 +193,29 @@ static plait_status read_lines(trace_reader *r, const char *text, size_t length,
         if (at[strspn(at, " \t\r")] == '\n' || at[strspn(at, " \t\r")] == '\0')
             continue;
         snprintf(name, sizeof name, "%.200s:%d", path, line);
-        PLAIT_TRY(json_parse(at, (size_t)(end - at), name, read_object, r->arena, r, err));
+        at += strspn(at, " \t");
+        PLAIT_TRY(*at == '{' || !r->documents
+                      ? json_parse(at, (size_t)(end - at), name, read_object, r->arena, r, err)
+                      : read_number(r, at, (size_t)(end - at), name, err));
     }
+    return PLAIT_OK;
+}
+
+plait_status document_lengths_read(const char *path, plait_arena *arena, request_trace *out,
+                                   plait_error *err)
+{
+    trace_reader r = {.arena = arena, .out = out, .documents = true};
+    const char *text;
+    size_t length;
+
+    *out = (request_trace){0};
+    PLAIT_TRY(file_read_all(path, CSV_MAX_BYTES, arena, &text, &length, err));
+    PLAIT_TRY(strchr("{0123456789", text[strspn(text, " \t\r\n")]) != NULL
+                  ? read_lines(&r, text, length, path, err)
+                  : read_table(&r, text, length, path, err));
+    if (out->count == 0)
+        return plait_fail(err, PLAIT_ERROR_SCHEMA, path,
+                          "expected at least one document with tokens, found none");
     return PLAIT_OK;
 }
 

@@ -17,3 +17,10 @@ typedef struct request_trace {
  */
 PLAIT_MUST_CHECK plait_status request_trace_read(const char *path, plait_arena *arena,
                                                  request_trace *out, plait_error *err);
+
+/**
+ * Reads the lengths of documents, which become `input`: one number a line, or a CSV file or lines of
+ * JSON with `length` or the columns of a trace, whose input and output are then one document.
+ */
+PLAIT_MUST_CHECK plait_status document_lengths_read(const char *path, plait_arena *arena,
+                                                    request_trace *out, plait_error *err);

@@ -1,7 +1,7 @@
-/* tuning_json.c - reads and writes what a job trains */
+/* tuning_json.c - reads and writes what a job trains, and the lengths of its documents */
 #include "io/plans/tuning_json.h"
 
-enum { MOST_RANK = 1 << 16 };
+enum { MOST_RANK = 1 << 16, MOST_LENGTHS = 1 << 12 };
 
 /* Reads a list of words as bits; a missing list leaves *out unchanged. */
 static plait_status read_mask(const json_cursor *at, const char *key, const char *const *words,
@@ -68,5 +68,70 @@ void tuning_write_json(json_writer *json, const plait_tuning *tuning)
         json_member_number(json, "reference_time", tuning->reference_time);
     if (tuning->reference_weights > 0.0)
         json_member_number(json, "reference_weights", tuning->reference_weights);
+    json_end_object(json);
+}
+
+// ---- lengths of documents ------------------------------------------------------------------
+
+static plait_status read_numbers(const json_cursor *at, const char *key, int count,
+                                 plait_arena *arena, const double **out, plait_error *err)
+{
+    double *const number = plait_arena_alloc(arena, (size_t)count, sizeof *number);
+    json_cursor list, each;
+    int i = 0;
+
+    PLAIT_TRY(plait_check_allocated(number, err));
+    PLAIT_TRY(json_array_optional(at, key, &list, err));
+    for (bool more = json_first(&list, &each); more && i < count; more = json_next(&each))
+        PLAIT_TRY(json_as_number(&each, JSON_POSITIVE, &number[i++], err));
+    if (i < count || json_count(&list) != (size_t)count)
+        return json_fail_key(at, key, PLAIT_ERROR_SCHEMA, err,
+                             "expected %d numbers, as many as lengths", count);
+    *out = number;
+    return PLAIT_OK;
+}
+
+plait_status documents_read_json(const json_cursor *job, plait_arena *arena, plait_documents *out,
+                                 plait_error *err)
+{
+    static const char *const keys[] = {"length", "share", "padded", "balanced", NULL};
+    json_cursor at, lengths;
+
+    PLAIT_TRY(json_object_optional(job, "documents", &at, err));
+    if (json_is_null(&at))
+        return PLAIT_OK;
+    PLAIT_TRY(json_keys_among(&at, keys, err));
+    PLAIT_TRY(json_array_optional(&at, "length", &lengths, err));
+    const size_t count = json_is_null(&lengths) ? 0 : json_count(&lengths);
+    if (count == 0 || count > MOST_LENGTHS)
+        return json_fail_key(&at, "length", PLAIT_ERROR_SCHEMA, err,
+                             "expected 1 to %d lengths of documents", MOST_LENGTHS);
+    PLAIT_TRY(read_numbers(&at, "length", (int)count, arena, &out->length, err));
+    PLAIT_TRY(read_numbers(&at, "share", (int)count, arena, &out->share, err));
+    PLAIT_TRY(json_bool_optional(&at, "padded", &out->padded, err));
+    PLAIT_TRY(json_bool_optional(&at, "balanced", &out->balanced, err));
+    out->lengths = (int)count;
+    return PLAIT_OK;
+}
+
+static void write_numbers(json_writer *json, const char *key, const double *number, int count)
+{
+    json_member_row(json, key);
+    for (int i = 0; i < count; i++)
+        json_write_number(json, number[i]);
+    json_end_array(json);
+}
+
+void documents_write_json(json_writer *json, const plait_documents *documents)
+{
+    if (documents->lengths == 0)
+        return;
+    json_member_object(json, "documents");
+    write_numbers(json, "length", documents->length, documents->lengths);
+    write_numbers(json, "share", documents->share, documents->lengths);
+    if (documents->padded)
+        json_member_bool(json, "padded", true);
+    if (documents->balanced)
+        json_member_bool(json, "balanced", true);
     json_end_object(json);
 }
