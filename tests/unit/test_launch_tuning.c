@@ -157,6 +157,25 @@ static void test_jobs_that_a_target_cannot_train__are_refused(void **state)
     assert_cannot(PLAIT_LAUNCH_MS_SWIFT, fused, "tp=2 ep=8 mbs=1 cuda_graph=none", "the experts");
 }
 
+/* Padded documents are not packed, and Megatron-Bridge's recipes always pack. */
+static void test_padding__turns_packing_off(void **state)
+{
+    static const double length = 500.0, share = 1.0;
+    plait_error err;
+
+    (void)state;
+    launched_question(&it, "llama-3.1-8b", "fsdp", 16, arena);
+    it.problem.job.tuning = lora;
+    it.problem.job.documents =
+        (plait_documents){.lengths = 1, .length = &length, .share = &share, .padded = true};
+    must(launched_render(&it, "zero=3 mbs=2 recompute=full", PLAIT_LAUNCH_TRL, arena, &err), &err);
+    assert_non_null(strstr(launched_text(&it, "sft.yaml"), "packing: false"));
+    launched_question(&it, "llama-3.1-8b", "megatron", 16, arena);
+    it.problem.job.documents =
+        (plait_documents){.lengths = 1, .length = &length, .share = &share, .padded = true};
+    assert_cannot(PLAIT_LAUNCH_MEGATRON_BRIDGE, sft, "tp=2 pp=2 mbs=1", "padded documents");
+}
+
 static void test_fsdp__recomputes_by_accelerate(void **state)
 {
     (void)state;
@@ -296,6 +315,7 @@ int main(void)
         TEST(test_jobs_of_torchtune__are_read_back),
         TEST(test_jobs_of_megatron__are_read_back),
         TEST(test_jobs_that_a_target_cannot_train__are_refused),
+        TEST(test_padding__turns_packing_off),
         TEST(test_fsdp__recomputes_by_accelerate),
         TEST(test_adapters_without_experts__are_patterns),
         TEST(test_configs_of_others__are_read_with_their_defaults),

@@ -651,6 +651,8 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
 
     if (why != NULL)
         return why;
+    if (problem->job.documents.padded)
+        return "padded documents, since its recipes pack them";
     // ConfigContainer.validate in src/megatron/bridge/training/config.py
     if (tuning->kind != PLAIT_JOB_PRETRAIN && d->mbs > 1)
         return "microbatches of more than one packed sequence";

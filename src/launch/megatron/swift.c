@@ -223,7 +223,6 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
     PLAIT_TRY(tuning_settings_of(launch, tuning_names_megatron, arena, &settings, err));
     settings.method = tuning->rank > 0 ? "lora" : "full";
     settings.stage = dpo ? "dpo" : NULL;
-    settings.packing = dpo ? SETTING_OPEN : 1;
     settings.dataset = dpo ? "AI-ModelScope/orpo-dpo-mix-40k" : "AI-ModelScope/alpaca-gpt4-data-en";
     PLAIT_TRY(folder_add(out, "args.sh", file_text(launch, &args, &settings, arena), false, err));
     program.start = plait_arena_printf(

@@ -140,8 +140,9 @@ plait_status tuning_settings_of(const plait_launch *launch, tuning_names names, 
     if (job->tuning.kind == PLAIT_JOB_DPO)
         out->cached = job->tuning.reference == PLAIT_REFERENCE_CACHED ? 1 : SETTING_OPEN;
     else
-        out->packing = 1;
-    out->separate = out->packing == 1 && plait_job_reach(job) < job->seq;
+        out->packing = !job->documents.padded;
+    if (out->packing == 1)
+        out->separate = plait_job_reach(job) < job->seq;
     out->seq = job->seq;
     out->batch = d->mbs;
     out->steps = plait_degrees_microbatches(d, job->gbs);
