@@ -39,7 +39,8 @@ void plait_cost_money(const plait_problem *problem, plait_cost *cost)
     };
 
     cost->cost_usd = gpu->usd_per_hour > 0.0
-                         ? problem->job.gpus * gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
+                         ? (problem->job.gpus + problem->job.tuning.reference_gpus) *
+                               gpu->usd_per_hour * cost->step_s / PLAIT_HOUR
                          : (double)NAN;
     cost->energy_j = plait_energy_j(problem, price);
 }

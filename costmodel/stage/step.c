@@ -125,17 +125,20 @@ static double forward_pass_s(const step_parts *parts)
 }
 
 /*
- * C.415: the forward pass of a reference model or a teacher in the layout of the plan. Weights that
- * wait in host memory are copied once a step.
+ * C.415: the forward pass of a reference model or a teacher in the layout of the plan, or beside the
+ * step on other GPUs with the same FLOP/s. Weights that wait in host memory are copied once a step.
  */
 static double reference_s(const step_parts *parts, double forward_s)
 {
-    const plait_tuning *const tuning = &parts->problem->job.tuning;
+    const plait_job *const job = &parts->problem->job;
+    const plait_tuning *const tuning = &job->tuning;
     const double time = tuning->reference_time > 0.0 ? tuning->reference_time : 1.0;
     double bytes = 0.0;
 
     if (!plait_tuning_refers(tuning))
         return 0.0;
+    if (tuning->reference == PLAIT_REFERENCE_APART)
+        return time * forward_s * job->gpus / larger(1.0, tuning->reference_gpus);
     if (tuning->reference == PLAIT_REFERENCE_OFFLOADED)
         for (int i = 0; i < parts->costs; i++)
             bytes = larger(bytes,
@@ -224,7 +227,8 @@ step_sum step_sum_of(const step_parts *parts)
     sum.dp_comm_s = sync_exposed_s(parts->problem, d, parts->cost, parts->costs);
     sum.forward_s = forward_pass_s(parts);
     sum.data_s = data_s(parts);
-    sum.reference_s = reference_s(parts, sum.forward_s);
+    const bool apart = parts->problem->job.tuning.reference == PLAIT_REFERENCE_APART;
+    *(apart ? &sum.beside_s : &sum.reference_s) = reference_s(parts, sum.forward_s);
     step_sum_take(&sum, sum.alone_s);
     return sum;
 }
@@ -233,6 +237,9 @@ void step_sum_take(step_sum *sum, double pipeline_s)
 {
     sum->alone_s = pipeline_s;
     sum->pipeline_s = pipeline_s - sum->hidden_s;
-    sum->total_s = sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s +
-                   sum->data_s + sum->reference_s;
+    const double own_s =
+        sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s + sum->data_s;
+    if (sum->beside_s > 0.0)
+        sum->reference_s = larger(0.0, sum->beside_s - own_s);
+    sum->total_s = own_s + sum->reference_s;
 }

@@ -114,6 +114,7 @@ typedef enum plait_reference {
     PLAIT_REFERENCE_OFFLOADED, /* its weights wait in host memory and are copied for their pass */
     PLAIT_REFERENCE_CACHED,    /* its log-probabilities were computed before the run */
     PLAIT_REFERENCE_ADAPTERS,  /* the policy without its adapters: a pass, but no weights */
+    PLAIT_REFERENCE_APART,     /* on reference_gpus other GPUs, beside the step */
     PLAIT_REFERENCES
 } plait_reference;
 
@@ -132,6 +133,7 @@ typedef struct plait_tuning {
      * trains; 0: 1. (C.415)
      */
     double reference_time, reference_weights;
+    int reference_gpus; /* GPUs of a reference apart, in addition to those of the job */
 } plait_tuning;
 
 /** Does a step have a forward pass of another model over its tokens? */

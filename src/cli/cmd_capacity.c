@@ -76,11 +76,12 @@ static const opt options[] = {
 
 /* The options of a training run, which are refused with --serve. */
 static const char *const training_options[] = {
-    "tokens",  "seq",       "document",  "images",     "image-tokens", "gbs",
-    "max-gbs", "precision", "runtime",   "risk",       "deadline",     "budget",
-    "co2",     "knee",      "straggler", "write-rate", "write-most",   "async-checkpoint",
-    "runs",    "limit",     "refine",    "job",        "lora-targets", "frozen-format",
-    "freeze",  "reference", "teacher",   "padding",    "balance",      NULL};
+    "tokens",  "seq",       "document",  "images",       "image-tokens", "gbs",
+    "max-gbs", "precision", "runtime",   "risk",         "deadline",     "budget",
+    "co2",     "knee",      "straggler", "write-rate",   "write-most",   "async-checkpoint",
+    "runs",    "limit",     "refine",    "job",          "lora-targets", "frozen-format",
+    "freeze",  "reference", "teacher",   "teacher-gpus", "padding",      "balance",
+    NULL};
 
 /* ---- clusters and numbers of GPUs ---- */
 

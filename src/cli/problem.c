@@ -342,6 +342,8 @@ char *problem_text(const plait_problem *problem, const problem_flags *flags,
         text_append_printf(&out, " --gpus %d", flags->gpus);
     if (flags->tuning.rank > 0)
         text_append_printf(&out, " --lora-rank %d", flags->tuning.rank);
+    if (flags->tuning.teacher_gpus > 0)
+        text_append_printf(&out, " --teacher-gpus %d", flags->tuning.teacher_gpus);
     if (flags->tuning.padding)
         text_append(&out, " --padding");
     if (flags->tuning.balance)

@@ -56,6 +56,10 @@ static plait_status read_reference(const tuning_flags *flags, plait_tuning *out,
 
     if (flags->reference)
         PLAIT_TRY(problem_word("--reference", flags->reference, plait_reference_name, &word, err));
+    if (word == PLAIT_REFERENCE_APART)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--reference",
+                          "expected resident, offloaded, cached or adapters, found apart, which is "
+                          "for teachers (--teacher-gpus)");
     if (word == PLAIT_REFERENCE_ADAPTERS && out->rank == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, "--reference",
                           "expected resident, offloaded or cached without adapters, found "
@@ -76,7 +80,8 @@ static plait_status read_teacher(const tuning_flags *flags, const plait_model *m
                           "expected the teacher of distill, found nothing");
     PLAIT_TRY(problem_find_model(flags->teacher, false, false, arena, teacher, err));
     const plait_params student = plait_model_params(model), other = plait_model_params(teacher);
-    out->reference = PLAIT_REFERENCE_RESIDENT;
+    out->reference = flags->teacher_gpus > 0 ? PLAIT_REFERENCE_APART : PLAIT_REFERENCE_RESIDENT;
+    out->reference_gpus = flags->teacher_gpus;
     out->reference_time = other.active / student.active;
     out->reference_weights = other.total / student.total;
     return PLAIT_OK;
@@ -146,6 +151,7 @@ static plait_status check_unused(const tuning_flags *flags, const plait_tuning *
         {"--frozen-format", "lora or qlora", flags->format && !adapters},
         {"--reference", "dpo", flags->reference && tuning->kind != PLAIT_JOB_DPO},
         {"--teacher", "distill", flags->teacher && tuning->kind != PLAIT_JOB_DISTILL},
+        {"--teacher-gpus", "distill", flags->teacher_gpus > 0 && tuning->kind != PLAIT_JOB_DISTILL},
         {"--freeze", "a job without adapters", flags->freeze && adapters},
     };
 
@@ -180,7 +186,8 @@ plait_status tuning_flags_resolve(const tuning_flags *flags, const plait_model *
         PLAIT_TRY(read_adapters(flags, arena, tuning, err));
     if (tuning->kind == PLAIT_JOB_DPO && (flags->job || flags->reference))
         PLAIT_TRY(read_reference(flags, tuning, err));
-    if (tuning->kind == PLAIT_JOB_DISTILL && (flags->job || flags->teacher))
+    if (tuning->kind == PLAIT_JOB_DISTILL &&
+        (flags->job || flags->teacher || flags->teacher_gpus > 0))
         PLAIT_TRY(read_teacher(flags, model, arena, tuning, err));
     return read_data(flags, arena, out, err);
 }

@@ -7,7 +7,7 @@
 /** Values of the options; 0 and NULL if not given. */
 typedef struct tuning_flags {
     const char *job, *targets, *format, *freeze, *reference, *teacher, *lengths;
-    int rank;
+    int rank, teacher_gpus;
     bool padding, balance;
 } tuning_flags;
 
@@ -34,7 +34,9 @@ typedef struct tuning_flags {
                     "weights of dpo's reference: resident (default), offloaded to the host, "      \
                     "cached log-probabilities, or adapters: the model without them"),              \
         OPT_OF_WORD(values, member.teacher, "teacher", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),      \
-                    "teacher of distill, on the same GPUs")
+                    "teacher of distill, on the same GPUs"),                                       \
+        OPT_OF_INT(values, member.teacher_gpus, "teacher-gpus", "N", 1, PLAIT_MAX_GPUS,            \
+                   "other GPUs, of the same kind, that run the teacher beside the step")
 
 #define DATA_OPTIONS(values, member)                                                               \
     TUNING_TEXT(values, member, lengths, "lengths", "MEAN[,P50,P90,MAX]|FILE",                     \

@@ -28,5 +28,5 @@ double plait_frozen_format_bytes(plait_frozen_format format)
     return bits[format] / 8.0;
 }
 
-const char *const plait_reference_name[PLAIT_REFERENCES + 1] = {"none",   "resident", "offloaded",
-                                                                "cached", "adapters", NULL};
+const char *const plait_reference_name[PLAIT_REFERENCES + 1] = {
+    "none", "resident", "offloaded", "cached", "adapters", "apart", NULL};

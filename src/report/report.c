@@ -167,6 +167,8 @@ static void print_tuning(const plait_problem *problem, FILE *out)
     if (tuning->reference != PLAIT_REFERENCE_NONE)
         fprintf(out, "; %s: %s", tuning->kind == PLAIT_JOB_DISTILL ? "teacher" : "reference",
                 plait_reference_name[tuning->reference]);
+    if (tuning->reference_gpus > 0)
+        fprintf(out, " on %d other GPUs, beside the step", tuning->reference_gpus);
     fprintf(out, "\n");
 }
 

@@ -102,6 +102,25 @@ expect "images: expected a model with an encoder" capacity llama-3.1-8b dgx-h100
 
 # Options that do not apply, and words that do not exist, are refused.
 expect "--lora-rank: expected --job lora" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job sft --lora-rank 8
+# A teacher on many other GPUs hides behind the step; on few of them, the step waits for it, in inverse
+# proportion to their number. It needs no memory of the student.
+student=(eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4k --gbs 64 --job distill --teacher llama-3.1-70b --tp 8 --zero 1 --recompute full)
+"$plait" "${student[@]}" --json >"$work/same" || wrong=1
+for n in 1 2 512; do "$plait" "${student[@]}" --teacher-gpus $n --json >"$work/apart$n" || wrong=1; done
+python3 - "$work" <<'END' || wrong=1
+import json, math, sys
+def plan(name):
+    return json.load(open(f"{sys.argv[1]}/{name}"))["plans"][0]
+same, one, two, many = (plan(name) for name in ("same", "apart1", "apart2", "apart512"))
+assert many["time"]["reference_s"] == 0.0
+assert math.isclose(one["step_s"], 2.0 * two["step_s"], rel_tol=1e-9)
+assert math.isclose(two["step_s"], 4.0 * same["time"]["reference_s"], rel_tol=1e-9)
+assert math.isclose(many["step_s"], same["step_s"] - same["time"]["reference_s"], rel_tol=1e-9)
+assert many["memory"]["peak_bytes"] < same["memory"]["peak_bytes"]
+assert math.isclose(many["cost_usd"] / many["step_s"], 65.0 * same["cost_usd"] / same["step_s"], rel_tol=1e-9)
+END
+expect "--teacher-gpus: expected --job distill" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job sft --teacher-gpus 8
+expect "which is for teachers" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job dpo --reference apart
 expect "--teacher: expected the teacher of distill" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job distill
 expect "--lora-targets" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job lora --lora-targets qkvo
 exit $wrong

@@ -12,9 +12,9 @@ static plait_status read_mask(const json_cursor *at, const char *key, const char
 
 plait_status tuning_read_json(const json_cursor *job, plait_tuning *out, plait_error *err)
 {
-    static const char *const keys[] = {"kind",   "rank",      "targets",        "format",
-                                       "frozen", "reference", "reference_time", "reference_weights",
-                                       NULL};
+    static const char *const keys[] = {
+        "kind",      "rank",           "targets",           "format",         "frozen",
+        "reference", "reference_time", "reference_weights", "reference_gpus", NULL};
     int kind = PLAIT_JOB_PRETRAIN, format = PLAIT_FROZEN_BF16, reference = PLAIT_REFERENCE_NONE;
     json_cursor at;
 
@@ -33,6 +33,11 @@ plait_status tuning_read_json(const json_cursor *job, plait_tuning *out, plait_e
         json_number_optional(&at, "reference_time", JSON_POSITIVE, &out->reference_time, err));
     PLAIT_TRY(json_number_optional(&at, "reference_weights", JSON_POSITIVE, &out->reference_weights,
                                    err));
+    PLAIT_TRY(
+        json_int_optional(&at, "reference_gpus", 1, PLAIT_MAX_GPUS, &out->reference_gpus, err));
+    if ((reference == PLAIT_REFERENCE_APART) != (out->reference_gpus > 0))
+        return json_fail(&at, PLAIT_ERROR_SCHEMA, err,
+                         "expected reference_gpus with the reference apart, and only then");
     out->kind = (plait_job_kind)kind;
     out->format = (plait_frozen_format)format;
     out->reference = (plait_reference)reference;
@@ -68,6 +73,8 @@ void tuning_write_json(json_writer *json, const plait_tuning *tuning)
         json_member_number(json, "reference_time", tuning->reference_time);
     if (tuning->reference_weights > 0.0)
         json_member_number(json, "reference_weights", tuning->reference_weights);
+    if (tuning->reference_gpus > 0)
+        json_member_int64(json, "reference_gpus", tuning->reference_gpus);
     json_end_object(json);
 }
 
