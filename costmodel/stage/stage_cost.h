@@ -301,7 +301,7 @@ typedef struct step_sum {
     double data_s;      /* waiting for the rank whose documents take longest */
     double forward_s;   /* a pass of all microbatches without backward */
     double reference_s; /* such a pass of a reference model or a teacher, as far as it is exposed */
-    double beside_s;    /* such a pass on other GPUs, beside the rest of the step */
+    double other_gpus_s; /* such a pass on other GPUs, at the same time as the rest of the step */
     double total_s;
     double busy_s_a_gpu; /* mean over GPUs, for all microbatches */
     double moving_s_a_gpu;

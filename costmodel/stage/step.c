@@ -125,8 +125,8 @@ static double forward_pass_s(const step_parts *parts)
 }
 
 /*
- * C.415: the forward pass of a reference model or a teacher in the layout of the plan, or beside the
- * step on other GPUs with the same FLOP/s. Weights that wait in host memory are copied once a step.
+ * C.415: the forward pass of a reference model or a teacher, in the layout of the plan or on other
+ * GPUs with the same FLOP/s. Weights that wait in host memory are copied once a step.
  */
 static double reference_s(const step_parts *parts, double forward_s)
 {
@@ -228,7 +228,7 @@ step_sum step_sum_of(const step_parts *parts)
     sum.forward_s = forward_pass_s(parts);
     sum.data_s = data_s(parts);
     const bool apart = parts->problem->job.tuning.reference == PLAIT_REFERENCE_APART;
-    *(apart ? &sum.beside_s : &sum.reference_s) = reference_s(parts, sum.forward_s);
+    *(apart ? &sum.other_gpus_s : &sum.reference_s) = reference_s(parts, sum.forward_s);
     step_sum_take(&sum, sum.alone_s);
     return sum;
 }
@@ -239,7 +239,7 @@ void step_sum_take(step_sum *sum, double pipeline_s)
     sum->pipeline_s = pipeline_s - sum->hidden_s;
     const double own_s =
         sum->pipeline_s + sum->pp_comm_s + sum->dp_comm_s + sum->optimizer_s + sum->data_s;
-    if (sum->beside_s > 0.0)
-        sum->reference_s = larger(0.0, sum->beside_s - own_s);
+    if (sum->other_gpus_s > 0.0)
+        sum->reference_s = larger(0.0, sum->other_gpus_s - own_s);
     sum->total_s = own_s + sum->reference_s;
 }

@@ -114,7 +114,7 @@ typedef enum plait_reference {
     PLAIT_REFERENCE_OFFLOADED, /* its weights wait in host memory and are copied for their pass */
     PLAIT_REFERENCE_CACHED,    /* its log-probabilities were computed before the run */
     PLAIT_REFERENCE_ADAPTERS,  /* the policy without its adapters: a pass, but no weights */
-    PLAIT_REFERENCE_APART,     /* on reference_gpus other GPUs, beside the step */
+    PLAIT_REFERENCE_APART,     /* on reference_gpus other GPUs, during the step */
     PLAIT_REFERENCES
 } plait_reference;
 

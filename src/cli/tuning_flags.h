@@ -36,7 +36,7 @@ typedef struct tuning_flags {
         OPT_OF_WORD(values, member.teacher, "teacher", "MODEL", OPT_NAMES(PLAIT_DATA_MODELS),      \
                     "teacher of distill, on the same GPUs"),                                       \
         OPT_OF_INT(values, member.teacher_gpus, "teacher-gpus", "N", 1, PLAIT_MAX_GPUS,            \
-                   "other GPUs, of the same kind, that run the teacher beside the step")
+                   "other GPUs, of the same kind, that run the teacher during the step")
 
 #define DATA_OPTIONS(values, member)                                                               \
     TUNING_TEXT(values, member, lengths, "lengths", "MEAN[,P50,P90,MAX]|FILE",                     \

@@ -168,7 +168,7 @@ static void print_tuning(const plait_problem *problem, FILE *out)
         fprintf(out, "; %s: %s", tuning->kind == PLAIT_JOB_DISTILL ? "teacher" : "reference",
                 plait_reference_name[tuning->reference]);
     if (tuning->reference_gpus > 0)
-        fprintf(out, " on %d other GPUs, beside the step", tuning->reference_gpus);
+        fprintf(out, " on %d other GPUs, during the step", tuning->reference_gpus);
     fprintf(out, "\n");
 }
 

@@ -102,7 +102,7 @@ expect "images: expected a model with an encoder" capacity llama-3.1-8b dgx-h100
 
 # Options that do not apply, and words that do not exist, are refused.
 expect "--lora-rank: expected --job lora" eval gpt2 dgx-h100 --gpus 8 --seq 1k --gbs 8 --job sft --lora-rank 8
-# A teacher on many other GPUs hides behind the step; on few of them, the step waits for it, in inverse
+# The pass of a teacher on many other GPUs is overlapped with the step; on few of them, the step waits for it, in inverse
 # proportion to their number. It needs no memory of the student.
 student=(eval llama-3.1-8b dgx-h100 --gpus 8 --seq 4k --gbs 64 --job distill --teacher llama-3.1-70b --tp 8 --zero 1 --recompute full)
 "$plait" "${student[@]}" --json >"$work/same" || wrong=1
