@@ -106,9 +106,11 @@ static void test_rl_log__of_asynchronous_nemo_rl(void **state)
 /* Fine-tuning by NeMo-RL prints the same block without generation. */
 static void test_rl_log__refuses_other_logs(void **state)
 {
-    static const char *const texts[] = {"", "step:3 - train/loss:0.5\n",
-                                        "  \u2022 Total step time: 6.00s\n"
-                                        "  \u2022 policy_training: 5.00s (80.0%)\n"};
+    static const char *const texts[] = {
+        "",
+        "step:3 - train/loss:0.5\n",
+        "  \u2022 Total step time: 6.00s\n  \u2022 policy_training: 5.00s (80.0%)\n",
+    };
     plait_arena *const arena = plait_arena_new();
     plait_error err;
     rl_log log;
