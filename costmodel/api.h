@@ -47,13 +47,13 @@ typedef struct stage_load {
     plait_chunk_time first;             /* times of the rank's first chunk */
     plait_chunk_time last;              /* times of the rank's last chunk, which may be its first */
     double paired_s[PLAIT_EP_OVERLAPS]; /* time that two paired microbatches save */
-    double busy_s;   /* time of matrix products and attention, forward and backward */
-    double moving_s; /* time of memory-bound kernels, forward and backward */
-    varied_time varied;
-    double saved_bytes;                 /* activations that one microbatch keeps, in all chunks */
-    double held_bytes;                  /* activations of all microbatches in flight */
-    double live_bytes;                  /* largest activations that one layer recomputes */
-    double dense;                       /* trained parameters outside the routed experts */
+    double busy_s;      /* time of matrix products and attention, forward and backward */
+    double moving_s;    /* time of memory-bound kernels, forward and backward */
+    varied_time varied; /* time that differs between microbatches, forward and backward */
+    double saved_bytes; /* activations that one microbatch keeps, in all chunks */
+    double held_bytes;  /* activations of all microbatches in flight */
+    double live_bytes;  /* largest activations that one layer recomputes */
+    double dense;       /* trained parameters outside the routed experts */
     double frozen_dense, frozen_expert; /* parameters that are not trained */
     double expert;                      /* parameters of routed experts */
 } stage_load;

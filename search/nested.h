@@ -3,7 +3,7 @@
 
 #include "plait/search.h"
 
-/** The set of results that a search computes. */
+/** The set of results that a search computes, in falling order. */
 typedef enum search_depth {
     SEARCH_WHOLE, /* all results of plait_search */
     /* the ranking and the front, and refinements only if no uniform plan fits */

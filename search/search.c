@@ -156,6 +156,17 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
     return PLAIT_OK;
 }
 
+/*
+ * Do refinements follow? With SEARCH_FRONT only if no uniform plan fits, with SEARCH_FITS if the space
+ * is also small. (S.14)
+ */
+static bool refines(const search_run *run, search_depth depth, int plans)
+{
+    if (depth == SEARCH_FITS && search_is_large(run->space->rows))
+        return false;
+    return plans == 0 || (depth != SEARCH_FITS && depth != SEARCH_FRONT);
+}
+
 /* Runs the strategy and the refinements, and fills in the result. */
 static plait_status run_passes(search_run *run, search_depth depth, plait_search_result *result,
                                plait_error *err)
@@ -191,12 +202,7 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
         if (result->has_tight)
             result->tight_best = best[0];
     }
-    // With SEARCH_FITS, refine only a small space in which no uniform plan fits. (S.14)
-    const bool refines = depth == SEARCH_FRONT ? result->plans == 0
-                         : depth == SEARCH_FITS
-                             ? result->plans == 0 && !search_is_large(run->space->rows)
-                             : true;
-    if (refines)
+    if (refines(run, depth, result->plans))
         PLAIT_TRY(refine(run, &found, result, err));
     if (found.points == 0 && result->plans == 0) {
         char why[256] = "";

@@ -305,8 +305,10 @@ static document_load varied_of(const plait_problem *problem, const plait_layer *
                        !layer_core_recurs(layer) && layer->attention.window == 0 &&
                        !attention_masks(&problem->job, key);
 
-    if (!whole)
-        load.work_deviation = load.token_deviation, load.work_most = load.token_most;
+    if (!whole) {
+        load.work_deviation = load.token_deviation;
+        load.work_most = load.token_most;
+    }
     return load;
 }
 

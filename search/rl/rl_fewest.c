@@ -34,18 +34,18 @@ static plait_status fits_on(const plait_rl_job *job, const plait_rl_options *opt
                             plait_arena *arena, bool *fits, plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
-    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plait_rl_job one = *job;
-    rl_search s = {
-        .job = &one, .options = options, .arena = arena, .out = answer, .fits_only = true};
 
-    PLAIT_TRY(plait_check_allocated(answer, err));
-    memset(answer, 0, sizeof *answer);
     one.problem.job.gpus = gpus;
     *fits = false;
     if (least_bytes(job, options, gpus) >=
         plait_cluster_accelerator(job->problem.cluster, 0)->memory_bytes)
         return PLAIT_OK;
+    plait_rl_answer *const answer = plait_arena_alloc(arena, 1, sizeof *answer);
+    PLAIT_TRY(plait_check_allocated(answer, err));
+    memset(answer, 0, sizeof *answer);
+    rl_search s = {
+        .job = &one, .options = options, .arena = arena, .out = answer, .fits_only = true};
     PLAIT_TRY(rl_search_divisions(&s, err));
     *fits = answer->plans > 0;
     plait_arena_rewind(arena, mark);

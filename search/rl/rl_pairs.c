@@ -98,10 +98,9 @@ plait_status rl_search_training(rl_search *s, int gpus, double risk, plait_searc
     return search_update(s, problem, &options, SEARCH_FRONT, found, err);
 }
 
-plait_status rl_search_closest(rl_search *s, plait_search_result *found, plait_error *err)
+plait_status rl_search_closest(rl_search *s, int gpus, plait_search_result *found, plait_error *err)
 {
-    const plait_problem *const problem =
-        update_problem(s, s->job->problem.job.gpus, s->job->problem.risk);
+    const plait_problem *const problem = update_problem(s, gpus, s->job->problem.risk);
 
     PLAIT_TRY(plait_check_allocated(problem, err));
     return search_update(s, problem, &s->options->training, SEARCH_WHOLE, found, err);

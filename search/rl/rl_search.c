@@ -105,15 +105,6 @@ static plait_status try_colocated(rl_search *s, plait_error *err)
     return price_colocated(s, &training, err);
 }
 
-/* Called if no training plan fits: keeps the plan that needs the least memory. */
-static plait_status find_closest(rl_search *s, plait_error *err)
-{
-    plait_search_result training;
-
-    PLAIT_TRY(rl_search_closest(s, &training, err));
-    return price_colocated(s, &training, err);
-}
-
 /* GPUs that generate in division i of SPLITS: whole nodes, or GPUs inside a node. */
 static int rollout_gpus_of(const plait_rl_job *job, int i)
 {
@@ -124,26 +115,33 @@ static int rollout_gpus_of(const plait_rl_job *job, int i)
     return (int)larger(unit, floor((double)gpus * i / SPLITS / unit + 0.5) * unit);
 }
 
-/* Prices one division of the GPUs, with every staleness that is allowed. */
+/* Prices the pairs of training plans and workers apart, with every staleness that is allowed. */
+static plait_status price_apart(rl_search *s, int rollout, const plait_search_result *training,
+                                plait_error *err)
+{
+    const int most = s->options->most_staleness;
+
+    for (int staleness = s->options->least_staleness; staleness <= most;
+         staleness = staleness * 2 + (staleness == 0)) {
+        const plait_rl_plan base = {.placement = PLAIT_RL_APART,
+                                    .train_gpus = s->job->problem.job.gpus - rollout,
+                                    .rollout_gpus = rollout,
+                                    .staleness = staleness,
+                                    .handover = s->options->handover};
+        PLAIT_TRY(rl_price_pairs(s, &base, training, err));
+    }
+    return PLAIT_OK;
+}
+
 static plait_status try_division(rl_search *s, int rollout, plait_error *err)
 {
     const int gpus = s->job->problem.job.gpus;
-    const int most = s->options->most_staleness;
     plait_search_result training;
 
     if (rollout < 1 || rollout >= gpus)
         return PLAIT_OK;
     PLAIT_TRY(rl_search_training(s, gpus - rollout, s->job->problem.risk, &training, err));
-    for (int staleness = s->options->least_staleness; staleness <= most;
-         staleness = staleness * 2 + (staleness == 0)) {
-        const plait_rl_plan base = {.placement = PLAIT_RL_APART,
-                                    .train_gpus = gpus - rollout,
-                                    .rollout_gpus = rollout,
-                                    .staleness = staleness,
-                                    .handover = s->options->handover};
-        PLAIT_TRY(rl_price_pairs(s, &base, &training, err));
-    }
-    return PLAIT_OK;
+    return price_apart(s, rollout, &training, err);
 }
 
 /* The eighth of the GPUs whose generation takes as long as training on the others. */
@@ -184,6 +182,23 @@ static plait_status try_apart(rl_search *s, plait_error *err)
         before = rollout;
     }
     return PLAIT_OK;
+}
+
+/*
+ * Called if no training plan fits: keeps the plan that needs the least memory, apart only if the
+ * plans of the search are.
+ */
+static plait_status find_closest(rl_search *s, plait_error *err)
+{
+    const int gpus = s->job->problem.job.gpus, asked = s->options->rollout_gpus;
+    const int rollout = asked > 0 ? asked : rollout_gpus_of(s->job, SPLITS / 2);
+    const bool apart = s->options->only_placement == 1 + PLAIT_RL_APART;
+    plait_search_result training;
+
+    if (apart && rollout >= gpus)
+        return PLAIT_OK;
+    PLAIT_TRY(rl_search_closest(s, apart ? gpus - rollout : gpus, &training, err));
+    return apart ? price_apart(s, rollout, &training, err) : price_colocated(s, &training, err);
 }
 
 static int by_step(const void *a, const void *b)

@@ -32,8 +32,8 @@ void rl_rank(rl_search *s, const plait_rl_ranked *one);
 PLAIT_MUST_CHECK plait_status rl_search_training(rl_search *s, int gpus, double risk,
                                                  plait_search_result *found, plait_error *err);
 
-/** Searches the training plan on all GPUs that needs the least memory, if none fits. */
-PLAIT_MUST_CHECK plait_status rl_search_closest(rl_search *s, plait_search_result *found,
+/** Searches the training plan that needs the least memory, if none fits. */
+PLAIT_MUST_CHECK plait_status rl_search_closest(rl_search *s, int gpus, plait_search_result *found,
                                                 plait_error *err);
 
 /** Prices the pairs of training plans and workers of one division of the GPUs. */

@@ -213,16 +213,44 @@ static plait_status find_edits(doctor_answer *answer, const launch_config *file,
     return PLAIT_OK;
 }
 
-static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
-                        bool *no, plait_error *err)
+/* Reports on a log that needs no prices of training: of an engine's start, or of reinforcement learning. */
+static plait_status report_log(const doctor_values *flags, const import_rl_flags *rl,
+                               const opt_operands *operands, plait_arena *arena, bool *done,
+                               bool *no, plait_error *err)
 {
-    const doctor_values *const flags = values;
+    const server_log_flags server = {flags->model, flags->cluster, flags->json,
+                                     flags->problem.assume_llama};
+
+    PLAIT_TRY(server_log_report(operands->text[0], &server, arena, done, err));
+    return *done ? PLAIT_OK : import_rl_log(rl, operands, arena, done, no, err);
+}
+
+/* Refuses a file that leaves open what no option gives. */
+static plait_status check_complete(const doctor_values *flags, const plans_entry *entry,
+                                   const char *file, plait_error *err)
+{
+    const struct {
+        const char *option, *what;
+        bool missing;
+    } facts[] = {{"--model", "a model", entry->model == NULL},
+                 {"--cluster", "a cluster", entry->cluster == NULL},
+                 {"--seq", "the tokens of a sequence", entry->seq == 0 && flags->problem.seq == 0},
+                 {"--gbs", "the sequences of a step", entry->gbs == 0 && flags->problem.gbs == 0}};
+
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        if (facts[i].missing)
+            return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
+                              "expected %s, since %.120s does not state it, found nothing",
+                              facts[i].what, file);
+    return PLAIT_OK;
+}
+
+/* Prices a training job, finds its changes, and prints both. */
+static plait_status report_training(const doctor_values *flags, const opt_operands *operands,
+                                    plait_arena *arena, bool *no, plait_error *err)
+{
     const imported_flags file = {flags->from,         flags->model,   flags->cluster,
                                  flags->problem.gpus, flags->verbose, flags->problem.assume_llama};
-    const import_rl_flags rl = {flags->model,        flags->cluster, flags->log,
-                                flags->problem.gpus, flags->verbose, flags->json};
-    const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
-    bool is_rl = false;
     doctor_answer *answer = plait_arena_alloc(arena, 1, sizeof *answer);
     plan_request *today = plait_arena_alloc(arena, 1, sizeof *today);
     launch_config read;
@@ -234,33 +262,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     json_writer json;
 
     PLAIT_TRY(plait_check_allocated(answer && today, err));
-    if (operands->count == 1 && flags->from == NULL) {
-        const server_log_flags server = {flags->model, flags->cluster, flags->json,
-                                         flags->problem.assume_llama};
-        bool is_server = false;
-
-        PLAIT_TRY(server_log_report(operands->text[0], &server, arena, &is_server, err));
-        if (is_server)
-            return PLAIT_OK;
-        PLAIT_TRY(import_rl_log(&rl, operands, arena, &is_rl, no, err));
-        if (is_rl)
-            return PLAIT_OK;
-    }
-    if (framework >= 0)
-        return import_rl_doctor((plait_rl_framework)framework, &rl, operands, arena, no, err);
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, &read, err));
-    const struct {
-        const char *option, *what;
-        bool missing;
-    } facts[] = {{"--model", "a model", entry.model == NULL},
-                 {"--cluster", "a cluster", entry.cluster == NULL},
-                 {"--seq", "the tokens of a sequence", entry.seq == 0 && flags->problem.seq == 0},
-                 {"--gbs", "the sequences of a step", entry.gbs == 0 && flags->problem.gbs == 0}};
-    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        if (facts[i].missing)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, facts[i].option,
-                              "expected %s, since %.120s does not state it, found nothing",
-                              facts[i].what, operands->text[0]);
+    PLAIT_TRY(check_complete(flags, &entry, operands->text[0], err));
     if (entry.gpus == 0)
         entry.gpus = flags->problem.gpus;
     question.problem.gpus = 0; // the entry has it; as an option it would count as a change
@@ -288,6 +291,22 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     command_begin_json(&json, arena);
     json_doctor(&json, answer);
     return command_deliver_json(&json, NULL, true, err);
+}
+
+static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
+                        bool *no, plait_error *err)
+{
+    const doctor_values *const flags = values;
+    const import_rl_flags rl = {flags->model,        flags->cluster, flags->log,
+                                flags->problem.gpus, flags->verbose, flags->json};
+    const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
+    bool done = false;
+
+    if (framework >= 0)
+        return import_rl_doctor((plait_rl_framework)framework, &rl, operands, arena, no, err);
+    if (operands->count == 1 && flags->from == NULL)
+        PLAIT_TRY(report_log(flags, &rl, operands, arena, &done, no, err));
+    return done ? PLAIT_OK : report_training(flags, operands, arena, no, err);
 }
 
 const command command_doctor = {

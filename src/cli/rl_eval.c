@@ -52,43 +52,58 @@ static plait_status price(const plait_rl_job *job, plait_rl_ranked *one, plait_a
     return PLAIT_OK;
 }
 
+static int one_if_zero(int degree)
+{
+    return degree > 0 ? degree : 1;
+}
+
+/* The placement, worker and formats of the options; an open degree of the worker is 1. */
+static plait_status read_plan(const plait_rl_options *options, int gpus, plait_rl_plan *out,
+                              plait_error *err)
+{
+    const plait_worker *const only = &options->only;
+    const bool apart = options->only_placement == 1 + PLAIT_RL_APART || options->rollout_gpus > 0;
+    const int rollout = options->rollout_gpus > 0 ? options->rollout_gpus : gpus / 2;
+
+    *out = (plait_rl_plan){
+        .train_gpus = gpus,
+        .rollout_gpus = gpus,
+        .worker = {one_if_zero(only->tp), one_if_zero(only->pp), one_if_zero(only->dp_attention),
+                   one_if_zero(only->ep)},
+        .weights = PLAIT_WEIGHT_BF16,
+        .handover = options->handover,
+    };
+    for (int f = 0; f < PLAIT_WEIGHT_FORMATS; f++)
+        if (options->weights >> f & 1u)
+            out->weights = (plait_weight_format)f;
+    if (!apart)
+        return PLAIT_OK;
+    if (rollout < 1 || rollout >= gpus)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--rollout-gpus",
+                          "expected fewer than the %d GPUs of the job, found %d", gpus, rollout);
+    out->placement = PLAIT_RL_APART;
+    out->train_gpus = gpus - rollout;
+    out->rollout_gpus = rollout;
+    out->staleness = options->most_staleness;
+    return PLAIT_OK;
+}
+
 plait_status rl_eval(const char *keys, const plait_rl_job *job, const plait_rl_options *options,
                      plait_arena *arena, plait_rl_answer *out, plait_error *err)
 {
-    const int gpus = job->problem.job.gpus;
-    const bool apart = options->only_placement == 1 + PLAIT_RL_APART || options->rollout_gpus > 0;
-    const int rollout = options->rollout_gpus > 0 ? options->rollout_gpus : gpus / 2;
-    plait_problem problem = job->problem;
-    plait_rl_ranked one = {.plan = {.train_gpus = gpus,
-                                    .rollout_gpus = gpus,
-                                    .worker = options->only,
-                                    .handover = options->handover}};
-    plait_rl_plan *const plan = &one.plan;
-    int *const degree[] = {&plan->worker.tp, &plan->worker.pp, &plan->worker.dp_attention,
-                           &plan->worker.ep};
+    plait_problem update = job->problem;
+    plait_rl_ranked one = {.plan.train_gpus = 0};
 
     memset(out, 0, sizeof *out);
     PLAIT_TRY(plait_rl_job_check(job, err));
-    if (apart && (rollout < 1 || rollout >= gpus))
-        return plait_fail(err, PLAIT_ERROR_RANGE, "--rollout-gpus",
-                          "expected fewer than the %d GPUs of the job, found %d", gpus, rollout);
-    if (apart) {
-        plan->placement = PLAIT_RL_APART;
-        plan->train_gpus = gpus - rollout;
-        plan->rollout_gpus = rollout;
-        plan->staleness = options->most_staleness;
-    }
-    for (size_t i = 0; i < sizeof degree / sizeof *degree; i++)
-        *degree[i] += *degree[i] == 0;
-    plan->weights = PLAIT_WEIGHT_BF16;
-    for (int f = 0; f < PLAIT_WEIGHT_FORMATS; f++)
-        if (options->weights >> f & 1u)
-            plan->weights = (plait_weight_format)f;
-    problem.job.gpus = plan->train_gpus;
-    plait_rl_update_job(job, &problem.job);
-    PLAIT_TRY(read_degrees(keys, &problem, arena, &plan->degrees, err));
-    for (int offload = 0; offload < (apart ? 1 : 2); offload++) {
-        plan->offload = offload != 0;
+    PLAIT_TRY(read_plan(options, job->problem.job.gpus, &one.plan, err));
+    update.job.gpus = one.plan.train_gpus;
+    plait_rl_update_job(job, &update.job);
+    PLAIT_TRY(read_degrees(keys, &update, arena, &one.plan.degrees, err));
+    const int places =
+        one.plan.placement == PLAIT_RL_APART ? 1 : 2; // the state may be on the GPUs or the host
+    for (int offload = 0; offload < places; offload++) {
+        one.plan.offload = offload != 0;
         PLAIT_TRY(price(job, &one, arena, out, err));
     }
     return PLAIT_OK;

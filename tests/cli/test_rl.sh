@@ -25,6 +25,7 @@ expect 0 "separate GPUs" rl qwen3-8b dgx-h100 --gpus 16 "${step[@]}" --placement
 expect 0 "critic" rl qwen3-8b dgx-h100 --gpus 8 "${step[@]}" --algorithm ppo
 expect 0 "run: " rl qwen2.5-7b dgx-h100 --gpus 1 "${step[@]}" --lora-rank 64 --runtime fsdp
 expect 1 "no plan fits" rl qwen2.5-72b dgx-h100 --gpus 1 "${step[@]}"
+expect 1 "no plan fits: training: " rl qwen3-32b dgx-h100 --gpus 8 "${step[@]}" --placement apart --fix offload=none
 expect 2 "--answer-tokens: expected MEAN" rl qwen3-8b dgx-h100 --gpus 8 --prompts 4 --generations 4 --prompt-tokens 9 --answer-tokens 5
 expect 2 "--prompts: expected" rl qwen3-8b dgx-h100 --gpus 8
 

@@ -9,13 +9,10 @@
 #include "support/launch_keys.h"
 #include "support/launched.h"
 #include "support/must.h"
+#include "support/rl_world.h"
 
 static plait_arena *arena;
-static plait_model model;
-static plait_cluster cluster;
-static plait_runtime runtime;
-static plait_lengths lengths;
-static plait_rl_job job;
+static rl_world at;
 static plait_rl_plan plan;
 static plait_rl_price price;
 static plait_launch_folder folder;
@@ -24,28 +21,11 @@ static plait_launch_folder folder;
 static void question(const char *name, const char *software, int gpus)
 {
     const plait_length_shape answer = {.mean = 1500.0, .max = 3072.0};
-    plait_engine *engine;
-    plait_error err;
-    size_t count;
 
-    must(plait_model_find(name, arena, &model, NULL, &err), &err);
-    must(plait_cluster_find("dgx-h100", arena, &cluster, &err), &err);
-    must(plait_cluster_take(&cluster, gpus, &err), &err);
-    must(plait_runtime_find(software, arena, &runtime, &err), &err);
-    must(plait_engine_list(arena, &engine, &count, &err), &err);
-    must(plait_rl_lengths_of(1024.0, answer, arena, &lengths, &err), &err);
-    plait_rl_job_init(&job);
-    plait_problem_init(&job.problem);
-    job.problem.model = &model;
-    job.problem.cluster = &cluster;
-    job.problem.runtime = &runtime;
-    job.problem.job = (plait_job){.gpus = gpus, .precision = PLAIT_BF16, .seq = 4096, .gbs = 512};
-    job.engine = plait_engine_of(engine, count, PLAIT_ENGINE_VLLM,
-                                 plait_cluster_accelerator(&cluster, 0)->vendor, 0, 0);
-    job.lengths = &lengths;
-    job.prompts = 64;
-    job.generations = 8;
-    job.update_prompts = 32;
+    rl_world_make(&at, name, software, gpus, 1024.0, answer, arena);
+    at.job.prompts = 64;
+    at.job.generations = 8;
+    at.job.update_prompts = 32;
     plan = (plait_rl_plan){.train_gpus = gpus,
                            .rollout_gpus = gpus,
                            .offload = true,
@@ -56,14 +36,14 @@ static void question(const char *name, const char *software, int gpus)
 
 static void set_degrees(const char *keys)
 {
-    plait_problem problem = job.problem;
+    plait_problem problem = at.job.problem;
     plait_key_set given = 0;
     plait_degrees d = plait_degrees_init();
     char key[24], value[64];
     plait_error err;
 
     problem.job.gpus = plan.train_gpus;
-    plait_rl_update_job(&job, &problem.job);
+    plait_rl_update_job(&at.job, &problem.job);
     for (int used; sscanf(keys, " %23[^=]=%63s%n", key, value, &used) == 2; keys += used) {
         must(plait_degrees_set(&d, key, value, &err), &err);
         given |= PLAIT_KEY_BIT(plait_key_find(key));
@@ -74,10 +54,10 @@ static void set_degrees(const char *keys)
 
 static plait_status render(plait_error *err)
 {
-    must(plait_rl_price_of(&job, &plan, false, arena, &price, err), err);
+    must(plait_rl_price_of(&at.job, &plan, false, arena, &price, err), err);
     if (price.verdict >= PLAIT_OUT_OF_MEMORY)
         fail_msg("%s", price.why);
-    return plait_rl_launch_render(&job, &plan, &price, arena, &folder, err);
+    return plait_rl_launch_render(&at.job, &plan, &price, arena, &folder, err);
 }
 
 static const char *text_of(const char *name)
@@ -103,7 +83,7 @@ static void round_trip(plait_rl_framework framework)
     rl_imported back;
     plait_error err;
 
-    job.framework = framework;
+    at.job.framework = framework;
     must(render(&err), &err);
     const char *const text = text_of(file);
     must(settings_open(text, strlen(text), file, framework == PLAIT_RL_VERL, NULL, arena, &source,
@@ -113,26 +93,26 @@ static void round_trip(plait_rl_framework framework)
     must(rl_import(framework, text, strlen(text), file, NULL, arena, &back, &warning, &err), &err);
     assert_string_equal(warning, "");
     assert_string_equal(back.not_read, "");
-    assert_string_equal(back.runtime, job.problem.runtime->name);
-    assert_int_equal(back.algorithm, job.algorithm);
-    assert_int_equal(back.reference, job.reference);
-    assert_int_equal(back.prompts, job.prompts);
-    assert_int_equal(back.generations, job.generations);
-    assert_int_equal(back.update_prompts, job.update_prompts);
+    assert_string_equal(back.runtime, at.job.problem.runtime->name);
+    assert_int_equal(back.algorithm, at.job.algorithm);
+    assert_int_equal(back.reference, at.job.reference);
+    assert_int_equal(back.prompts, at.job.prompts);
+    assert_int_equal(back.generations, at.job.generations);
+    assert_int_equal(back.update_prompts, at.job.update_prompts);
     assert_int_equal(back.prompt_tokens, 1024);
     assert_int_equal(back.longest_answer, 3072);
-    assert_int_equal(back.pack_tokens, fmax(job.pack_tokens, 4096.0));
+    assert_int_equal(back.pack_tokens, fmax(at.job.pack_tokens, 4096.0));
     assert_int_equal(back.placement, plan.placement);
     assert_int_equal(back.train_gpus, plan.train_gpus);
     assert_int_equal(back.rollout_gpus, plan.rollout_gpus);
     assert_int_equal(back.staleness, plan.staleness);
-    assert_int_equal(back.partial, job.partial);
+    assert_int_equal(back.partial, at.job.partial);
     assert_int_equal(back.weights < 0 ? PLAIT_WEIGHT_BF16 : back.weights, (int)plan.weights);
     assert_int_equal(back.offload, plan.offload);
     assert_true(back.memory_fraction == plan.memory_fraction);
     assert_memory_equal(&back.worker, &plan.worker, sizeof plan.worker);
-    assert_int_equal(back.tuning.rank, job.problem.job.tuning.rank);
-    assert_int_equal(back.tuning.targets, job.problem.job.tuning.targets);
+    assert_int_equal(back.tuning.rank, at.job.problem.job.tuning.rank);
+    assert_int_equal(back.tuning.targets, at.job.problem.job.tuning.targets);
     assert_string_equal(back.answer_tokens, "1500,3072");
     for (int k = 0; k < PLAIT_KEYS; k++)
         if (back.given & PLAIT_KEY_BIT(k) &&
@@ -155,7 +135,7 @@ static void test_colocated_plans__are_read_back(void **state)
     assert_has("grpo.yaml", "\n    colocated:\n");
     assert_has("grpo.yaml", "\ncluster:\n  gpus_per_node: 8\n  num_nodes: 2\n");
     set_degrees("tp=4 pp=1 cp=2 mbs=2 recompute=full");
-    job.reference = false;
+    at.job.reference = false;
     round_trip(PLAIT_RL_VERL);
     assert_has("overrides.sh", "ppo_max_token_len_per_gpu=4096\n"); // 2 x 4096 over cp 2
     round_trip(PLAIT_RL_NEMO_RL);
@@ -171,8 +151,8 @@ static void test_experts_and_fp8__are_read_back(void **state)
     plan.worker = (plait_worker){2, 1, 2, 4};
     plan.weights = PLAIT_WEIGHT_FP8;
     set_degrees("tp=2 ep=8 etp=1 pp=1 mbs=1 recompute=full");
-    job.algorithm = PLAIT_RL_DAPO;
-    job.reference = false;
+    at.job.algorithm = PLAIT_RL_DAPO;
+    at.job.reference = false;
     round_trip(PLAIT_RL_VERL);
     round_trip(PLAIT_RL_NEMO_RL);
     assert_has("grpo.yaml", "\n  use_importance_sampling_correction: true\n");
@@ -188,7 +168,7 @@ static void test_separate_gpus__are_read_back(void **state)
     plan.train_gpus = plan.rollout_gpus = 8;
     plan.staleness = 1;
     plan.offload = false;
-    job.partial = true;
+    at.job.partial = true;
     set_degrees("tp=2 pp=1 mbs=1 recompute=full");
     round_trip(PLAIT_RL_VERL);
     assert_has("overrides.sh", "\ntrainer.v1.trainer_mode=separate_async\n"
@@ -200,9 +180,9 @@ static void test_separate_gpus__are_read_back(void **state)
     assert_has("grpo.yaml", "\n  num_nodes: 2\n");
     // verl has no synchronous steps on separate GPUs, NeMo-RL has
     plan.staleness = 0;
-    job.partial = false;
+    at.job.partial = false;
     round_trip(PLAIT_RL_NEMO_RL);
-    job.framework = PLAIT_RL_VERL;
+    at.job.framework = PLAIT_RL_VERL;
     assert_int_equal(render(&err), PLAIT_ERROR_RANGE);
     assert_non_null(strstr(err.message, "synchronous steps on separate GPUs"));
 }
@@ -224,9 +204,9 @@ static void test_incomplete_plans__are_refused(void **state)
     plait_error err;
 
     (void)state;
-    plait_rl_job_init(&job);
+    plait_rl_job_init(&at.job);
     plan = (plait_rl_plan){0};
-    assert_int_equal(plait_rl_launch_render(&job, &plan, &price, arena, &folder, &err),
+    assert_int_equal(plait_rl_launch_render(&at.job, &plan, &price, arena, &folder, &err),
                      PLAIT_ERROR_RANGE);
     assert_int_equal(plait_rl_launch_render(NULL, NULL, NULL, arena, &folder, &err),
                      PLAIT_ERROR_RANGE);

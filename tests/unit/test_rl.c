@@ -3,47 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plait/data.h"
 #include "plait/rl.h"
-#include "plait/runtime.h"
 #include "support/assert_near.h"
 #include "support/must.h"
+#include "support/rl_world.h"
 
 enum { GPUS = 16, ANSWERS = 512 };
 
 static plait_arena *arena;
-static plait_model model;
-static plait_cluster cluster;
-static plait_runtime runtime;
-static plait_lengths lengths;
-static plait_rl_job job;
+static rl_world at;
 static plait_rl_plan plan;
 
 static int begin(void **state)
 {
     const plait_length_shape answer = {.mean = 1000.0, .p90 = 2000.0, .max = 4096.0};
-    plait_engine *engine;
-    plait_error err;
-    size_t count;
 
     (void)state;
     arena = plait_arena_new();
-    must(plait_model_find("qwen3-8b", arena, &model, NULL, &err), &err);
-    must(plait_cluster_find("dgx-h100", arena, &cluster, &err), &err);
-    must(plait_cluster_take(&cluster, GPUS, &err), &err);
-    must(plait_runtime_find("megatron", arena, &runtime, &err), &err);
-    must(plait_engine_list(arena, &engine, &count, &err), &err);
-    must(plait_rl_lengths_of(512.0, answer, arena, &lengths, &err), &err);
-    plait_rl_job_init(&job);
-    job.problem.model = &model;
-    job.problem.cluster = &cluster;
-    job.problem.runtime = &runtime;
-    job.problem.job = (plait_job){.gpus = GPUS, .precision = PLAIT_BF16};
-    job.engine = plait_engine_of(engine, count, PLAIT_ENGINE_VLLM,
-                                 plait_cluster_accelerator(&cluster, 0)->vendor, 0, 0);
-    job.lengths = &lengths;
-    job.prompts = 64;
-    job.generations = ANSWERS / 64;
+    rl_world_make(&at, "qwen3-8b", "megatron", GPUS, 512.0, answer, arena);
+    at.job.prompts = 64;
+    at.job.generations = ANSWERS / 64;
     plan = (plait_rl_plan){.train_gpus = GPUS,
                            .rollout_gpus = GPUS,
                            .degrees = plait_degrees_init(),
@@ -68,7 +47,7 @@ static plait_rl_price price_of(const plait_rl_plan *one)
     plait_rl_price price;
     plait_error err;
 
-    must(plait_rl_price_of(&job, one, false, arena, &price, &err), &err);
+    must(plait_rl_price_of(&at.job, one, false, arena, &price, &err), &err);
     return price;
 }
 
@@ -85,14 +64,14 @@ static void test_lengths__have_the_stated_mean_quantile_and_limit(void **state)
     double sum = 0.0;
 
     (void)state;
-    assert_in_range(lengths.count, 100, 1024);
-    memcpy(sorted, lengths.request, (size_t)lengths.count * sizeof *sorted);
-    qsort(sorted, (size_t)lengths.count, sizeof *sorted, by_output);
-    for (int i = 0; i < lengths.count; i++)
+    assert_in_range(at.lengths.count, 100, 1024);
+    memcpy(sorted, at.lengths.request, (size_t)at.lengths.count * sizeof *sorted);
+    qsort(sorted, (size_t)at.lengths.count, sizeof *sorted, by_output);
+    for (int i = 0; i < at.lengths.count; i++)
         sum += sorted[i].output;
-    assert_near_relative(sum / lengths.count, 1000.0, 2e-3);
-    assert_near_relative(sorted[(int)(0.9 * lengths.count)].output, 2000.0, 2e-2);
-    assert_true(sorted[lengths.count - 1].output <= 4096.0);
+    assert_near_relative(sum / at.lengths.count, 1000.0, 2e-3);
+    assert_near_relative(sorted[(int)(0.9 * at.lengths.count)].output, 2000.0, 2e-2);
+    assert_true(sorted[at.lengths.count - 1].output <= 4096.0);
     assert_near_relative(sorted[0].input, 512.0, 0.0);
 }
 
@@ -119,17 +98,17 @@ static void test_lengths__that_are_not_ordered_are_refused(void **state)
 /* Packs hold all tokens of an update, with less than one unit of 64 tokens of padding in each. */
 static void test_update__packs_all_tokens(void **state)
 {
-    const double tokens = ANSWERS * (lengths.input.mean + lengths.output.mean);
+    const double tokens = ANSWERS * (at.lengths.input.mean + at.lengths.output.mean);
     double sum = 0.0, squares = 0.0;
-    plait_job update = job.problem.job;
+    plait_job update = at.job.problem.job;
 
     (void)state;
-    plait_rl_update_job(&job, &update);
+    plait_rl_update_job(&at.job, &update);
     assert_true((double)update.gbs * update.seq >= tokens);
     assert_true((double)update.gbs * (update.seq - 64) < tokens);
-    assert_true(update.seq <= lengths.longest + 64);
-    for (int i = 0; i < lengths.count; i++) {
-        const double length = lengths.request[i].input + lengths.request[i].output;
+    assert_true(update.seq <= at.lengths.longest + 64);
+    for (int i = 0; i < at.lengths.count; i++) {
+        const double length = at.lengths.request[i].input + at.lengths.request[i].output;
         sum += length;
         squares += length * length;
     }
@@ -199,7 +178,7 @@ static void test_generation__is_faster_with_more_answers_at_once(void **state)
         before = rollout_s;
     }
     apart.staleness = 1;
-    job.partial = true;
+    at.job.partial = true;
     assert_true(price_of(&apart).phase_s[PLAIT_RL_rollout] < before);
 }
 
@@ -222,9 +201,9 @@ static void test_offload__moves_state_from_the_device_to_the_host(void **state)
 static void test_handover__sends_all_weights_but_not_those_under_adapters(void **state)
 {
     (void)state;
-    assert_near_relative(price_of(&plan).handover_bytes, 2.0 * plait_model_params(&model).total,
-                         1e-12);
-    job.problem.job.tuning =
+    assert_near_relative(price_of(&plan).handover_bytes,
+                         2.0 * plait_model_params(&at.of.model).total, 1e-12);
+    at.job.problem.job.tuning =
         (plait_tuning){.kind = PLAIT_JOB_RL, .rank = 16, .targets = PLAIT_LORA_USUAL_TARGETS};
     const plait_rl_price adapters = price_of(&plan);
     assert_near(adapters.handover_bytes, 0.0, 0.0);
@@ -236,8 +215,8 @@ static void test_critic__adds_its_passes(void **state)
     const plait_rl_price grpo = price_of(&plan);
 
     (void)state;
-    job.algorithm = PLAIT_RL_PPO;
-    job.critic = &model;
+    at.job.algorithm = PLAIT_RL_PPO;
+    at.job.critic = &at.of.model;
     const plait_rl_price ppo = price_of(&plan);
     assert_near_relative(ppo.step_s - grpo.step_s, ppo.phase_s[PLAIT_RL_critic], 1e-9);
     assert_near_relative(ppo.phase_s[PLAIT_RL_critic],
@@ -257,13 +236,13 @@ static void test_search__prices_plans_as_they_are_alone(void **state)
     plait_rl_options_init(&options);
     options.most_staleness = 2;
     options.top = 20;
-    must(plait_rl_search(&job, &options, arena, answer, &err), &err);
+    must(plait_rl_search(&at.job, &options, arena, answer, &err), &err);
     assert_true(answer->plans > SIMULATED);
     for (int i = 0; i < answer->plans; i++) {
         const plait_rl_ranked *const one = &answer->plan[i];
-        must(plait_rl_price_of(&job, &one->plan, true, arena, &alone, &err), &err);
+        must(plait_rl_price_of(&at.job, &one->plan, true, arena, &alone, &err), &err);
         if (alone.step_s != one->price.step_s)
-            must(plait_rl_price_of(&job, &one->plan, false, arena, &alone, &err), &err);
+            must(plait_rl_price_of(&at.job, &one->plan, false, arena, &alone, &err), &err);
         assert_true(alone.step_s == one->price.step_s);
         assert_true(alone.rollout.device_bytes == one->price.rollout.device_bytes);
         assert_true(i == 0 || answer->plan[i - 1].price.step_s <= one->price.step_s);
@@ -281,39 +260,39 @@ static void test_fewest__fits_and_half_of_it_does_not(void **state)
     plait_rl_options_init(&options);
     options.only_placement = 1 + PLAIT_RL_COLOCATED;
     must(plait_search_limit(&options.training, "offload=none", &err), &err);
-    must(plait_rl_fewest(&job, &options, GPUS, arena, &gpus, &err), &err);
+    must(plait_rl_fewest(&at.job, &options, GPUS, arena, &gpus, &err), &err);
     assert_in_range(gpus, 2, GPUS);
-    job.problem.job.gpus = gpus;
-    must(plait_rl_search(&job, &options, arena, answer, &err), &err);
+    at.job.problem.job.gpus = gpus;
+    must(plait_rl_search(&at.job, &options, arena, answer, &err), &err);
     assert_true(answer->plans > 0);
-    job.problem.job.gpus = gpus / 2;
-    must(plait_rl_search(&job, &options, arena, answer, &err), &err);
+    at.job.problem.job.gpus = gpus / 2;
+    must(plait_rl_search(&at.job, &options, arena, answer, &err), &err);
     assert_int_equal(answer->plans, 0);
-    must(plait_rl_fewest(&job, &options, gpus / 2, arena, &gpus, &err), &err);
+    must(plait_rl_fewest(&at.job, &options, gpus / 2, arena, &gpus, &err), &err);
     assert_int_equal(gpus, 0);
 }
 
 static void test_jobs__that_are_incomplete_are_refused(void **state)
 {
-    const plait_rl_job whole = job;
+    const plait_rl_job whole = at.job;
     plait_error err;
 
     (void)state;
-    must(plait_rl_job_check(&job, &err), &err);
-    job.prompts = 0;
-    assert_int_equal(plait_rl_job_check(&job, &err), PLAIT_ERROR_RANGE);
-    job = whole;
-    job.generations = 1 << 30;
-    assert_int_equal(plait_rl_job_check(&job, &err), PLAIT_ERROR_RANGE);
-    job = whole;
-    job.engine = NULL;
-    assert_int_equal(plait_rl_job_check(&job, &err), PLAIT_ERROR_RANGE);
-    job = whole;
-    job.algorithm = PLAIT_RL_PPO;
-    assert_int_equal(plait_rl_job_check(&job, &err), PLAIT_ERROR_RANGE);
-    job = whole;
-    job.environment_s = (double)NAN;
-    assert_int_equal(plait_rl_job_check(&job, &err), PLAIT_ERROR_RANGE);
+    must(plait_rl_job_check(&at.job, &err), &err);
+    at.job.prompts = 0;
+    assert_int_equal(plait_rl_job_check(&at.job, &err), PLAIT_ERROR_RANGE);
+    at.job = whole;
+    at.job.generations = 1 << 30;
+    assert_int_equal(plait_rl_job_check(&at.job, &err), PLAIT_ERROR_RANGE);
+    at.job = whole;
+    at.job.engine = NULL;
+    assert_int_equal(plait_rl_job_check(&at.job, &err), PLAIT_ERROR_RANGE);
+    at.job = whole;
+    at.job.algorithm = PLAIT_RL_PPO;
+    assert_int_equal(plait_rl_job_check(&at.job, &err), PLAIT_ERROR_RANGE);
+    at.job = whole;
+    at.job.environment_s = (double)NAN;
+    assert_int_equal(plait_rl_job_check(&at.job, &err), PLAIT_ERROR_RANGE);
 }
 
 int main(void)
