@@ -257,14 +257,17 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
 /**
- * Returns a weaker bound than plait_pipeline_bound, without pricing whole layers. It has the memory
- * of parameters, gradients and optimizer state. Its time is that of the attention and feed-forward
- * halves of layers if the table caches halves (plait_table_remember), else 0. (C.97)
- *
- * @param most_bytes  as for plait_degrees_bound
+ * Lower bound on memory, weaker than that of plait_pipeline_bound, without pricing whole layers: the
+ * memory of parameters, gradients and optimizer state. It does not depend on mbs and kernels. (C.97)
  */
-plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *degrees,
-                                 double most_bytes);
+double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *degrees);
+
+/**
+ * Lower bound on the step, weaker than that of plait_pipeline_bound, without pricing whole layers:
+ * the seconds of the attention and feed-forward halves of layers if the table caches halves
+ * (plait_table_remember), else 0. (C.97)
+ */
+double plait_pipeline_floor_s(plait_table *table, const plait_degrees *degrees);
 
 /** The load that a layer or an end of the model adds to its rank. */
 typedef struct plait_layer_load {

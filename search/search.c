@@ -44,14 +44,29 @@ static int count_refinements(const plait_search_options *options)
     return (int)options->refine < count ? (int)options->refine : count;
 }
 
-/* Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes. (S.13) */
+/* Returns the number of rows of a task. */
+static int64_t rows_of_task(const plan_space *space)
+{
+    const int64_t even = (space->rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
+
+    return even > SEARCH_LEAST_ROWS ? even : SEARCH_LEAST_ROWS;
+}
+
+/*
+ * Called if no plan fits: finds the plan that exceeds the capacity by the fewest bytes, with any
+ * microbatch size. (S.13)
+ */
 static plait_status find_closest(const search_run *run, plait_search_result *result,
                                  plait_error *err)
 {
     plait_search_options options = *run->options;
     search_run relaxed = *run;
     search_found found;
+    plan_space space;
 
+    PLAIT_TRY(space_make(run->problem, run->options, HUGE_VAL, run->arena, &space, err));
+    relaxed.space = &space;
+    relaxed.batch_rows = rows_of_task(&space);
     options.objective = PLAIT_MINIMISE_MEMORY;
     options.top = 1;
     options.distinct = 0;
@@ -64,7 +79,7 @@ static plait_status find_closest(const search_run *run, plait_search_result *res
     plait_ranked *closest;
     PLAIT_TRY(answer_ranking(&relaxed, found.top.plan, found.top.count, &closest, err));
     result->has_closest = found.top.count > 0;
-    result->closest_proven = !search_is_large(run->space->rows);
+    result->closest_proven = !search_is_large(&space);
     if (result->has_closest)
         result->closest = closest[0];
     result->closest.index = -1; // points are not counted in this search
@@ -162,7 +177,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
  */
 static bool refines(const search_run *run, search_depth depth, int plans)
 {
-    if (depth == SEARCH_FITS && search_is_large(run->space->rows))
+    if (depth == SEARCH_FITS && search_is_large(run->space))
         return false;
     return plans == 0 || (depth != SEARCH_FITS && depth != SEARCH_FRONT);
 }
@@ -204,15 +219,15 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     }
     if (refines(run, depth, result->plans))
         PLAIT_TRY(refine(run, &found, result, err));
-    if (found.points == 0 && result->plans == 0) {
+    if (result->plans == 0 && depth == SEARCH_WHOLE)
+        PLAIT_TRY(find_closest(run, result, err));
+    if (found.points == 0 && result->plans == 0 && !result->has_closest) {
         char why[256] = "";
 
         space_explain_empty(run->space, why, sizeof why);
         return plait_fail(err, PLAIT_ERROR_RANGE, "search",
                           "expected at least one legal plan, found none: %s", why);
     }
-    if (result->plans == 0 && depth == SEARCH_WHOLE)
-        PLAIT_TRY(find_closest(run, result, err));
     return count_variants(run, &found, result, err);
 }
 
@@ -221,21 +236,22 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
                                  search_depth depth, double below, plait_arena *arena,
                                  plait_search_result *result, plait_error *err)
 {
+    const double tight_bytes =
+        plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk);
     plan_space space;
 
-    PLAIT_TRY(space_make(problem, options, arena, &space, err));
-    const int64_t even_rows = (space.rows + SEARCH_MOST_TASKS - 1) / SEARCH_MOST_TASKS;
+    PLAIT_TRY(space_make(problem, options, tight_bytes, arena, &space, err));
     search_run run = {
         .problem = problem,
         .options = options,
         .space = &space,
         .arena = arena,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
-        .tight_bytes = plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk),
+        .tight_bytes = tight_bytes,
         .alone = depth > SEARCH_FRONT,
         .fits_only = depth == SEARCH_FITS,
         .below = below,
-        .batch_rows = even_rows > SEARCH_LEAST_ROWS ? even_rows : SEARCH_LEAST_ROWS,
+        .batch_rows = rows_of_task(&space),
         .threads = search_threads(options->threads),
     };
     const plait_status status = run_passes(&run, depth, result, err);

@@ -174,22 +174,17 @@ static double least_computed_s(const plait_table *table, int pp)
     return larger(most, whole / pp);
 }
 
-/*
- * Returns the bound of C.97: the part of C.91 that does not need the price of this row. It has the
- * state, and the times of the attention and feed-forward halves of layers, which other rows usually
- * have cached.
- */
-plait_price plait_pipeline_floor(plait_table *table, const plait_degrees *d, double most_bytes)
+double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *d)
+{
+    weigh_layers(table, layer_key_of(d));
+    return price_of_rank(table, d, (rank_floor){.bytes = least_state_bytes(table, d)}).peak_bytes;
+}
+
+double plait_pipeline_floor_s(plait_table *table, const plait_degrees *d)
 {
     const layer_key key = layer_key_of(d);
 
     weigh_layers(table, key);
-    const rank_floor rank = {.bytes = least_state_bytes(table, d)};
-    plait_price price = price_of_rank(table, d, rank);
-    if (price.peak_bytes > most_bytes)
-        return price;
     compute_layers(table, key);
-    price.step_s =
-        plait_degrees_microbatches(d, table->problem.job.gbs) * least_computed_s(table, d->pp);
-    return price;
+    return plait_degrees_microbatches(d, table->problem.job.gbs) * least_computed_s(table, d->pp);
 }

@@ -42,7 +42,7 @@ static double limit_of(const search_run *run, const plan_top *top)
 {
     const double limit = top_limit(top);
 
-    return run->closest && search_is_large(run->space->rows) && top->count == top->room
+    return run->closest && search_is_large(run->space) && top->count == top->room
                ? limit - PLAIT_CLOSEST_WITHIN * (limit - run->short_of_bytes)
                : limit;
 }
@@ -278,14 +278,12 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     }
 }
 
-/* Searches all groups of one schedule and order. Returns the number of their points. */
-static int64_t explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
-                            const space_kind *kind, int64_t first, set_use most,
-                            search_found *found)
+/* Searches all groups of one kind and size. `first` is the index of their first point. */
+static void explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
+                         const space_kind *kind, int64_t first, set_use most, search_found *found)
 {
     const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
     plait_degrees degrees = p->degrees;
-    int64_t points = 0;
 
     degrees.schedule = kind->schedule;
     degrees.order = kind->order;
@@ -299,11 +297,10 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
             most, use_of(run, found,
                          plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
         if (use != SET_NOTHING)
-            price_group(run, worker, kind, degrees, choices_of(run, split, class), first + points,
-                        use, found);
-        points += kind->shards * space_choices_in(&run->space->recompute, class, 1, split->choices);
+            price_group(run, worker, kind, degrees, choices_of(run, split, class), first, use,
+                        found);
+        first += kind->shards * space_choices_in(&run->space->recompute, class, 1, split->choices);
     }
-    return points;
 }
 
 /*
@@ -313,15 +310,6 @@ static int64_t explore_kind(const search_run *run, search_worker *worker, const 
 static bool counts_points(const search_run *run)
 {
     return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
-}
-
-static bool count_points(search_worker *worker, int i, space_pipeline *p, search_found *found)
-{
-    const bool any =
-        space_kinds_of(&worker->cursor, i, p) && space_shards_of(&worker->cursor, i, p);
-
-    found->points += any ? p->points : 0;
-    return any;
 }
 
 // ---- rows ----------------------------------------------------------------------------------
@@ -336,16 +324,18 @@ enum { CLOSEST_STRIDE = 16 };
  * Returns whether this pass searches a row. The coarse pass searches rows with a small cp and the
  * smallest microbatch. A pass that counts variants searches rows that may contain one.
  */
-static bool row_wanted(const search_run *run, const plait_degrees *row)
+static bool row_wanted(const search_run *run, const space_row *row)
 {
+    const plait_degrees *const d = &row->degrees;
+
     if (run->counts)
-        return variants_in_row(run, row);
+        return variants_in_row(run, d);
     if (run->coarse && run->closest && (row - run->space->row) % CLOSEST_STRIDE != 0)
         return false;
     // The coarse pass tries cp up to 4. For models with experts, which have many rows, it tries
     // only cp 1. Both limits were chosen by measured search times.
     return !run->coarse ||
-           (row->cp <= (model_has_experts(run->problem->model) ? 1 : 4) && row->mbs == 1);
+           (d->cp <= (model_has_experts(run->problem->model) ? 1 : 4) && d->mbs == 1);
 }
 
 static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
@@ -354,60 +344,84 @@ static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
     return !run->counts || variants_in_pipeline(run, &row);
 }
 
-double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row)
+/*
+ * Lists the pipelines of a row that bounds do not exclude for every size, in worker->pipeline, and
+ * counts their points. If points are not counted, kinds are listed only when a size needs them.
+ * Returns the number of pipelines.
+ */
+static int list_pipelines(const search_run *run, search_worker *worker, const space_row *row,
+                          int64_t batch, search_found *found)
 {
-    search_floor *const floor = &worker->floor[row->attention][row->switches.fused_grouped_mlp];
-    plait_degrees least = *row;
-
-    least.mbs = 1;
-    least.ep_overlap = PLAIT_EP_OVERLAP_NONE; // C.92 holds for every overlap
-    least.switches = (plait_switches){.fused_grouped_mlp = row->switches.fused_grouped_mlp};
-    if (memcmp(&least, &floor->row, sizeof least) != 0) {
-        floor->row = least;
-        floor->bytes = plait_layers_floor_bytes(run->problem, &least);
-    }
-    return floor->bytes * row->mbs;
-}
-
-static void explore_row(const search_run *run, search_worker *worker, int64_t row, int64_t batch,
-                        search_found *found)
-{
-    space_pipeline pipeline;
-    set_use use = SET_ALL;
-    bool bounded = !run->options->prune;
+    int count = 0;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
-        if (!pipeline_wanted(run, run->space->row[row], run->space->divisors.value[i]) ||
-            !space_ranks_at(&worker->cursor, row, i, &pipeline))
-            continue;
-        // if not even the smallest plan of a row fits, the row is only counted or searched for
-        // tight plans
-        if (!bounded) {
-            const double least = search_row_floor(run, worker, &run->space->row[row]);
-            use = use_of(run, found, (plait_price){.peak_bytes = least});
-        }
-        bounded = true;
-        if (use == SET_NOTHING && !counts_points(run))
-            return;
-        // Search the pipeline whose pp is the i-th divisor. If points are not counted, its shards
-        // are listed only when bounds do not exclude it.
-        set_use most = use;
-        // Indices of the points of a task are larger than those of all tasks before it.
-        int64_t first = (batch << 40) + found->points;
-        const bool counted = counts_points(run);
+        search_pipeline *const p = &worker->pipeline[count];
 
-        if (counted && !count_points(worker, i, &pipeline, found))
+        if (!pipeline_wanted(run, row->degrees, run->space->divisors.value[i]) ||
+            !space_ranks_at(&worker->cursor, row, i, &p->all) ||
+            (counts_points(run) && !space_kinds_of(&worker->cursor, row, i, &p->all)))
             continue;
-        if (most != SET_NOTHING)
-            most = smaller_use(most, use_of(run, found,
-                                            plait_pipeline_floor(worker->table, &pipeline.degrees,
-                                                                 most_bytes(run, found))));
-        if (most == SET_NOTHING || (!counted && !count_points(worker, i, &pipeline, found)))
-            continue;
-        most = smaller_use(
-            most, use_of(run, found, plait_pipeline_bound(worker->table, &pipeline.degrees)));
-        for (int kind = 0; most != SET_NOTHING && kind < pipeline.kinds; kind++)
-            first += explore_kind(run, worker, &pipeline, &pipeline.kind[kind], first, most, found);
+        // Indices of the points of a task are larger than those of all tasks before it.
+        p->first = (batch << 40) + found->points;
+        p->at = i;
+        found->points += p->all.points;
+        p->state_bytes = plait_pipeline_floor_bytes(worker->table, &p->all.degrees);
+        count += use_of(run, found, (plait_price){.peak_bytes = p->state_bytes}) != SET_NOTHING;
+    }
+    return count;
+}
+
+static bool any_kind_takes(const space_pipeline *p, int size)
+{
+    for (int k = 0; k < p->kinds; k++)
+        if (space_size_legal(&p->kind[k], size))
+            return true;
+    return false;
+}
+
+/* Searches the points of a pipeline with one microbatch size, an index of the space's sizes. */
+static void explore_size(const search_run *run, search_worker *worker, const space_row *row,
+                         search_pipeline *p, int size, set_use use, search_found *found)
+{
+    plait_degrees *const d = &p->all.degrees;
+    int64_t first = p->first;
+
+    d->mbs = run->space->microbatch.value[size];
+    if ((run->counts && !variants_in_size(run, d)) ||
+        (p->all.kinds > 0 && !any_kind_takes(&p->all, size)))
+        return;
+    set_use most =
+        smaller_use(use, use_of(run, found,
+                                (plait_price){.step_s = plait_pipeline_floor_s(worker->table, d),
+                                              .peak_bytes = p->state_bytes}));
+    if (most == SET_NOTHING ||
+        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, &p->all)) ||
+        !any_kind_takes(&p->all, size))
+        return;
+    most = smaller_use(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));
+    for (int k = 0; most != SET_NOTHING && k < p->all.kinds; k++) {
+        const space_kind *const kind = &p->all.kind[k];
+        const unsigned short before = kind->sizes[row->first];
+
+        if (space_size_legal(kind, size))
+            explore_kind(run, worker, &p->all, kind,
+                         first + (kind->sizes[size] - before) * kind->points, most, found);
+        first += (kind->sizes[row->first + row->sizes] - before) * kind->points;
+    }
+}
+
+static void explore_row(const search_run *run, search_worker *worker, const space_row *row,
+                        int64_t batch, search_found *found)
+{
+    const int pipelines = list_pipelines(run, worker, row, batch, found);
+    const int sizes = run->coarse ? 1 : row->sizes;
+
+    for (int i = 0; pipelines > 0 && i < sizes; i++) {
+        const double least = row->sequence_bytes * space_size(run->space, row, i);
+        const set_use use = use_of(run, found, (plait_price){.peak_bytes = least});
+
+        for (int p = 0; use != SET_NOTHING && p < pipelines; p++)
+            explore_size(run, worker, row, &worker->pipeline[p], row->first + i, use, found);
     }
 }
 
@@ -419,7 +433,7 @@ static void explore(const search_run *run, search_worker *worker, int64_t batch,
 
     for (int64_t r = first; r < last && r < run->space->rows; r++)
         if (row_wanted(run, &run->space->row[r]))
-            explore_row(run, worker, r, batch, found);
+            explore_row(run, worker, &run->space->row[r], batch, found);
     found->failed = found->failed || worker->cursor.failed;
 }
 
@@ -481,7 +495,7 @@ static plait_status both_passes(search_run *run, search_found *coarse, search_fo
     PLAIT_TRY(status);
     PLAIT_TRY(make_all_exact(run, coarse, err));
     if (run->fits_only && coarse->top.count > 0 &&
-        (search_is_large(run->space->rows) || coarse->points > POINTS_WORTH_A_PROOF)) {
+        (search_is_large(run->space) || coarse->points > POINTS_WORTH_A_PROOF)) {
         *found = *coarse;
         return PLAIT_OK;
     }

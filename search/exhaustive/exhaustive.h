@@ -19,9 +19,9 @@ enum { SEARCH_LEAST_ROWS = 8, SEARCH_MOST_TASKS = 1024 };
  * Returns whether the space is large. If nothing fits in a large space, the search does not prove
  * which plan exceeds the memory least (S.13) or which change would make a plan fit (S.14).
  */
-static inline bool search_is_large(int64_t rows)
+static inline bool search_is_large(const plan_space *space)
 {
-    return rows > 1 << 15;
+    return space->sized_rows > 1 << 15;
 }
 
 /** A point whose lower bound is below the best known step, listed for a refinement to solve. */
@@ -89,11 +89,13 @@ typedef struct search_run {
     struct search_worker *workers;
 } search_run;
 
-/** A row with mbs = 1 and the bound C.92 of its memory. */
-typedef struct search_floor {
-    plait_degrees row;
-    double bytes;
-} search_floor;
+/** A pipeline of the row that a task searches, for all sizes of the row. */
+typedef struct search_pipeline {
+    space_pipeline all;
+    int at;             /* index of pp among the divisors */
+    int64_t first;      /* index of its first point */
+    double state_bytes; /* C.97 */
+} search_pipeline;
 
 /** One thread's table, caches and scratch memory, kept from task to task and from pass to pass. */
 typedef struct search_worker {
@@ -102,8 +104,7 @@ typedef struct search_worker {
     plait_arena *scratch; /* scratch memory of simulations */
     plait_arena *walk;    /* memory that lasts for one pass; `cursor` and `use` live in it */
     space_cursor cursor;
-    /* the latest bounds by the keys that vary fastest from row to row, of those that C.92 reads */
-    search_floor floor[PLAIT_ATTENTION_KERNELS][2];
+    search_pipeline *pipeline; /* [divisors.count] pipelines of the current row, in `walk` */
     /* [choices] whether, and for which plans, each choice of recomputation is searched */
     unsigned char *use;
 } search_worker;
@@ -141,12 +142,6 @@ PLAIT_MUST_CHECK plait_status search_batches(const search_run *run, search_explo
  */
 PLAIT_MUST_CHECK plait_status search_count_variants(search_run *run, const search_found *found,
                                                     variant_count **counted, plait_error *err);
-
-/**
- * Returns C.92 of a row, a lower bound of the memory of its plans. The bound is proportional to
- * mbs, so it is computed once for rows that differ in mbs alone.
- */
-double search_row_floor(const search_run *run, search_worker *worker, const plait_degrees *row);
 
 /** Solves item i. Called by several threads. */
 typedef void search_solve(const search_run *run, search_worker *worker, int64_t i, void *context);
@@ -215,6 +210,7 @@ double variants_most(const search_run *run);
 void variants_count(const search_run *run, search_worker *worker, search_found *found,
                     plan_point *plan);
 
-/** Returns whether a row, or its pipelines of one pp, may contain a variant. */
+/** Returns whether a row, its pipelines of one pp, or those of one mbs may contain a variant. */
 bool variants_in_row(const search_run *run, const plait_degrees *row);
 bool variants_in_pipeline(const search_run *run, const plait_degrees *pipeline);
+bool variants_in_size(const search_run *run, const plait_degrees *pipeline);

@@ -93,8 +93,12 @@ static search_worker *worker_enter(const search_run *run, int i)
     if (!worker->walk)
         return NULL;
     worker->use = plait_arena_alloc(worker->walk, space_most_choices(run->space), 1);
-    return space_cursor_init(&worker->cursor, run->space, worker->walk) && worker->use ? worker
-                                                                                       : NULL;
+    worker->pipeline = plait_arena_alloc(worker->walk, (size_t)run->space->divisors.count,
+                                         sizeof *worker->pipeline);
+    return space_cursor_init(&worker->cursor, run->space, worker->walk) && worker->use &&
+                   worker->pipeline
+               ? worker
+               : NULL;
 }
 
 static void found_begin(const search_run *run, search_found *found, const search_found *before,

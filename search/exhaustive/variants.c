@@ -47,8 +47,7 @@ static const plait_key_set row_keys =
     PLAIT_KEY_BIT(PLAIT_KEY_PLACEMENT) | PLAIT_KEY_BIT(PLAIT_KEY_TP) | PLAIT_KEY_BIT(PLAIT_KEY_SP) |
     PLAIT_KEY_BIT(PLAIT_KEY_FUSION) | PLAIT_KEY_BIT(PLAIT_KEY_CP) |
     PLAIT_KEY_BIT(PLAIT_KEY_CP_COMM) | PLAIT_KEY_BIT(PLAIT_KEY_ETP) | PLAIT_KEY_BIT(PLAIT_KEY_EP) |
-    PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_MBS) |
-    PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
+    PLAIT_KEY_BIT(PLAIT_KEY_DISPATCHER) | PLAIT_KEY_BIT(PLAIT_KEY_ATTENTION);
 
 /*
  * Returns whether some ranked plan equals these degrees on those of `keys` that are in `distinct`.
@@ -71,4 +70,10 @@ bool variants_in_row(const search_run *run, const plait_degrees *row)
 bool variants_in_pipeline(const search_run *run, const plait_degrees *pipeline)
 {
     return may_be_variant(run, pipeline, row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP));
+}
+
+bool variants_in_size(const search_run *run, const plait_degrees *pipeline)
+{
+    return may_be_variant(run, pipeline,
+                          row_keys | PLAIT_KEY_BIT(PLAIT_KEY_PP) | PLAIT_KEY_BIT(PLAIT_KEY_MBS));
 }

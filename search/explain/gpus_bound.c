@@ -46,6 +46,29 @@ static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table
     return plait_pipeline_bound(table, &row).peak_bytes <= b->most_bytes;
 }
 
+/* Lowers `work` by the bounds of a row with its i-th microbatch size. */
+static void add_work(const gpus_bound *b, const space_row *row, int i, plait_table *table)
+{
+    plait_degrees d = row->degrees;
+    const int tp_at = index_of(b->rows.divisors, d.tp), cp_at = index_of(b->rows.divisors, d.cp);
+
+    d.mbs = space_size(&b->rows, row, i);
+    d.ep_overlap = PLAIT_EP_OVERLAP_NONE; // the bound C.91 holds for every overlap
+    if (row->sequence_bytes * d.mbs > b->most_bytes)
+        return;
+    for (int k = 0; k < b->stages.divisors.count; k++) {
+        double *const least = &work_at(b, tp_at, cp_at, k)[row->first + i];
+
+        d.pp = b->stages.divisors.value[k];
+        const bool has_split =
+            b->stages.splits[k].count > 0 ||
+            (b->rows.options->refine != PLAIT_REFINE_NONE && space_has_layouts(&b->rows, d.pp));
+        if (has_split && pipeline_may_fit(b, d, table))
+            *least =
+                fmin(*least, (double)d.tp * d.cp * d.pp * plait_pipeline_bound(table, &d).step_s);
+    }
+}
+
 plait_status gpus_bound_make(const plait_problem *problem, const plait_search_options *options,
                              plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
@@ -53,7 +76,7 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     // A smaller number of GPUs can have a narrower memory band and so more usable bytes at the same
     // risk. A risk of 0.5 gives the capacity without a band.
     bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
-    PLAIT_TRY(space_make_rows(problem, options, scratch, &bound->rows, err));
+    PLAIT_TRY(space_make_rows(problem, options, bound->most_bytes, scratch, &bound->rows, err));
     const int most = problem->runtime->can.most[PLAIT_KEY_PP];
     const int count = most < problem->model->layers + 2 ? most : problem->model->layers + 2;
     int *const value = plait_arena_alloc(scratch, (size_t)count, sizeof *value);
@@ -73,27 +96,9 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     PLAIT_TRY(plait_check_allocated(table && bound->work, err));
     for (size_t i = 0; i < size; i++)
         bound->work[i] = HUGE_VAL;
-    for (int64_t r = 0; r < bound->rows.rows; r++) {
-        plait_degrees row = bound->rows.row[r];
-        const int tp_at = index_of(bound->rows.divisors, row.tp),
-                  cp_at = index_of(bound->rows.divisors, row.cp),
-                  mbs_at = index_of(bound->rows.microbatch, row.mbs);
-
-        row.ep_overlap = PLAIT_EP_OVERLAP_NONE; // the bound C.91 holds for every overlap
-        if (plait_layers_floor_bytes(problem, &row) > bound->most_bytes)
-            continue;
-        for (int i = 0; i < bound->stages.divisors.count; i++) {
-            double *const least = &work_at(bound, tp_at, cp_at, i)[mbs_at];
-
-            row.pp = bound->stages.divisors.value[i];
-            const bool has_split =
-                bound->stages.splits[i].count > 0 ||
-                (options->refine != PLAIT_REFINE_NONE && space_has_layouts(&bound->rows, row.pp));
-            if (has_split && pipeline_may_fit(bound, row, table))
-                *least = fmin(*least, (double)row.tp * row.cp * row.pp *
-                                          plait_pipeline_bound(table, &row).step_s);
-        }
-    }
+    for (int64_t r = 0; r < bound->rows.rows; r++)
+        for (int i = 0; i < bound->rows.row[r].sizes; i++)
+            add_work(bound, &bound->rows.row[r], i, table);
     return PLAIT_OK;
 }
 

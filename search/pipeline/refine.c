@@ -110,33 +110,49 @@ static bool may_be_better(const search_run *run, plait_price bound)
 }
 
 /*
- * Lists the groups of a row. If the task has no budget of bounds left, it adds no points; the bound
- * of the pipeline then counts for all of its points.
+ * Lists the groups of a pipeline with one microbatch size, an index of the space's sizes. If the task
+ * has no budget of bounds left, it adds no points; the bound of the pipeline then counts for all of
+ * its points.
  */
-static void list_row(const search_run *run, search_worker *worker, int64_t row, refine_list *list,
-                     search_found *found)
+static void list_size(const search_run *run, search_worker *worker, const space_row *row,
+                      search_pipeline *p, int size, refine_list *list, search_found *found)
 {
     const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
-    space_pipeline p;
+    plait_degrees *const d = &p->all.degrees;
 
-    if (search_row_floor(run, worker, &run->space->row[row]) > run->capacity_bytes)
+    d->mbs = run->space->microbatch.value[size];
+    if (plait_pipeline_floor_s(worker->table, d) >= refine_best_s(run) ||
+        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, &p->all)))
         return;
-    for (int i = 0; i < run->space->divisors.count; i++) {
-        if (run->space->divisors.value[i] == 1 || !space_ranks_at(&worker->cursor, row, i, &p) ||
-            !may_be_better(run,
-                           plait_pipeline_floor(worker->table, &p.degrees, run->capacity_bytes)) ||
-            !space_kinds_of(&worker->cursor, i, &p) || !space_shards_of(&worker->cursor, i, &p))
-            continue;
-        const plait_price bound = plait_pipeline_bound(worker->table, &p.degrees);
-        if (!may_be_better(run, bound))
-            continue;
-        if (found->floors >= MOST_BOUNDS / tasks + 1) {
-            found->open.floor_s = fmin(found->open.floor_s, bound.step_s);
-            continue;
-        }
-        for (int kind = 0; kind < p.kinds; kind++)
-            list_kind(run, worker, &p, kind, list, found);
+    const plait_price bound = plait_pipeline_bound(worker->table, d);
+    if (!may_be_better(run, bound))
+        return;
+    if (found->floors >= MOST_BOUNDS / tasks + 1) {
+        found->open.floor_s = fmin(found->open.floor_s, bound.step_s);
+        return;
     }
+    for (int kind = 0; kind < p->all.kinds; kind++)
+        if (space_size_legal(&p->all.kind[kind], size))
+            list_kind(run, worker, &p->all, kind, list, found);
+}
+
+static void list_row(const search_run *run, search_worker *worker, const space_row *row,
+                     refine_list *list, search_found *found)
+{
+    int count = 0;
+
+    for (int i = 0; i < run->space->divisors.count; i++) {
+        search_pipeline *const p = &worker->pipeline[count];
+
+        p->at = i;
+        count += run->space->divisors.value[i] > 1 &&
+                 space_ranks_at(&worker->cursor, row, i, &p->all) &&
+                 plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes;
+    }
+    for (int k = 0; count > 0 && k < row->sizes; k++)
+        if (row->sequence_bytes * space_size(run->space, row, k) <= run->capacity_bytes)
+            for (int p = 0; p < count; p++)
+                list_size(run, worker, row, &worker->pipeline[p], row->first + k, list, found);
 }
 
 void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
@@ -145,7 +161,7 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
     const int64_t first = batch * run->batch_rows;
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
-        list_row(run, worker, r, list, found);
+        list_row(run, worker, &run->space->row[r], list, found);
     found->failed = found->failed || worker->cursor.failed;
 }
 

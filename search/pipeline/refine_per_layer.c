@@ -42,7 +42,7 @@ static per_layer_problem problem_of(const search_run *run,
 
     for (int64_t r = 0; r < run->space->rows; r++)
         for (int z = 0; z < run->space->zero.count; z++) {
-            const plait_cut one = {.tp = (short)run->space->row[r].tp,
+            const plait_cut one = {.tp = (short)run->space->row[r].degrees.tp,
                                    .zero = (unsigned char)run->space->zero.value[z]};
             int c = 0;
             while (c < q.shardings && !cut_same(q.sharding[c], one))
@@ -158,6 +158,18 @@ static void list_pipeline(const per_layer_listing *at, const space_pipeline *p, 
     }
 }
 
+/* Lists the points of a pipeline with all sizes of its row. */
+static void list_sizes(const per_layer_listing *at, const space_row *row, space_pipeline *p,
+                       search_found *found)
+{
+    for (int size = row->first; size < row->first + row->sizes; size++) {
+        p->degrees.mbs = at->run->space->microbatch.value[size];
+        for (int kind = 0; kind < p->kinds; kind++)
+            if (space_size_legal(&p->kind[kind], size))
+                list_pipeline(at, p, kind, found);
+    }
+}
+
 static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
                        search_found *found)
 {
@@ -170,14 +182,15 @@ static void list_batch(const search_run *run, search_worker *worker, int64_t bat
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
         for (int i = 0; i < run->space->divisors.count; i++) {
-            if (!space_pipeline_at(&worker->cursor, r, i, &p))
+            const space_row *const row = &run->space->row[r];
+
+            if (!space_pipeline_at(&worker->cursor, row, i, &p))
                 continue;
             if (found->floors > MOST_BOUNDS / tasks) {
                 found->open.floor_s = 0.0; // the points left out have no bound
                 break;
             }
-            for (int kind = 0; kind < p.kinds; kind++)
-                list_pipeline(&at, &p, kind, found);
+            list_sizes(&at, row, &p, found);
         }
     found->failed = found->failed || worker->cursor.failed;
 }

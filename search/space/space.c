@@ -1,8 +1,11 @@
 /* space.c - the plan space: its rows, and why it may have none */
 #include "search/space/space.h"
 
+#include <math.h>
 #include <stdio.h>
 
+#include "base/grow.h"
+#include "costmodel/api.h"
 #include "plait/plan.h"
 #include "rules/kernels.h"
 #include "rules/plan_check.h"
@@ -14,16 +17,18 @@ enum { ALL_GRAPHS = (1 << PLAIT_GRAPHS) - 1 };
 
 // ---- rows ----------------------------------------------------------------------------------
 
-/* Rows are counted by a first walk and written by a second one. */
 typedef struct row_walk {
     const plan_space *space;
+    plait_arena *arena;
     int tp_at;              /* index of tp among the divisors */
     unsigned char *cached;  /* attention kernels: [tp][cp][cp_comm][microbatch.count] */
     unsigned char *kernels; /* part of `cached` for the current tp, cp and cp_comm */
     plait_degrees priced;   /* degrees to which `kernels` belongs */
     dispatch_cache *dispatches;
-    plait_degrees *row; /* NULL while rows are counted */
-    int64_t count;
+    row_dispatchers *dispatch; /* [microbatch.count] of the current ranks */
+    space_row *row;
+    int count, room;
+    bool failed; /* out of memory */
 } row_walk;
 
 /*
@@ -49,35 +54,35 @@ static bool turn_on(const plan_space *space, plait_key_id key, plait_degrees *d)
     return false;
 }
 
-/* Walks the kinds of CUDA graphs, which need less time and more memory. */
-static void walk_graphs(row_walk *walk, plait_degrees d, unsigned graphs)
+static void add_row(row_walk *walk, space_row row)
 {
-    const plan_space *const space = walk->space;
+    space_row *const more =
+        grow_by_one(walk->arena, walk->row, walk->count, &walk->room, sizeof *more);
 
-    if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, &d) ||
-        !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d) ||
-        !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, &d) ||
-        !turn_on(space, PLAIT_KEY_PERMUTE_FUSION, &d) ||
-        !turn_on(space, PLAIT_KEY_ROUTER_FUSION, &d))
+    walk->failed = walk->failed || !more;
+    if (!more)
         return;
-    for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
-        d.switches.cuda_graph = (unsigned char)graph;
-        if (!(graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) ||
-            !limits_allow_value(space->options, PLAIT_KEY_CUDA_GRAPH, graph) ||
-            !plan_switches_run(space->problem, &d, &no_reason))
-            continue;
-        if (walk->row)
-            walk->row[walk->count] = d;
-        walk->count++;
-    }
+    walk->row = more;
+    walk->row[walk->count++] = row;
 }
 
-static void walk_kernels(row_walk *walk, plait_degrees d, unsigned kernels, unsigned graphs)
+/* Adds a row for each kind of CUDA graphs, which need less time and more memory. */
+static void walk_graphs(row_walk *walk, space_row row, unsigned graphs)
 {
-    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
-        d.attention = (unsigned char)kernel;
-        if (kernels >> kernel & 1u)
-            walk_graphs(walk, d, graphs);
+    const plan_space *const space = walk->space;
+    plait_degrees *const d = &row.degrees;
+
+    if (!turn_on(space, PLAIT_KEY_FP8_ATTENTION, d) ||
+        !turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, d) ||
+        !turn_on(space, PLAIT_KEY_TP_COMM_OVERLAP, d) ||
+        !turn_on(space, PLAIT_KEY_PERMUTE_FUSION, d) || !turn_on(space, PLAIT_KEY_ROUTER_FUSION, d))
+        return;
+    for (int graph = 0; graph < PLAIT_GRAPHS; graph++) {
+        d->switches.cuda_graph = (unsigned char)graph;
+        if ((graphs & space_takes(space, PLAIT_KEY_CUDA_GRAPH) & 1u << graph) &&
+            limits_allow_value(space->options, PLAIT_KEY_CUDA_GRAPH, graph) &&
+            plan_switches_run(space->problem, d, &no_reason))
+            add_row(walk, row);
     }
 }
 
@@ -85,7 +90,7 @@ enum { KERNELS_VALID = 128 };
 
 /*
  * Returns the attention kernels for the i-th microbatch size. Besides this size they depend only on
- * tp, cp and cp_comm, so they are priced once, not again for each sp, ep, etp and walk.
+ * tp, cp and cp_comm, so they are priced once, not again for each sp, ep and etp.
  */
 static unsigned kernels_for(const row_walk *walk, int i)
 {
@@ -97,58 +102,103 @@ static unsigned kernels_for(const row_walk *walk, int i)
     return walk->kernels[i];
 }
 
+/* The three reasons to list a dispatcher with a microbatch size. (S.79) */
+typedef enum dispatch_use {
+    USE_FASTEST,
+    USE_IN_FULL_GRAPHS,
+    USE_IN_PAIRS,
+    DISPATCH_USES
+} dispatch_use;
+
+static bool lists_dispatcher(const row_dispatchers *has, dispatch_use use, int dispatcher)
+{
+    return use == USE_FASTEST          ? has->fastest == dispatcher
+           : use == USE_IN_FULL_GRAPHS ? has->fastest >= 0 && has->in_full_graphs == dispatcher
+                                       : (has->in_pairs >> dispatcher & 1u) != 0;
+}
+
 /*
- * Walks all microbatch sizes with their fastest dispatcher. Returns the dispatchers that are listed
- * only for pairs.
+ * Adds rows with one dispatcher and one attention kernel: one for each range of microbatch sizes
+ * that are listed with both.
  */
-static unsigned walk_fastest(row_walk *walk, plait_degrees d)
+static void walk_sizes(row_walk *walk, space_row row, dispatch_use use)
 {
-    const plan_space *space = walk->space;
-    unsigned in_pairs = 0;
+    static const unsigned graphs[DISPATCH_USES] = {[USE_FASTEST] = ALL_GRAPHS,
+                                                   [USE_IN_FULL_GRAPHS] = 1u << PLAIT_GRAPH_FULL,
+                                                   [USE_IN_PAIRS] =
+                                                       ALL_GRAPHS & ~(1u << PLAIT_GRAPH_FULL)};
+    const int count = row.sizes;
 
-    for (int i = 0; i < space->microbatch.count; i++) {
-        d.mbs = space->microbatch.value[i];
-        const row_dispatchers has = space_dispatchers_of(walk->dispatches, space, &d);
-        if (has.fastest < 0)
-            continue;
-        d.dispatcher = (unsigned char)has.fastest;
-        walk_kernels(walk, d, kernels_for(walk, i), ALL_GRAPHS);
-        // A graph of the whole iteration needs HybridEP, even if it is not the fastest.
-        if (has.in_full_graphs >= 0) {
-            d.dispatcher = (unsigned char)has.in_full_graphs;
-            walk_kernels(walk, d, kernels_for(walk, i), 1u << PLAIT_GRAPH_FULL);
-        }
-        in_pairs |= has.in_pairs;
-    }
-    return in_pairs;
-}
-
-/* Walks the microbatch sizes for which d.dispatcher is listed only for pairs. */
-static void walk_in_pairs(row_walk *walk, plait_degrees d)
-{
-    const plan_space *space = walk->space;
-
-    d.ep_overlap = PLAIT_EP_OVERLAP_PAIRS;
-    for (int i = 0; i < space->microbatch.count; i++) {
-        d.mbs = space->microbatch.value[i];
-        if (space_dispatchers_of(walk->dispatches, space, &d).in_pairs >> d.dispatcher & 1u)
-            walk_kernels(walk, d, kernels_for(walk, i), ALL_GRAPHS & ~(1u << PLAIT_GRAPH_FULL));
+    for (int i = 0; i < count; i++) {
+        row.first = i;
+        while (i < count && lists_dispatcher(&walk->dispatch[i], use, row.degrees.dispatcher) &&
+               (kernels_for(walk, i) >> row.degrees.attention & 1u))
+            i++;
+        row.sizes = i - row.first;
+        row.degrees.mbs = walk->space->microbatch.value[row.first];
+        if (row.sizes > 0)
+            walk_graphs(walk, row, graphs[use]);
     }
 }
 
 /*
- * Walks mbs and dispatchers. The legality of a layer does not depend on mbs or on the listed
- * kernels. Rows with the same dispatcher are adjacent, since they share most of their price.
+ * Returns the number of microbatch sizes that are listed with these degrees and any kernel: those
+ * with which the smallest plan fits, and the first.
+ */
+static int most_sizes(const row_walk *walk, plait_degrees d, double sequence_bytes[])
+{
+    const plan_space *const space = walk->space;
+    const unsigned runs = space_running_kernels(space, &d);
+    double least = HUGE_VAL;
+    int sizes = 1;
+
+    d.mbs = 1;
+    (void)turn_on(space, PLAIT_KEY_FUSED_GROUPED_MLP, &d); // one kernel keeps fewer bytes
+    for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+        d.attention = (unsigned char)kernel;
+        sequence_bytes[kernel] =
+            runs >> kernel & 1u ? plait_layers_floor_bytes(space->problem, &d) : HUGE_VAL;
+        least = fmin(least, sequence_bytes[kernel]);
+    }
+    while (sizes < space->microbatch.count &&
+           least * space->microbatch.value[sizes] <= space->most_bytes)
+        sizes++;
+    return sizes < space->microbatch.count ? sizes : space->microbatch.count;
+}
+
+/*
+ * Walks dispatchers, attention kernels and mbs. The legality of a layer does not depend on mbs or on
+ * the listed kernels. Rows with the same dispatcher are adjacent, since they share most of their
+ * price.
  */
 static void walk_mbs(row_walk *walk, plait_degrees d)
 {
-    if (!plan_layers_legal(walk->space->problem, &d, &no_reason))
+    const plan_space *const space = walk->space;
+    double sequence_bytes[PLAIT_ATTENTION_KERNELS];
+    unsigned kernels = 0;
+
+    if (!plan_layers_legal(space->problem, &d, &no_reason))
         return;
-    const unsigned in_pairs = walk_fastest(walk, d);
-    for (int how = 0; how < PLAIT_DISPATCHERS; how++) {
-        d.dispatcher = (unsigned char)how;
-        if (in_pairs >> how & 1u)
-            walk_in_pairs(walk, d);
+    const int sizes = most_sizes(walk, d, sequence_bytes);
+
+    for (int i = 0; i < sizes; i++) {
+        d.mbs = space->microbatch.value[i];
+        walk->dispatch[i] = space_dispatchers_of(walk->dispatches, space, &d);
+        kernels |= kernels_for(walk, i);
+    }
+    for (int use = 0; use < DISPATCH_USES; use++) {
+        d.ep_overlap = use == USE_IN_PAIRS ? PLAIT_EP_OVERLAP_PAIRS : PLAIT_EP_OVERLAP_NONE;
+        for (int how = 0; how < PLAIT_DISPATCHERS; how++)
+            for (int kernel = 0; kernel < PLAIT_ATTENTION_KERNELS; kernel++) {
+                d.dispatcher = (unsigned char)how;
+                d.attention = (unsigned char)kernel;
+                if (kernels >> kernel & 1u)
+                    walk_sizes(walk,
+                               (space_row){.degrees = d,
+                                           .sizes = sizes,
+                                           .sequence_bytes = sequence_bytes[kernel]},
+                               (dispatch_use)use);
+            }
     }
 }
 
@@ -323,27 +373,30 @@ static void walk_rows(row_walk *walk)
 static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
 {
     const size_t degrees = (size_t)space->divisors.count;
-    const size_t kernels = degrees * degrees * PLAIT_CP_COMMS * (size_t)space->microbatch.count;
-    row_walk walk = {.space = space,
-                     .cached = plait_arena_alloc(arena, kernels + 1, 1),
-                     .dispatches = dispatch_cache_new(arena)};
+    const size_t sizes = (size_t)space->microbatch.count;
+    row_walk walk = {
+        .space = space,
+        .arena = arena,
+        .cached = plait_arena_alloc(arena, degrees * degrees * PLAIT_CP_COMMS * sizes + 1, 1),
+        .dispatches = dispatch_cache_new(arena),
+        .dispatch = plait_arena_alloc(arena, sizes + 1, sizeof *walk.dispatch),
+    };
 
-    PLAIT_TRY(plait_check_allocated(walk.cached && walk.dispatches, err));
-    walk_rows(&walk);
-    plait_degrees *rows = plait_arena_alloc(arena, (size_t)walk.count + 1, sizeof *rows);
-    PLAIT_TRY(plait_check_allocated(rows, err));
-    walk.row = rows;
-    walk.count = 0;
-    walk_rows(&walk);
+    PLAIT_TRY(plait_check_allocated(walk.cached && walk.dispatches && walk.dispatch, err));
+    if (sizes > 0)
+        walk_rows(&walk);
+    PLAIT_TRY(plait_check_allocated(!walk.failed, err));
     space->rows = walk.count;
-    space->row = rows;
+    space->row = walk.row;
+    for (int r = 0; r < walk.count; r++)
+        space->sized_rows += walk.row[r].sizes;
     return PLAIT_OK;
 }
 
 plait_status space_make(const plait_problem *problem, const plait_search_options *options,
-                        plait_arena *arena, plan_space *space, plait_error *err)
+                        double most_bytes, plait_arena *arena, plan_space *space, plait_error *err)
 {
-    *space = (plan_space){.problem = problem, .options = options};
+    *space = (plan_space){.problem = problem, .options = options, .most_bytes = most_bytes};
     PLAIT_TRY(space_list_values(space, arena, err));
     PLAIT_TRY(space_list_splits(space, arena, err));
     return list_rows(space, arena, err);
@@ -370,9 +423,10 @@ static bool layers_take(const plait_problem *problem, int degree)
 }
 
 plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
-                             plait_arena *arena, plan_space *space, plait_error *err)
+                             double most_bytes, plait_arena *arena, plan_space *space,
+                             plait_error *err)
 {
-    *space = (plan_space){.problem = problem, .options = options};
+    *space = (plan_space){.problem = problem, .options = options, .most_bytes = most_bytes};
     PLAIT_TRY(space_list_values(space, arena, err));
     const int gpus = space->problem->job.gpus;
     int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);

@@ -1,15 +1,18 @@
 /*
  * space.h - the plan space: all degrees that a search considers, in a fixed order
  *
- *     row        placement tp sp cp cp_comm etp ep       what one layer costs
- *                dispatcher mbs attention switches
- *     pipeline   pp (and so dp, microbatches)       which ranks share what
- *     group      schedule order ep_overlap vpp split    how layers become stages
+ *     row        placement tp sp cp cp_comm etp ep       what one layer costs, up to mbs
+ *                dispatcher attention switches
+ *     pipeline   pp (and so dp)                          which ranks share what
+ *     kind       schedule order ep_overlap               the order of microbatches
+ *     size       mbs (and so microbatches)
+ *     group      vpp split                               how layers become stages
  *     point      zero shard_group, the free keys (grad_sync, ...), then recompute offload_acts
  *
  * A key that is not named here is free: each shard is listed with every value of the key that the
- * runtime supports. Points are numbered in this order. Splits are listed once for each (pp, vpp)
- * and shards once for all mbs, so that the points of a pipeline are counted without visiting them.
+ * runtime supports. Points are numbered in this order. Splits are listed once for each (pp, vpp),
+ * shards once for rows with the same ranks, and sizes once for each (pp, dp, schedule), so that the
+ * points of a pipeline are counted without visiting them.
  */
 #pragma once
 
@@ -108,6 +111,15 @@ typedef struct space_free_key {
 
 enum { SPACE_FREE_KEYS = 24 };
 
+/** Degrees without a microbatch size, and the range of sizes that they are listed with. */
+typedef struct space_row {
+    /* keys of the later levels have their first value, except ep_overlap: a row with PAIRS is only
+     * for pairs of microbatches */
+    plait_degrees degrees;
+    int first, sizes;      /* sizes are plan_space.microbatch.value[first], ... */
+    double sequence_bytes; /* C.92 with mbs 1; the bound is proportional to mbs */
+} space_row;
+
 typedef struct plan_space {
     const plait_problem *problem;
     const plait_search_options *options;
@@ -124,9 +136,10 @@ typedef struct plan_space {
     const space_splits *splits; /* [divisors.count], by the index of pp */
     bool layouts;               /* whether pipelines without a named split are also listed, for
                                  * layouts */
+    double most_bytes; /* sizes with which no plan of a row fits this memory are not listed */
     int64_t rows;
-    const plait_degrees *row; /* [rows]; keys of the later levels have their first value, except
-                               * ep_overlap: a row with PAIRS is only for pairs of microbatches */
+    int64_t sized_rows;   /* number of pairs of a row and one of its sizes */
+    const space_row *row; /* [rows] */
 } plan_space;
 
 /** A sharding of the state, and values of the free keys. */
@@ -141,19 +154,28 @@ typedef struct space_kind {
     unsigned char schedule, order, ep_overlap;
     unsigned relevant; /* free keys that have an effect with this triple: bits 1 << index in
                         * free_key */
+    const unsigned short
+        *sizes; /* [i]: number of legal sizes before plan_space.microbatch.value[i] */
     int shards;
     const space_shard *shard;
+    int64_t points; /* number of points with one size */
 } space_kind;
 
 enum { SPACE_KINDS = PLAIT_ORDERS * PLAIT_SCHEDULES * PLAIT_EP_OVERLAPS };
 
-/** One pp of a row. */
+/** Returns whether the i-th microbatch size is legal with a kind. */
+static inline bool space_size_legal(const space_kind *kind, int i)
+{
+    return kind->sizes[i + 1] > kind->sizes[i];
+}
+
+/** One pp of a row, for all sizes of the row. */
 typedef struct space_pipeline {
-    plait_degrees degrees;
+    plait_degrees degrees; /* mbs is the first size of the row */
     const space_splits *splits;
     int64_t points;
     int kinds;
-    space_kind kind[SPACE_KINDS]; /* legal kinds */
+    space_kind kind[SPACE_KINDS]; /* kinds that are legal with some size */
 } space_pipeline;
 
 /** State of a walk over rows. Consecutive rows share the shards of each pp. */
@@ -161,13 +183,20 @@ typedef struct space_cursor {
     const plan_space *space;
     plait_arena *arena;
     struct cursor_slot *slot; /* [divisors.count] */
-    bool failed;              /* out of memory */
+    /* [divisors.count][divisors.count][PLAIT_SCHEDULES] space_kind.sizes by pp, dp and schedule;
+     * NULL: not listed yet */
+    const unsigned short **sizes;
+    bool failed; /* out of memory */
 } space_cursor;
 
-/** Lists all rows. The space lives in `arena`. */
+/**
+ * Lists all rows. The space lives in `arena`.
+ *
+ * @param most_bytes  microbatch sizes with which no plan of a row fits this memory are not listed
+ */
 PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
-                                         const plait_search_options *options, plait_arena *arena,
-                                         plan_space *space, plait_error *err);
+                                         const plait_search_options *options, double most_bytes,
+                                         plait_arena *arena, plan_space *space, plait_error *err);
 
 /**
  * Lists rows alone, with every degree that the layers support up to the GPUs of the job, whether it
@@ -175,8 +204,14 @@ PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
  */
 PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
                                               const plait_search_options *options,
-                                              plait_arena *arena, plan_space *space,
-                                              plait_error *err);
+                                              double most_bytes, plait_arena *arena,
+                                              plan_space *space, plait_error *err);
+
+/** Returns the i-th microbatch size of a row. */
+static inline int space_size(const plan_space *space, const space_row *row, int i)
+{
+    return space->microbatch.value[row->first + i];
+}
 
 /** Starts a walk. Returns false when out of memory. */
 bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_arena *arena);
@@ -184,15 +219,14 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 /**
  * Makes the pipeline of a row with the i-th divisor as pp. Returns false if it has no legal plan.
  */
-bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
+bool space_pipeline_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out);
 
 /**
- * The three steps of space_pipeline_at in their order, for callers that stop between them. They
- * fill the ranks, then the schedules, then the shards and the number of points.
+ * The two steps of space_pipeline_at, for callers that stop between them. The first fills degrees
+ * and splits; the second the kinds, their shards and sizes, and the number of points.
  */
-bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out);
-bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *pipeline);
-bool space_shards_of(space_cursor *cursor, int i, space_pipeline *pipeline);
+bool space_ranks_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out);
+bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, space_pipeline *pipeline);
 
 /** Sets the keys of a point to those of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);

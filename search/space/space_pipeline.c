@@ -23,19 +23,18 @@ typedef struct shard_list {
 } shard_list;
 
 /*
- * State of the walk for one pp. `grid` and `usual` are valid for the row `row` with any mbs;
- * `grid.kind` is valid if `listed` is true. The lists of shards depend only on the ranks, and are
- * valid for the ranks of `key`.
+ * State of the walk for one pp. The fields up to `list` depend only on the ranks of `key`; `kind` has
+ * the kinds that the ranks could have with some kernels, without shards and sizes.
  */
 struct cursor_slot {
-    plait_degrees row; /* current row with mbs 0; all zero: no row yet */
-    bool possible;     /* whether a plan with these ranks can exist */
-    bool listed;
-    plait_degrees usual; /* degrees of `grid` with the default of each free key */
-    space_pipeline
-        grid; /* pipeline with the free keys of least memory and the kinds that are legal for some
-               * mbs */
+    bool made;     /* whether `key` and `possible` are valid */
+    bool possible; /* whether a plan with these ranks can exist; if not, the later fields are not
+                    * valid */
     plait_degrees key;
+    plait_degrees usual; /* ranks with the default of each free key */
+    plait_degrees grid;  /* ranks with the free keys of least memory */
+    int kinds;
+    space_kind kind[SPACE_KINDS];
     int lists;
     shard_list list[SPACE_KINDS];
 };
@@ -46,9 +45,12 @@ bool space_cursor_init(space_cursor *cursor, const plan_space *space, plait_aren
 
     *cursor = (space_cursor){.space = space, .arena = arena};
     cursor->slot = plait_arena_alloc(arena, slots, sizeof *cursor->slot);
-    return cursor->slot != NULL;
+    cursor->sizes =
+        plait_arena_alloc(arena, slots * slots * PLAIT_SCHEDULES, sizeof *cursor->sizes);
+    return cursor->slot != NULL && cursor->sizes != NULL;
 }
 
+/* Compares all keys of a row that the later levels depend on. */
 static bool same_ranks(const plait_degrees *a, const plait_degrees *b)
 {
     return a->tp == b->tp && a->cp == b->cp && a->ep == b->ep && a->etp == b->etp &&
@@ -209,7 +211,6 @@ static plait_degrees degrees_of(plait_degrees d, const space_kind *kind)
 static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slot,
                                    unsigned relevant)
 {
-    const space_pipeline *const p = &slot->grid;
     int first = 0, at = 0;
 
     while (at < slot->lists && slot->list[at].relevant != relevant)
@@ -218,9 +219,9 @@ static const shard_list *shards_of(space_cursor *cursor, struct cursor_slot *slo
     shard_list *const list = &slot->list[at];
     if (at < slot->lists)
         return list;
-    while (p->kind[first].relevant != relevant)
+    while (slot->kind[first].relevant != relevant)
         first++;
-    plait_degrees probe = degrees_of(p->degrees, &p->kind[first]);
+    plait_degrees probe = degrees_of(slot->grid, &slot->kind[first]);
     for (int k = 0; k < cursor->space->free_keys; k++)
         put_default(cursor->space, &probe, k);
     slot->lists++;
@@ -243,45 +244,74 @@ static unsigned relevant_keys(const plan_space *space, const plait_degrees *d)
 }
 
 /*
- * Lists the kinds of one schedule and order, with and without pairs of microbatches. A row for
- * pairs has only kinds with pairs.
+ * Lists the kinds of the ranks of a slot: every schedule, in each order of axes that makes a
+ * difference, with and without pairs of microbatches.
  */
-static void list_overlaps(const plan_space *space, plait_degrees d, space_pipeline *p)
+static void list_kinds(const plan_space *space, struct cursor_slot *slot)
 {
-    const int least = d.ep_overlap;
-    const int count = values_of(space, &d, PLAIT_KEY_EP_OVERLAP, space->ep_overlaps.count);
+    const int orders = values_of(space, &slot->usual, PLAIT_KEY_ORDER, space->orders.count);
+    const int overlaps =
+        values_of(space, &slot->usual, PLAIT_KEY_EP_OVERLAP, space->ep_overlaps.count);
 
-    for (int i = 0; i < count; i++) {
-        d.ep_overlap = (unsigned char)space->ep_overlaps.value[i];
-        if (d.ep_overlap < least || !plan_grid_legal(space->problem, &d, &no_reason))
-            continue;
-        p->kind[p->kinds++] = (space_kind){.schedule = d.schedule,
-                                           .order = d.order,
-                                           .ep_overlap = d.ep_overlap,
-                                           .relevant = relevant_keys(space, &d)};
-    }
+    slot->kinds = 0;
+    for (int s = 0; s < space->schedules.count; s++)
+        for (int o = 0; o < orders; o++)
+            for (int e = 0; e < overlaps; e++) {
+                space_kind *const kind = &slot->kind[slot->kinds];
+                *kind = (space_kind){.schedule = (unsigned char)space->schedules.value[s],
+                                     .order = (unsigned char)space->orders.value[o],
+                                     .ep_overlap = (unsigned char)space->ep_overlaps.value[e]};
+                const plait_degrees d = degrees_of(slot->usual, kind);
+                kind->relevant = relevant_keys(space, &d);
+                slot->kinds += d.vpp <= space->problem->runtime->can.most[PLAIT_KEY_VPP];
+            }
 }
 
-/* Lists the legal schedules, in each order of axes that makes a difference. */
-static void list_kinds(const plan_space *space, const plait_degrees *usual, space_pipeline *p)
+static int index_of(space_list list, int value)
 {
-    const int orders = values_of(space, usual, PLAIT_KEY_ORDER, space->orders.count);
+    int low = 0, high = list.count - 1;
 
-    for (int s = 0; s < space->schedules.count; s++) {
-        for (int o = 0; o < orders; o++) {
-            plait_degrees d = *usual;
-            d.schedule = (unsigned char)space->schedules.value[s];
-            d.order = (unsigned char)space->orders.value[o];
-            d.vpp = least_chunks(d.schedule);
-            list_overlaps(space, d, p);
-        }
+    while (low < high) {
+        const int middle = (low + high) / 2;
+        if (list.value[middle] < value)
+            low = middle + 1;
+        else
+            high = middle;
     }
+    return low;
 }
 
-/* Sets the shards of a kind, and adds its points. */
-static bool add_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipeline *p, int k)
+/*
+ * Returns space_kind.sizes of these degrees with the i-th divisor as pp; NULL when out of memory.
+ * The sizes depend on pp, dp and schedule alone.
+ */
+static const unsigned short *sizes_of(space_cursor *cursor, int i, plait_degrees d)
 {
-    space_kind *const kind = &p->kind[k];
+    const plan_space *const space = cursor->space;
+    const size_t dp_at = (size_t)index_of(space->divisors, d.dp);
+    const unsigned short **const known =
+        &cursor->sizes[((size_t)i * (size_t)space->divisors.count + dp_at) * PLAIT_SCHEDULES +
+                       d.schedule];
+
+    if (*known)
+        return *known;
+    unsigned short *const legal =
+        plait_arena_alloc(cursor->arena, (size_t)space->microbatch.count + 1, sizeof *legal);
+
+    for (int k = 0; legal && k < space->microbatch.count; k++) {
+        d.mbs = space->microbatch.value[k];
+        legal[k + 1] =
+            (unsigned short)(legal[k] + plan_batch_legal(space->problem, &d, &no_reason));
+    }
+    cursor->failed = cursor->failed || !legal;
+    *known = legal;
+    return legal;
+}
+
+/* Sets the shards and the number of points of a kind. */
+static bool add_shards_of_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipeline *p,
+                               space_kind *kind)
+{
     const bool inside = kind->order == PLAIT_ORDER_TP_CP_PP_DP && p->degrees.pp > 1;
     const space_split_range *splits = space_splits_for(p->splits, (plait_schedule)kind->schedule);
     const plait_degrees d = degrees_of(p->degrees, kind);
@@ -294,7 +324,7 @@ static bool add_kind(space_cursor *cursor, struct cursor_slot *slot, space_pipel
         return false;
     kind->shard = list->shard;
     kind->shards = inside ? list->nested : list->shards;
-    p->points += kind->shards * choices;
+    kind->points = kind->shards * choices;
     return true;
 }
 
@@ -315,74 +345,87 @@ static bool fill_ranks(const plan_space *space, plait_degrees d, int i, struct c
     const plait_problem *problem = space->problem;
     const bool named = space->splits[i].count > 0; // whether a named split exists
 
+    slot->lists = 0;
     d.pp = space->divisors.value[i];
     d.dp = plait_degrees_dp(problem->job.gpus, d.tp, d.pp, d.cp);
-    d.shard_group = d.dp * d.cp;
-    d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
-    d.split = named ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
-    for (int k = 0; k < space->free_keys; k++)
-        put_default(space, &d, k);
-    slot->usual = d;
-    d.ep_overlap = PLAIT_EP_OVERLAP_NONE;
-    slot->grid = (space_pipeline){.degrees = d, .splits = &space->splits[i]};
     if (!(named || (space->layouts && space_has_layouts(space, d.pp))) || d.dp == 0 ||
         !limits_allow(space->options, PLAIT_KEY_DP, d.dp))
         return false;
+    d.shard_group = d.dp * d.cp;
+    d.zero = (unsigned char)problem->runtime->defaults.key[PLAIT_KEY_ZERO];
+    d.split = named ? space->splits[i].split[0].split : (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
+    d.ep_overlap = PLAIT_EP_OVERLAP_NONE;
     for (int k = 0; k < space->free_keys; k++)
-        plait_key_put(&slot->grid.degrees, space->free_key[k].key, leanest_value(space, &d, k));
+        put_default(space, &d, k);
+    slot->usual = slot->grid = d;
+    for (int k = 0; k < space->free_keys; k++)
+        plait_key_put(&slot->grid, space->free_key[k].key, leanest_value(space, &d, k));
+    list_kinds(space, slot);
+    if (slot->kinds == 0)
+        return false;
+    d = degrees_of(slot->usual, &slot->kind[0]);
+    return plan_grid_divides(problem, &d, &no_reason);
+}
+
+/* Returns the degrees of ranks with the keys of a row that are not among the ranks. */
+static plait_degrees ranks_of_row(plait_degrees ranks, const plait_degrees *row)
+{
+    ranks.placement = row->placement;
+    ranks.fusion = row->fusion;
+    ranks.dispatcher = row->dispatcher;
+    ranks.attention = row->attention;
+    ranks.switches = row->switches;
+    ranks.mbs = row->mbs;
+    return ranks;
+}
+
+bool space_ranks_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out)
+{
+    struct cursor_slot *const slot = &cursor->slot[i];
+
+    if (!slot->made || !same_ranks(&slot->key, &row->degrees)) {
+        slot->possible = fill_ranks(cursor->space, row->degrees, i, slot);
+        slot->key = row->degrees;
+        slot->made = true;
+    }
+    if (!slot->possible)
+        return false;
+    out->degrees = ranks_of_row(slot->grid, &row->degrees);
+    out->splits = &cursor->space->splits[i];
+    out->points = out->kinds = 0;
     return true;
 }
 
-bool space_ranks_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, space_pipeline *p)
 {
-    const plan_space *space = cursor->space;
+    const plan_space *const space = cursor->space;
     struct cursor_slot *const slot = &cursor->slot[i];
-    plait_degrees d = space->row[row];
+    const plait_degrees usual = ranks_of_row(slot->usual, &row->degrees);
 
-    d.mbs = 0;
-    if (memcmp(&slot->row, &d, sizeof d) != 0) {
-        slot->possible = fill_ranks(space, d, i, slot);
-        slot->listed = false;
-        slot->row = d;
-        if (!same_ranks(&slot->key, &slot->grid.degrees))
-            slot->lists = 0;
-        slot->key = slot->grid.degrees;
-    }
-    out->degrees = slot->grid.degrees;
-    out->degrees.mbs = space->row[row].mbs;
-    out->splits = slot->grid.splits;
-    out->points = out->kinds = 0;
-    return slot->possible;
-}
+    for (int k = 0; k < slot->kinds; k++) {
+        space_kind *const kind = &p->kind[p->kinds];
+        const plait_degrees d = degrees_of(usual, &slot->kind[k]);
 
-bool space_kinds_of(space_cursor *cursor, int i, space_pipeline *p)
-{
-    struct cursor_slot *const slot = &cursor->slot[i];
-
-    if (!slot->listed)
-        list_kinds(cursor->space, &slot->usual, &slot->grid);
-    slot->listed = true;
-    for (int k = 0; k < slot->grid.kinds;
-         k++) { // keep kinds that the number of microbatches allows
-        const plait_degrees d = degrees_of(p->degrees, &slot->grid.kind[k]);
-        if (plan_batch_legal(cursor->space->problem, &d, &no_reason))
-            p->kind[p->kinds++] = slot->grid.kind[k];
-    }
-    return p->kinds > 0;
-}
-
-bool space_shards_of(space_cursor *cursor, int i, space_pipeline *p)
-{
-    for (int k = 0; k < p->kinds; k++)
-        if (!add_kind(cursor, &cursor->slot[i], p, k))
+        if (slot->kind[k].ep_overlap < row->degrees.ep_overlap)
+            continue; // the row is only for pairs
+        *kind = slot->kind[k];
+        kind->sizes = sizes_of(cursor, i, d);
+        if (!kind->sizes)
             return false;
-    return p->points > 0 || cursor->space->layouts;
+        const int sizes = kind->sizes[row->first + row->sizes] - kind->sizes[row->first];
+        if (sizes == 0 || !plan_kind_legal(space->problem, &d, &no_reason))
+            continue;
+        if (!add_shards_of_kind(cursor, slot, p, kind))
+            return false;
+        p->points += sizes * kind->points;
+        p->kinds++;
+    }
+    return p->kinds > 0 && (p->points > 0 || space->layouts);
 }
 
-bool space_pipeline_at(space_cursor *cursor, int64_t row, int i, space_pipeline *out)
+bool space_pipeline_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out)
 {
-    return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, i, out) &&
-           space_shards_of(cursor, i, out);
+    return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, row, i, out);
 }
 
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)

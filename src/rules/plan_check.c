@@ -512,7 +512,7 @@ bool plan_shards_legal(const plait_problem *p, const plait_degrees *d, const pla
     return shards_divide(p, d, why) && plan_formats_legal(p, d, why) && software_takes(p, d, why);
 }
 
-bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+static bool grid_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
 {
     if (!world_divides(p, d, why))
         return false;
@@ -522,20 +522,57 @@ bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_
             return fail_because(why, "ep %d, but %s has no experts", d->ep, p->model->name);
         if (d->etp != d->tp && d->etp != 1)
             return fail_because(why, "etp %d, but %s has no experts", d->etp, p->model->name);
-    } else {
-        if (d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
-            (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
-            return fail_because(
-                why,
-                "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
-                d->tp * d->cp, (long long)d->etp * d->ep);
-        if (stage % ((int64_t)d->etp * d->ep) != 0)
-            return fail_because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage",
-                                d->etp, d->ep, (long long)stage);
+    } else if (stage % ((int64_t)d->etp * d->ep) != 0) {
+        return fail_because(why, "etp %d x ep %d does not divide the %lld GPUs of a stage", d->etp,
+                            d->ep, (long long)stage);
     }
-    if (!shards_divide(p, d, why) || !plan_formats_legal(p, d, why))
-        return false;
+    return plan_formats_legal(p, d, why);
+}
+
+static bool keys_within(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        if (!key_within(p->runtime, d, (plait_key_id)key, why))
+            return false;
+    return true;
+}
+
+bool plan_grid_divides(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    return grid_divides(p, d, why) && keys_within(p, d, why);
+}
+
+/* Checks what pairs of microbatches require of the pipeline and the experts. */
+static bool pairs_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    const char *const name = plait_ep_overlap_name[d->ep_overlap];
+
+    if (d->ep_overlap == PLAIT_EP_OVERLAP_NONE)
+        return true;
+    if (d->ep == 1 || !model_has_experts(p->model))
+        return fail_because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
+    if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
+        return fail_because(why,
+                            "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or "
+                            "dualpipe, found %s with pp %d (rule P22)",
+                            name, plait_schedule_name[d->schedule], d->pp);
+    if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
+        return fail_because(why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)",
+                            name);
+    return true;
+}
+
+bool plan_kind_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
     const plait_schedule schedule = (plait_schedule)d->schedule;
+
+    if (model_has_experts(p->model) && d->order == PLAIT_ORDER_TP_CP_PP_DP && d->pp > 1 &&
+        (int64_t)d->tp * d->cp % ((int64_t)d->etp * d->ep) != 0)
+        return fail_because(
+            why, "with order tp-cp-pp-dp, etp x ep must divide tp x cp = %d, found %lld (rule P2)",
+            d->tp * d->cp, (long long)d->etp * d->ep);
+    if (!shards_divide(p, d, why))
+        return false;
     if (!plait_schedule_takes(schedule, d->vpp))
         return fail_because(why, "schedule %s needs %s, found vpp %d",
                             plait_schedule_name[schedule],
@@ -543,28 +580,14 @@ bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_
                             : plait_schedule_chunks(schedule) == 2 ? "vpp 2"
                                                                    : "vpp > 1",
                             d->vpp);
+    return plan_dispatcher_runs(p, d, why) && pairs_legal(p, d, why) && software_takes(p, d, why);
+}
 
-    if (!plan_dispatcher_runs(p, d, why))
-        return false;
-    // Check the requirements of paired microbatches on the pipeline and the experts.
-    const char *const name = plait_ep_overlap_name[d->ep_overlap];
-    if (d->ep_overlap != PLAIT_EP_OVERLAP_NONE) {
-        if (d->ep == 1 || !model_has_experts(p->model))
-            return fail_because(why, "ep_overlap %s needs ep > 1 (rule P21)", name);
-        if (!plait_schedule_has_pairs((plait_schedule)d->schedule, d->pp, d->vpp))
-            return fail_because(
-                why,
-                "ep_overlap %s needs pp 1 or schedule interleaved (vpp > 1) or dualpipe, "
-                "found %s with pp %d (rule P22)",
-                name, plait_schedule_name[d->schedule], d->pp);
-        if (d->dispatcher == PLAIT_DISPATCH_ALLGATHER)
-            return fail_because(
-                why, "ep_overlap %s needs a dispatcher other than allgather (rule P23)", name);
-    }
-    for (int key = 0; key < PLAIT_KEYS; key++)
-        if (!key_within(p->runtime, d, (plait_key_id)key, why))
-            return false;
-    return software_takes(p, d, why);
+bool plan_grid_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)
+{
+    // Report first that shards do not divide: then values of other keys need not be supported.
+    return grid_divides(p, d, why) && shards_divide(p, d, why) && keys_within(p, d, why) &&
+           plan_kind_legal(p, d, why);
 }
 
 bool plan_batch_legal(const plait_problem *p, const plait_degrees *d, const plan_reason *why)

@@ -31,13 +31,30 @@ bool plan_grid_legal(const plait_problem *problem, const plait_degrees *degrees,
                      const plan_reason *why);
 
 /**
+ * Does the checks of plan_grid_legal() that hold for every schedule and order and for every choice of
+ * kernels: degrees, number formats, and the values of each key by itself.
+ */
+bool plan_grid_divides(const plait_problem *problem, const plait_degrees *degrees,
+                       const plan_reason *why);
+
+/**
+ * Does the other checks of plan_grid_legal(), for a grid that divides: combinations of schedule,
+ * order, ep_overlap and kernels with the ranks. The software must support each of the values.
+ */
+bool plan_kind_legal(const plait_problem *problem, const plait_degrees *degrees,
+                     const plan_reason *why);
+
+/**
  * Repeats those checks of plan_grid_legal() that depend on shards, formats and traffic, for a legal
  * grid whose shards, formats or traffic have changed. The software must support each of the values.
  */
 bool plan_shards_legal(const plait_problem *problem, const plait_degrees *degrees,
                        const plan_reason *why);
 
-/** Checks key mbs: the number of microbatches must be whole, and the schedule must support it. */
+/**
+ * Checks key mbs: the number of microbatches must be whole, and the schedule must support it. The
+ * result depends on pp, dp, mbs and schedule alone.
+ */
 bool plan_batch_legal(const plait_problem *problem, const plait_degrees *degrees,
                       const plan_reason *why);
 

@@ -30,9 +30,9 @@ typedef struct model_rule {
 typedef struct rule_set {
     const struct rule_set *base; /* rules that are checked first; NULL: none */
     const plan_rule *plan;       /* rules; the last element has no number; NULL: none */
-    const plan_rule *batch;  /* rules that read the microbatch; the last element has no number */
-    const model_rule *model; /* rules for models; the last has no number; NULL: none */
-    model_part_set states;   /* rare parts that the launch config of a model can state (L1) */
+    const plan_rule *batch;      /* rules on pp, dp, mbs and schedule; the last has no number */
+    const model_rule *model;     /* rules for models; the last has no number; NULL: none */
+    model_part_set states;       /* rare parts that the launch config of a model can state (L1) */
     /** Returns the default etp. NULL: the base's default, or 1 without a base. */
     int (*etp)(const plait_problem *problem, const plait_degrees *degrees);
 } rule_set;
