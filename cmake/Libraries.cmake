@@ -1,6 +1,7 @@
 # The libraries that others wrote. Each is used in one place: see the rooms in CMakeLists.txt.
 find_package(PkgConfig REQUIRED)
-find_package(OpenMP REQUIRED COMPONENTS C)
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 pkg_check_modules(CJSON REQUIRED IMPORTED_TARGET libcjson)
 pkg_check_modules(CMINPACK REQUIRED IMPORTED_TARGET cminpack)
 if(BUILD_TESTING)
@@ -35,12 +36,7 @@ endif()
 execute_process(COMMAND getconf GNU_LIBC_VERSION OUTPUT_VARIABLE libc
     OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 string(REGEX REPLACE "^glibc " "" libc "${libc}")
-if(CMAKE_C_COMPILER_ID STREQUAL "GNU")
-    set(openmp "libgomp|${CMAKE_C_COMPILER_VERSION}|GPL-3.0-or-later WITH GCC-exception-3.1")
-else()
-    set(openmp "libomp|${CMAKE_C_COMPILER_VERSION}|Apache-2.0 WITH LLVM-exception")
-endif()
 set(PLAIT_LIBRARIES
-    "libc|${libc}|LGPL-2.1-or-later" "libm|${libc}|LGPL-2.1-or-later" "${openmp}"
+    "libc|${libc}|LGPL-2.1-or-later" "libm|${libc}|LGPL-2.1-or-later"
     "libcsv|${csv_VERSION}|LGPL-2.1-or-later"
     "libcjson|${CJSON_VERSION}|MIT" "libcminpack|${CMINPACK_VERSION}|Minpack")

@@ -56,7 +56,7 @@ endfunction()
 
 # What either library stands on, and the public headers.
 function(plait_library_needs target)
-    target_link_libraries(${target} PRIVATE csv PkgConfig::CJSON OpenMP::OpenMP_C m)
+    target_link_libraries(${target} PRIVATE csv PkgConfig::CJSON Threads::Threads m)
     target_include_directories(${target} PUBLIC
         $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE C)
@@ -121,12 +121,11 @@ endfunction()
 # The target is plait_cli, since `plait` is the library; the file is called plait. All but main.c
 # is a room that tests can look into.
 function(plait_program folder)
-    cmake_parse_arguments(ROOM "" "" "LIBRARIES" ${ARGN})
     if(NOT EXISTS "${CMAKE_SOURCE_DIR}/${folder}/main.c")
         return()
     endif()
     get_property(rooms GLOBAL PROPERTY PLAIT_OUTER_ROOMS)
-    plait_outer_room(${folder} EXCEPT main.c LIBRARIES ${rooms} ${ROOM_LIBRARIES})
+    plait_outer_room(${folder} EXCEPT main.c LIBRARIES ${rooms})
     add_executable(plait_cli "${folder}/main.c")
     target_link_libraries(plait_cli PRIVATE plait_commands)
     set_target_properties(plait_cli PROPERTIES OUTPUT_NAME plait)

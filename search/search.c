@@ -16,6 +16,7 @@
 #include "plan/ranges.h"
 #include "search/nested.h"
 #include "base/text.h"
+#include "base/threads.h"
 
 void plait_search_options_init(plait_search_options *options)
 {
@@ -252,7 +253,7 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
         .fits_only = depth == SEARCH_FITS,
         .below = below,
         .batch_rows = rows_of_task(&space),
-        .threads = search_threads(options->threads),
+        .threads = threads_count(options->threads),
     };
     const plait_status status = run_passes(&run, depth, result, err);
 

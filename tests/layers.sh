@@ -56,7 +56,7 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
 home_of() { # sets `home`, a pattern of the files that may include a library; any file for libc
     case $1 in
     glpk.h) home='tests/*' ;;
-    omp.h) home='search/exhaustive/parallel.c' ;;
+    pthread.h) home='src/base/threads.[ch]' ;;
     cjson/*) home='src/io/json/*' ;;
     csv.h) home='src/io/csv/csv_table.c' ;;
     mpi.h) home='src/mpi/plait_mpi.c' ;;

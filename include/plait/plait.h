@@ -62,8 +62,7 @@
  * Any thread may call the library with its own arenas and tables; models, clusters, runtimes and
  * plans are only read. A thread that calls it needs 512 KiB of stack: plait_degrees_complete and
  * plait_plan_cost take about 252 KiB of it, plait_search 132, plait_serve_search 88, and loading a
- * file at most 32 (x86-64, gcc). Threads that a search starts have the stack size of OpenMP
- * (OMP_STACKSIZE).
+ * file at most 32 (x86-64, gcc). Threads that a search starts have 1 MiB.
  *
  * Names, the words of keys, and JSON members with their meanings are stable. Structs that a program
  * fills (plait_problem, plait_search_options, plait_operators_options, plait_launch,

@@ -52,7 +52,7 @@ typedef struct plait_search_options {
     plait_objective objective;
     plait_refine refine; /* none by default */
     int top;             /* plans to return */
-    int threads;         /* 0: all processors of the machine */
+    int threads;         /* 0: OMP_NUM_THREADS, or all processors */
     bool prune;          /* off: price every point (for tests) */
     bool allow_numerics; /* also search keys that change the numerics of a step */
     plait_key_set

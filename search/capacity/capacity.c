@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/numbers.h"
+#include "base/threads.h"
 #include "plait/runtime.h"
 #include "plait/units.h"
 #include "plan/problem_check.h"
@@ -95,6 +96,22 @@ static double quantile(const double *sorted, int count, double share)
     return sorted[(int)(share * (count - 1) + 0.5)];
 }
 
+typedef struct run_draws {
+    const plait_capacity_row *row;
+    double *end_s; /* [runs] */
+} run_draws;
+
+static void draw_run(int worker, int64_t i, void *context)
+{
+    const run_draws *const draws = context;
+    const plait_capacity_row *const row = draws->row;
+    const plait_band band = row->problem->band;
+
+    (void)worker;
+    draws->end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,
+                                        10.0 * row->wall_s, (uint64_t)i);
+}
+
 /*
  * Simulates the runs of a row (C.327); NaN if the closed form gives no finite time. Run i has seed
  * i and its own array element, and the array is sorted, so the result does not depend on the number
@@ -104,7 +121,6 @@ static plait_status draw_runs(const plait_capacity_options *ask, const plait_cap
                               plait_arena *arena, plait_run_samples *out, plait_error *err)
 {
     const double nan = (double)NAN;
-    const plait_band band = row->problem->band;
     double *end_s;
 
     *out = (plait_run_samples){nan, nan, nan, nan, nan};
@@ -113,10 +129,7 @@ static plait_status draw_runs(const plait_capacity_options *ask, const plait_cap
         return PLAIT_OK;
     end_s = plait_arena_alloc(arena, (size_t)ask->runs, sizeof *end_s);
     PLAIT_TRY(plait_check_allocated(end_s, err));
-#pragma omp parallel for num_threads(search_threads(ask->search.threads)) schedule(static)
-    for (int i = 0; i < ask->runs; i++)
-        end_s[i] = plait_goodput_run(&row->goodput, row->work_s, band.low, band.high,
-                                     10.0 * row->wall_s, (uint64_t)i);
+    threads_for(ask->search.threads, ask->runs, draw_run, &(run_draws){row, end_s});
     qsort(end_s, (size_t)ask->runs, sizeof *end_s, compare_doubles);
 
     double sum = 0.0;

@@ -119,9 +119,6 @@ void search_workers_end(search_run *run);
 /** Returns the first thread's worker, for work between passes; NULL: out of memory. */
 search_worker *search_first_worker(const search_run *run);
 
-/** Returns the number of threads to use: `asked`, or if that is 0, OpenMP's default. */
-int search_threads(int asked);
-
 /** Returns the seconds of a monotonic clock. */
 double search_seconds(void);
 

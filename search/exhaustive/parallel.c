@@ -11,17 +11,13 @@
  * independent of the number and the timing of threads.
  */
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
 #include "search/exhaustive/exhaustive.h"
+#include "base/threads.h"
 #include "costmodel/api.h"
-
-int search_threads(int asked)
-{
-    return asked > 0 ? asked : omp_get_max_threads();
-}
 
 double search_seconds(void)
 {
@@ -101,6 +97,34 @@ static search_worker *worker_enter(const search_run *run, int i)
                : NULL;
 }
 
+typedef struct workers_entry {
+    const search_run *run;
+    _Atomic bool failed;
+} workers_entry;
+
+static void enter(int worker, void *context)
+{
+    workers_entry *const entry = context;
+
+    if (!worker_enter(entry->run, worker))
+        entry->failed = true;
+}
+
+/*
+ * Starts a team for at most `items` items and prepares its workers for a pass. Returns false, with
+ * no team, if out of memory.
+ */
+static bool start_team(const search_run *run, int64_t items, thread_team *team)
+{
+    workers_entry entry = {.run = run};
+
+    team_start(team, items < run->threads ? (int)items : run->threads);
+    team_run(team, enter, &entry);
+    if (entry.failed)
+        team_stop(team);
+    return !entry.failed;
+}
+
 static void found_begin(const search_run *run, search_found *found, const search_found *before,
                         plait_arena *arena)
 {
@@ -166,28 +190,31 @@ static int wave_of(int64_t batch)
 
 /* All tasks of a pass, their results, and the merged results of finished waves. */
 typedef struct task_list {
-    int64_t count, done;
+    const search_run *run;
+    search_explore *explore;
+    int wave; /* the current wave */
+    int64_t count;
+    _Atomic int64_t done;
     search_found *found; /* [count] */
     plait_arena **arena; /* [count] */
     search_found waves;  /* merged results of finished waves, in the arena of the run */
     bool failed;
 } task_list;
 
-static void run_task(const search_run *run, search_worker *worker, search_explore *explore,
-                     int64_t b, task_list *tasks)
+static void run_task(int worker, int64_t b, void *context)
 {
+    task_list *const tasks = context;
+    const search_run *const run = tasks->run;
     search_found *const found = &tasks->found[b];
-    int64_t done;
 
+    if (wave_of(b) != tasks->wave)
+        return;
     tasks->arena[b] = plait_arena_new();
     found_begin(run, found, run->learns ? &tasks->waves : run->known, tasks->arena[b]);
-    if (worker && !found->failed)
-        explore(run, worker, b, found);
-    else
-        found->failed = true;
-#pragma omp atomic capture
-    done = ++tasks->done;
-    if (run->options->progress && omp_get_thread_num() == 0)
+    if (!found->failed)
+        tasks->explore(run, &run->workers[worker], b, found);
+    const int64_t done = atomic_fetch_add(&tasks->done, 1) + 1;
+    if (run->options->progress && worker == 0)
         run->options->progress(run->options->progress_context,
                                ((double)done / (double)tasks->count + !run->coarse) / 2.0);
 }
@@ -197,30 +224,27 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
 {
     const int64_t batches = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
     task_list tasks = {
+        .run = run,
+        .explore = explore,
         .count = batches,
         .found = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *tasks.found),
         .arena = plait_arena_alloc(run->arena, (size_t)batches + 1, sizeof *tasks.arena),
     };
+    thread_team team;
 
     found_begin(run, merged, NULL, run->arena);
     found_begin(run, &tasks.waves, run->known, run->arena);
-    if (!tasks.found || !tasks.arena || merged->failed || tasks.waves.failed)
+    if (!tasks.found || !tasks.arena || merged->failed || tasks.waves.failed ||
+        !start_team(run, batches, &team))
         return plait_fail_nomem(err);
 
-#pragma omp parallel num_threads(run->threads)
-    {
-        search_worker *const worker = worker_enter(run, omp_get_thread_num());
-        for (int wave = 0; wave < WAVES; wave++) {
-#pragma omp for schedule(dynamic, 1)
-            for (int64_t b = 0; b < batches; b++)
-                if (wave_of(b) == wave)
-                    run_task(run, worker, explore, b, &tasks);
-#pragma omp single
-            for (int64_t b = 0; run->learns && wave < WAVES - 1 && b < batches; b++)
-                if (wave_of(b) == wave && !merge_plans(&tasks.found[b], &tasks.waves))
-                    tasks.failed = true;
-        }
+    for (tasks.wave = 0; tasks.wave < WAVES; tasks.wave++) {
+        team_for(&team, batches, run_task, &tasks);
+        for (int64_t b = 0; run->learns && tasks.wave < WAVES - 1 && b < batches; b++)
+            if (wave_of(b) == tasks.wave && !merge_plans(&tasks.found[b], &tasks.waves))
+                tasks.failed = true;
     }
+    team_stop(&team);
     for (int64_t b = 0; b < batches; b++) {
         tasks.failed = !merge_found(run, &tasks.found[b], merged) || tasks.failed;
         plait_arena_free(tasks.arena[b]);
@@ -228,31 +252,36 @@ plait_status search_batches(const search_run *run, search_explore *explore, sear
     return tasks.failed ? plait_fail_nomem(err) : PLAIT_OK;
 }
 
+/* The items of a block, from `first` on. */
+typedef struct item_block {
+    const search_run *run;
+    search_solve *solve;
+    int64_t first;
+    void *context;
+} item_block;
+
+static void solve_item(int worker, int64_t i, void *context)
+{
+    const item_block *const block = context;
+
+    block->solve(block->run, &block->run->workers[worker], block->first + i, block->context);
+}
+
 plait_status search_blocks(const search_run *run, int64_t count, int64_t block, search_solve *solve,
                            search_settle *settle, void *context, int64_t *settled, plait_error *err)
 {
-    bool failed = false, more = true;
+    item_block items = {.run = run, .solve = solve, .context = context};
+    thread_team team;
+    bool more = true;
 
     *settled = 0;
-#pragma omp parallel num_threads(run->threads)
-    {
-        search_worker *const worker = worker_enter(run, omp_get_thread_num());
-        if (!worker) {
-#pragma omp atomic write
-            failed = true;
-        }
-#pragma omp barrier
-        for (int64_t first = 0; first < count && more && !failed; first += block) {
-            const int64_t end = first + block < count ? first + block : count;
-#pragma omp for schedule(dynamic, 1)
-            for (int64_t i = first; i < end; i++)
-                solve(run, worker, i, context);
-#pragma omp single
-            {
-                more = settle(run, first, end, context);
-                *settled = end;
-            }
-        }
+    if (!start_team(run, block < count ? block : count, &team))
+        return plait_fail_nomem(err);
+    for (; items.first < count && more; items.first = *settled) {
+        *settled = items.first + block < count ? items.first + block : count;
+        team_for(&team, *settled - items.first, solve_item, &items);
+        more = settle(run, items.first, *settled, context);
     }
-    return failed ? plait_fail_nomem(err) : PLAIT_OK;
+    team_stop(&team);
+    return PLAIT_OK;
 }

@@ -12,6 +12,7 @@
 
 #include "search/pipeline/heterogeneous.h"
 #include "base/numbers.h"
+#include "base/threads.h"
 #include "search/exhaustive/exhaustive.h"
 
 enum {
@@ -124,11 +125,27 @@ plait_status hetero_build_plan(hetero_problem *q, const group_order *order,
     return PLAIT_OK;
 }
 
+typedef struct order_block {
+    hetero_problem *q;
+    set_slot *slot;
+    double limit;
+} order_block;
+
+static void solve_orders(int worker, int64_t i, void *context)
+{
+    const order_block *const block = context;
+    set_slot *const slot = &block->slot[i];
+
+    (void)worker;
+    for (int l = 0; l < slot->orders; l++)
+        slot->layout[l] = hetero_dp(block->q, &slot->order[l], block->limit, slot->arena);
+}
+
 static plait_status solve_block(order_search *search, const group_choice *set, int sets,
                                 plait_error *err)
 {
     hetero_problem *q = search->q;
-    const double limit = hetero_limit(q);
+    order_block orders = {.q = q, .slot = search->slot, .limit = hetero_limit(q)};
 
     for (int i = 0; i < sets; i++) {
         group_order order = {.set = &set[i],
@@ -138,12 +155,7 @@ static plait_status solve_block(order_search *search, const group_choice *set, i
         if (order.max_s > 0.0 && !permute(q, &order, 0, (1u << set[i].runs) - 1u, &search->slot[i]))
             return plait_fail_nomem(err);
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(search_threads(q->options->threads))
-    for (int i = 0; i < sets; i++) {
-        set_slot *const slot = &search->slot[i];
-        for (int l = 0; l < slot->orders; l++)
-            slot->layout[l] = hetero_dp(q, &slot->order[l], limit, slot->arena);
-    }
+    threads_for(q->options->threads, sets, solve_orders, &orders);
     for (int i = 0; i < sets; i++) {
         set_slot *const slot = &search->slot[i];
         bool solved = false; // a choice counts as one point, however many orders it has

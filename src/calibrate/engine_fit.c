@@ -1,6 +1,7 @@
 /* engine_fit.c - fit a serving engine's profile to measured runs (C.378), and write it as JSON */
 #include "calibrate/engine_fit.h"
 #include "base/numbers.h"
+#include "base/threads.h"
 #include "calibrate/fit.h"
 #include "io/json/json_write.h"
 #include "plait/units.h"
@@ -273,6 +274,26 @@ static bool is_all_held(const sample *s)
     return true;
 }
 
+typedef struct fit_pass {
+    fits *f;
+    bool of_profiles; /* the pass whose tasks start at the results of the other pass */
+} fit_pass;
+
+static void run_task(int worker, int64_t t, void *context)
+{
+    const fit_pass *const pass = context;
+    fit_task *const task = &pass->f->task[t];
+
+    (void)worker;
+    if ((task->profile != NULL) != pass->of_profiles)
+        return;
+    plait_engine_assume(&task->x);
+    if (pass->of_profiles)
+        task->x = with_numbers(task->profile, &pass->f->task[task->start].x);
+    if (!is_all_held(&task->s))
+        task->x = fit_sample(&task->s, &task->x);
+}
+
 /*
  * C.378: fit all generations of an engine together, starting at the assumed numbers. Then fit the
  * profile's generation, starting at the result of the first fit. A fit without runs returns its
@@ -280,18 +301,8 @@ static bool is_all_held(const sample *s)
  */
 static void run_tasks(fits *f)
 {
-    for (int pass = 0; pass < 2; pass++)
-#pragma omp parallel for schedule(dynamic, 1)
-        for (size_t t = 0; t < f->tasks; t++) {
-            fit_task *const task = &f->task[t];
-            if ((task->profile != NULL) != (pass == 1))
-                continue;
-            plait_engine_assume(&task->x);
-            if (pass == 1)
-                task->x = with_numbers(task->profile, &f->task[task->start].x);
-            if (!is_all_held(&task->s))
-                task->x = fit_sample(&task->s, &task->x);
-        }
+    threads_for(0, (int64_t)f->tasks, run_task, &(fit_pass){f, false});
+    threads_for(0, (int64_t)f->tasks, run_task, &(fit_pass){f, true});
 }
 
 /* Adds the fits of all profiles without each fold of one kind. */

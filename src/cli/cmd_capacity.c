@@ -64,7 +64,7 @@ static const opt options[] = {
         "search beyond uniform plans, as in plait search: none, layouts, stages, layers, all "
         "(default)"),
     OPT_OF_INT(capacity_values, threads, "threads", "N", 1, 1024,
-               "number of threads (default: all of the machine); does not change the answer"),
+               "threads (default: OMP_NUM_THREADS or all processors); does not change the answer"),
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),

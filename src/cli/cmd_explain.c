@@ -32,7 +32,7 @@ static const opt options[] = {
         "tp=4,pp=2; if no other option sets a plan, the best plan of the search is explained"),
     OPT_HEADING("the answer"),
     OPT_OF_INT(explain_values, threads, "threads", "N", 1, 1024,
-               "number of threads of a search (default: all of the machine)"),
+               "threads of a search (default: OMP_NUM_THREADS or all processors)"),
     OPT_OF_FLAG(explain_values, json, "json", "one JSON document on standard output"),
     OPT_END,
 };

@@ -16,7 +16,7 @@ static const opt options[] = {
     OPT_OF_TEXT(report_values, output, "output", 'o', "FILE",
                 "page to write: FILE.html, or its tables as FILE.md, .csv or .json"),
     OPT_OF_INT(report_values, threads, "threads", "N", 1, 1024,
-               "number of threads of a search (default: all of the machine)"),
+               "threads of a search (default: OMP_NUM_THREADS or all processors)"),
     OPT_END,
 };
 

@@ -69,7 +69,7 @@ static const opt options[] = {
     OPT_OF_INT(search_values, top, "top", "N", 1, 1000,
                "number of plans to list (default: 10, with --try 30)"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
-               "number of threads (default: all of the machine); does not change the answer"),
+               "threads (default: OMP_NUM_THREADS or all processors); does not change the answer"),
     OPT_HEADING("search only plans with these values; --tp 8 equals --fix tp=8"),
     OPT_OF_KEYS(search_values, key),
     OPT_HEADING("the answer"),

@@ -20,7 +20,7 @@ static const opt options[] = {
                 "write one line of JSON per scenario to FILE (default: standard output, also named "
                 "-); an interrupted run continues at its last line"),
     OPT_OF_INT(sweep_values, threads, "threads", "N", 1, 1024,
-               "number of threads (default: all of the machine); does not change the answer"),
+               "threads (default: OMP_NUM_THREADS or all processors); does not change the answer"),
     OPT_OF_TEXT(sweep_values, sbatch, "sbatch", 0, "FILE",
                 "write a SLURM script with an array of --shards jobs instead of running the sweep"),
     OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000,

@@ -7,11 +7,11 @@
  */
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/capacity_flags.h"
 #include "io/data/data.h"
 #include "base/status.h"
+#include "base/threads.h"
 #include "io/json/json.h"
 #include "report/json_plan.h"
 #include "plait/units.h"
@@ -302,25 +302,52 @@ static plait_status evaluate_run(scenario *s)
     return s->row.fits ? plait_capacity_follow(&s->ask, s->arena, &s->row, &s->err) : PLAIT_OK;
 }
 
+typedef struct scenario_block {
+    const sweep *of;
+    scenario *s;
+} scenario_block;
+
+static void search_leader(int worker, int64_t i, void *context)
+{
+    scenario *const s = &((const scenario_block *)context)->s[i];
+
+    (void)worker;
+    if (s->err.status == PLAIT_OK && s->leader == s)
+        (void)!find_plan(s);
+}
+
+static void evaluate_follower(int worker, int64_t i, void *context)
+{
+    scenario *const s = &((const scenario_block *)context)->s[i];
+
+    (void)worker;
+    if (s->leader != s)
+        (void)!evaluate_run(s);
+}
+
+static void evaluate_leader_and_write(int worker, int64_t i, void *context)
+{
+    const scenario_block *const block = context;
+    scenario *const s = &block->s[i];
+
+    (void)worker;
+    if (s->leader == s)
+        (void)!evaluate_run(s);
+    if (s->arena != NULL && !is_fault(s->err.status))
+        (void)!write_line(block->of, s);
+}
+
+/*
+ * Leaders evaluate their own runs after the others, because evaluation changes the row that the
+ * others copy.
+ */
 static void answer_all(const sweep *of, scenario *s, int count, int threads)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int i = 0; i < count; i++)
-        if (s[i].err.status == PLAIT_OK && s[i].leader == &s[i])
-            (void)!find_plan(&s[i]);
-            // Leaders evaluate their own runs last, because evaluation changes the row that the
-            // others copy.
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int i = 0; i < count; i++)
-        if (s[i].leader != &s[i])
-            (void)!evaluate_run(&s[i]);
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (int i = 0; i < count; i++) {
-        if (s[i].leader == &s[i])
-            (void)!evaluate_run(&s[i]);
-        if (s[i].arena != NULL && !is_fault(s[i].err.status))
-            (void)!write_line(of, &s[i]);
-    }
+    scenario_block block = {of, s};
+
+    threads_for(threads, count, search_leader, &block);
+    threads_for(threads, count, evaluate_follower, &block);
+    threads_for(threads, count, evaluate_leader_and_write, &block);
 }
 
 plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int threads,
@@ -331,8 +358,6 @@ plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int 
     plait_status status = PLAIT_OK;
 
     PLAIT_TRY(plait_check_allocated(s, err));
-    if (threads <= 0)
-        threads = (int)sysconf(_SC_NPROCESSORS_ONLN);
     for (int i = 0; i < count; i++) {
         s[i] = (scenario){.index = index[i],
                           .entry = entry_of(of, index[i]),
@@ -345,7 +370,7 @@ plait_status sweep_answer(const sweep *of, const int64_t *index, int count, int 
                 same_question(&s[before], &s[i]))
                 s[i].leader = &s[before];
     }
-    answer_all(of, s, count, threads > 0 ? threads : 1);
+    answer_all(of, s, count, threads);
     for (int i = 0; i < count; i++) {
         if (status == PLAIT_OK)
             status = faults_only(s[i].err.status, &s[i].err, err);
