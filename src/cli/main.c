@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "report/lines.h"
+#include "cli/stack.h"
 #include "plait/version.h"
 #include "base/text.h"
 
@@ -43,18 +43,6 @@ static int print_error(const plait_error *err)
     default:
         return EXIT_USAGE;
     }
-}
-
-/*
- * True until main() returns. OpenMP calls exit(1) if it cannot create a thread, which would look
- * like EXIT_NO.
- */
-static bool running = true;
-
-static void fail_unfinished(void)
-{
-    if (running)
-        _exit(EXIT_FAULT);
 }
 
 /* Flush standard output; a full disk or a closed pipe may not be detected before. */
@@ -188,18 +176,19 @@ static int run_program(int argc, const char **argv)
 
 int main(int argc, const char **argv)
 {
-    int code;
+    plait_error err;
 
+    if (stack_reserve(&err) != PLAIT_OK)
+        return print_error(&err);
     signal(SIGXFSZ, SIG_IGN); // a write beyond the file size limit then fails like a full disk
 #ifdef M_TRIM_THRESHOLD
     // Keep freed memory between searches (glibc). Returning it cost commands with many searches a
     // third of their time in page faults.
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     mallopt(M_TOP_PAD, 4 << 20);
+    // All threads share one heap. A separate one for each thread maps 64 MiB, and malloc() fails in
+    // a thread whose heap cannot be mapped, even if other heaps have space.
+    mallopt(M_ARENA_MAX, 1);
 #endif
-    if (atexit(fail_unfinished) != 0)
-        return EXIT_FAULT;
-    code = run_program(argc, argv);
-    running = false;
-    return code;
+    return run_program(argc, argv);
 }
