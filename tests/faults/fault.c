@@ -12,6 +12,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -45,7 +46,8 @@ typedef enum fault_kind {
     FAULT_NAME = 128,   /* rename, link, mkdir, chmod: what a folder shows */
     FAULT_REMOVE = 256, /* unlink, rmdir */
     FAULT_CREATE = 512, /* open to write */
-    FAULT_FLUSH = 1024  /* of a FILE */
+    FAULT_FLUSH = 1024, /* of a FILE */
+    FAULT_THREAD = 2048 /* the creation of a thread */
 } fault_kind;
 
 enum { FAULT_SHORT = 1 << 20 }; /* no errno: half of what was to be written is */
@@ -77,8 +79,10 @@ static int armed_main(int argc, char **argv, char **environment)
     void *const map =
         fd >= 0 ? mmap(NULL, sizeof *order, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
 
-    if (map == MAP_FAILED)
-        abort();
+    if (map == MAP_FAILED) { // little memory: the loader fails with this status, too
+        fputs("error while loading shared libraries: no fault_order\n", stderr);
+        _exit(127);
+    }
     close(fd);
     order = map;
     return real_main(argc, argv, environment);
@@ -165,6 +169,7 @@ FAULTY(FAULT_REMOVE, -1, int, rmdir, (const char *path), path)
 FAULTY(FAULT_OPEN, NULL, FILE *, fopen, (const char *path, const char *mode), path, mode)
 FAULTY(FAULT_OPEN, NULL, DIR *, opendir, (const char *path), path)
 FAULTY(FAULT_FLUSH, EOF, int, fflush, (FILE *file), file)
+FAULTY(FAULT_THREAD, EAGAIN, int, pthread_create, (pthread_t *thread, const pthread_attr_t *how, void *(*start)(void *), void *argument), thread, how, start, argument)
 // clang-format on
 
 ssize_t write(int fd, const void *bytes, size_t size)
