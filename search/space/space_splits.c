@@ -49,9 +49,11 @@ static bool given_split(const plait_search_options *options, plait_split_kind ki
     return false;
 }
 
+/* Returns whether `even` is listed, which then represents the splits that equal it. */
 static bool has_even(const plan_space *space, const plait_degrees *d)
 {
     return (space->problem->runtime->can.takes[PLAIT_KEY_SPLIT] >> PLAIT_SPLIT_EVEN & 1u) &&
+           limits_allow_text(space->options, PLAIT_KEY_SPLIT, "even") &&
            space->problem->model->layers % (d->pp * d->vpp) == 0;
 }
 

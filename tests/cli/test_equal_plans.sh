@@ -1,0 +1,27 @@
+#!/bin/bash
+# test_equal_plans.sh PLAIT - a search that lists one of several equal plans finds none of the others better
+set -u
+
+plait=$1
+wrong=0
+
+figure() { # figure FIELD COMMAND...: step_s or peak_bytes of the first plan
+    local field=$1
+    shift
+    "$plait" "$@" --json 2>/dev/null | grep -m1 "\"$field\"" | sed "s/.*: //; s/,.*//"
+}
+
+same() { # same WHAT A B
+    [ -n "$2" ] && [ "$2" = "$3" ] && return
+    echo "$1: '$2' and '$3'"
+    wrong=1
+}
+
+# `spread` assigns layers as `even` does if that divides; a limit to `spread` still finds these plans.
+job="gpt2 a100-40gb-sxm:1x6 --seq 512 --gbs 24 --runtime galvatron --refine none"
+for limits in pp=3,mbs=4 pp=1,mbs=4; do
+    # shellcheck disable=SC2086
+    same "$limits, split even and spread" "$(figure step_s search $job --fix "$limits,split=even")" \
+        "$(figure step_s search $job --fix "$limits,split=spread")"
+done
+exit $wrong
