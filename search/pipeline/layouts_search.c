@@ -1,6 +1,6 @@
 /*
  * layouts_search.c - finds the best layout of a row: by dynamic programming (S.8), by enumeration
- * if the row has few layouts (S.9), or by hill climbing from seeds (S.10)
+ * if the row has few layouts and is not proven (S.9), or by hill climbing from seeds (S.10)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -334,11 +334,15 @@ void layout_solve(layout_pricer *pricer, const layout_items *row, layout_result 
 
     *found = (layout_result){.pipeline_s = HUGE_VAL};
     pricer->failed = pricer->failed || !ends;
-    if (ends && row->schedule == PLAIT_1F1B && row->full_recompute_layers < 0 && row->ranks > 1)
+    const bool chain =
+        row->schedule == PLAIT_1F1B && row->full_recompute_layers < 0 && row->ranks > 1;
+
+    if (ends && chain)
         solve_chain(pricer, row, ends, found);
-    else if (ends && is_small(row))
+    // The shortest pipeline need not have the shortest step: reductions follow it.
+    if (ends && !found->proven && is_small(row))
         enumerate(pricer, row, found);
-    else if (ends)
+    else if (ends && !chain)
         search_locally(pricer, row, ends, found);
     plait_arena_rewind(pricer->scratch, mark);
 }
