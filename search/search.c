@@ -232,7 +232,22 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
     return count_variants(run, &found, result, err);
 }
 
-/* Searches the space of a problem that was checked. */
+/* Runs the passes with workers that last as long. */
+static plait_status run_on(const search_run *of, int threads, search_depth depth,
+                           plait_search_result *result, plait_error *err)
+{
+    search_run run = *of;
+
+    run.threads = threads;
+    const plait_status status = run_passes(&run, depth, result, err);
+    search_workers_end(&run);
+    return status;
+}
+
+/*
+ * Searches the space of a problem that was checked. If memory is short for several threads, repeats
+ * the search on one, which gives the same result.
+ */
 static plait_status search_space(const plait_problem *problem, const plait_search_options *options,
                                  search_depth depth, double below, plait_arena *arena,
                                  plait_search_result *result, plait_error *err)
@@ -242,7 +257,7 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
     plan_space space;
 
     PLAIT_TRY(space_make(problem, options, tight_bytes, arena, &space, err));
-    search_run run = {
+    const search_run run = {
         .problem = problem,
         .options = options,
         .space = &space,
@@ -253,12 +268,19 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
         .fits_only = depth == SEARCH_FITS,
         .below = below,
         .batch_rows = rows_of_task(&space),
-        .threads = threads_count(options->threads),
     };
-    const plait_status status = run_passes(&run, depth, result, err);
+    const int threads = threads_count(options->threads);
+    const plait_arena_mark before = plait_arena_save(arena);
+    const plait_status status = run_on(&run, threads, depth, result, err);
 
-    search_workers_end(&run);
-    return status;
+    if (status != PLAIT_ERROR_NOMEM || threads == 1)
+        return status;
+    plait_arena_rewind(arena, before);
+    if (err)
+        *err = (plait_error){PLAIT_OK, "", ""};
+    PLAIT_TRY(run_on(&run, 1, depth, result, err));
+    result->threads = threads;
+    return PLAIT_OK;
 }
 
 /*

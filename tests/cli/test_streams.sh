@@ -80,6 +80,9 @@ if (ulimit -v 500000 && "$plait" --version) >/dev/null 2>&1; then
     # shellcheck disable=SC2086
     (ulimit -v 500000 && "$plait" search llama-3.1-8b dgx-h100 $job --threads 1024) >/dev/null ||
         { echo "1024 threads in 500 MB: no answer"; wrong=1; }
+    # 180 MB are enough for two threads, 90 MB for one.
+    (ulimit -v 130000 && "$plait" search llama-3.1-405b dgx-h100 --gpus 1024 --seq 8192 --gbs 1024 --threads 2) >/dev/null ||
+        { echo "two threads in 130 MB: no answer"; wrong=1; }
     (ulimit -s 512 && "$plait" --version) 2>&1 | grep -qx 'plait: stack: expected .*' ||
         { echo "a small stack: no error"; wrong=1; }
 fi
