@@ -441,11 +441,12 @@ static double overlapped_s(const plait_overlaps *overlap, double comm_s, double 
 /*
  * Returns the way gradients are reduced. Under ZeRO-0, DistributedDataParallel ignores the plan's
  * grad_sync and uses its own buckets. In a pipeline these buckets delay the gradient for which the
- * previous stage waits, so the reduction counts as bulk. (C.67)
+ * previous stage waits, so the reduction counts as bulk. Without replicas there are no buckets, and
+ * only a tied table is summed, as under the other ZeRO stages. (C.67)
  */
 plait_grad_sync grad_sync_of(const plait_problem *problem, const plait_degrees *d)
 {
-    if (d->zero > 0 || !problem->runtime->overlap.ddp)
+    if (d->zero > 0 || d->dp * d->cp == 1 || !problem->runtime->overlap.ddp)
         return (plait_grad_sync)d->grad_sync;
     return d->pp > 1 ? PLAIT_SYNC_BULK : PLAIT_SYNC_BUCKETED;
 }

@@ -17,6 +17,12 @@ same() { # same WHAT A B
     wrong=1
 }
 
+# One replica: ZeRO has nothing to divide, and a tied table on two stages is summed once under each stage of ZeRO.
+job="gpt2 l4-24gb:3x4 --seq 512 --gbs 32 --runtime nanotron"
+# shellcheck disable=SC2086
+same "ZeRO 0 and 1 of one replica" "$(figure step_s eval $job --tp 4 --pp 3 --mbs 4 --zero 0)" \
+    "$(figure step_s eval $job --tp 4 --pp 3 --mbs 4 --zero 1)"
+
 # `spread` assigns layers as `even` does if that divides; a limit to `spread` still finds these plans.
 job="gpt2 a100-40gb-sxm:1x6 --seq 512 --gbs 24 --runtime galvatron --refine none"
 for limits in pp=3,mbs=4 pp=1,mbs=4; do

@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x h100-80gb-sxm: tp 1, cp 1, pp 1, vpp 1, dp 16, ep 1, etp 1, ZeRO-3
-# predicted: 4.472 s per step (80 % band: 3.822 to 5.292), 48.6 of 71.2 GiB on the fullest GPU
+# predicted: 4.472 s per step (80 % band: 3.821 to 5.292), 48.6 of 71.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node
