@@ -3,6 +3,7 @@
 
 #include "io/data/data.h"
 #include "launch/megatron/megatron.h"
+#include "plan/model_queries.h"
 
 /* True if a list, with blanks or commas as separators, contains `word`. */
 static bool has_word(const char *list, const char *word)
@@ -207,7 +208,10 @@ static void read_fusion_and_overlap(const megatron_args *args, plan_reader *in)
                       strcmp(runtime, "megatron-deepspeed") != 0 &&
                       (text_starts_with(runtime, "megatron") || data_is_path(runtime));
     const bool has_buffers = core || (runtime != NULL && text_starts_with(runtime, "flagscale"));
-    const bool experts = core && args->num_experts > 0;
+    // the arguments of ms-swift do not describe the model
+    const plait_model *const model = in->out->model;
+    const bool experts =
+        core && (args->num_experts > 0 || (model != NULL && model_has_experts(model)));
     const bool shared = d->fp8_params && in->out->precision == PLAIT_MXFP8;
 
     d->switches.tp_comm_overlap = has_buffers && args->tp_comm_overlap && d->tp > 1 && d->sp;

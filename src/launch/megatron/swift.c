@@ -253,7 +253,11 @@ static const char *unsupported(const plait_problem *problem, const plait_plan *p
     if (tuning->rank > 0 && tuning->targets & mlp && model_has_experts(problem->model))
         return "adapters of the MLP without adapters of the experts, whose modules have the same "
                "names";
-    return plan->degrees.switches.cuda_graph != PLAIT_GRAPH_NONE ? "CUDA graphs" : NULL;
+    if (plan->degrees.switches.cuda_graph != PLAIT_GRAPH_NONE)
+        return "CUDA graphs";
+    return model_has_experts(problem->model) && plan->degrees.switches.router_fusion
+               ? "the router's fused kernels; plan with --router-fusion 0"
+               : NULL;
 }
 
 /* ---- reading ---- */

@@ -2,7 +2,7 @@
 # args.sh - arguments of ms-swift, one per line; run.sh reads them
 #
 # plan of qwen3-30b-a3b on 16 x h100-80gb-sxm: tp 2, cp 1, pp 1, vpp 1, dp 8, ep 8, etp 2, ZeRO-1
-# predicted: 7.159 s per step (80 % band: 6.181 to 9.275), 39.4 of 72.8 GiB on the fullest GPU
+# predicted: 7.19 s per step (80 % band: 6.208 to 9.316), 39.4 of 72.8 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         --dataset
