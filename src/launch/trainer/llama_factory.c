@@ -26,6 +26,8 @@ static const setting_row rows[] = {
     ROW(NULL, "quantization_type", WORD, format4),
     ROW(NULL, "double_quantization", SWITCH, nested),
     ROW("data", "dataset", WORD, dataset),
+    // the default is the folder data of a checkout of LLaMA-Factory
+    SETTING_CONSTANT(NULL, "dataset_dir", "REMOTE:llamafactory/demo_data"),
     ROW(NULL, "cutoff_len", INT, seq),
     ROW(NULL, "packing", SWITCH, packing),
     ROW(NULL, "neat_packing", SWITCH, separate),
@@ -86,7 +88,8 @@ static void adapt(const plait_launch *launch, bool fsdp, tuning_settings *s)
 
 static const trainer_dialect dialect = {
     .what = "LLaMA-Factory",
-    .edits = "#   data         dataset, and a template if the tokenizer has no chat template\n"
+    .edits = "#   data         dataset, dataset_dir, and a template if the tokenizer has no chat "
+             "template\n"
              "#   training     learning_rate to max_grad_norm, lora_alpha: usual values\n"
              "#   length       max_steps, save_steps, output_dir\n"
              "#   cluster      submit.sbatch: time, account, container; pytorchjob.yaml: image, "
