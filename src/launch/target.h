@@ -13,6 +13,14 @@
  */
 #define LAUNCH_READS_FROM "done <\"$here/"
 
+/**
+ * Lines that set $here to the folder of a script. With an exported CDPATH, cd could enter another
+ * folder of that name and print it; cd to "-" enters the previous folder, but not cd to "-/.".
+ */
+#define LAUNCH_FINDS_HERE                                                                          \
+    "unset CDPATH\n"                                                                               \
+    "here=$(cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")/.\" && pwd)\n"
+
 /** Renders the files of a plan into a folder in memory. */
 typedef plait_status launch_renderer(const plait_launch *launch, plait_arena *arena,
                                      plait_launch_folder *out, plait_error *err);

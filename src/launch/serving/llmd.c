@@ -224,7 +224,7 @@ plait_status serving_add_llmd(const serving_role *role, int roles, plait_launch_
         "multinode: %s\n"
         "modelArtifacts:\n  name: \"%s\"\n  uri: \"%s%s\"\n  size: %.0fGi\n"
         "  authSecretName: llm-d-hf-token\n  labels:\n"
-        "    llm-d.ai/inference-serving: \"true\"\n    llm-d.ai/model: \"%.63s\"\n"
+        "    llm-d.ai/inference-serving: \"true\"\n    llm-d.ai/model: \"%s\"\n"
         "accelerator:\n  type: %s\n"
         "routing:\n  servicePort: %d\n  proxy:\n    enabled: %s\n",
         head, SERVICE_PORT, nodes ? "true" : "false", name, path != NULL ? "" : "hf://",

@@ -56,10 +56,14 @@ int serving_context(const serving_role *role)
 
 const char *serving_plain_name(const plait_model *model, plait_arena *arena)
 {
-    char *name = plait_arena_printf(arena, "%s", model->name);
+    const char first = text_lower(model->name[0]);
+    char *name = plait_arena_printf(arena, "%s%.40s", first >= 'a' && first <= 'z' ? "" : "model-",
+                                    model->name);
 
     for (char *c = name; c != NULL && *c != '\0'; c++)
         *c = text_is_alphanumeric(*c) ? text_lower(*c) : '-';
+    for (size_t length = name != NULL ? strlen(name) : 0; length > 0 && name[length - 1] == '-';)
+        name[--length] = '\0';
     return name;
 }
 
@@ -133,13 +137,10 @@ static const char *script_of(const serving_role *role, const serving_engine *eng
     args_init(&args, role->arena);
     engine->args(role, &args);
     text_builder_init(&out, role->arena);
-    text_append_printf(
-        &out,
-        "#!/usr/bin/env bash\n%sset -euo pipefail\n"
-        "%sworker=${1:-0}\nPORT=$((%d + worker))\n",
-        head,
-        engine->config != NULL ? "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n" : "",
-        role->port);
+    text_append_printf(&out,
+                       "#!/usr/bin/env bash\n%sset -euo pipefail\n"
+                       "%sworker=${1:-0}\nPORT=$((%d + worker))\n",
+                       head, engine->config != NULL ? LAUNCH_FINDS_HERE : "", role->port);
     // give each of the workers that share a node its own GPUs
     const int all = role->launch->cluster->group[0].gpus_per_node;
     const int own = role->gpus_per_node;
@@ -338,7 +339,7 @@ static plait_status add_graph(const serving_role *role, int roles, const serving
         append_config_map(&role[r], engine, &text);
     text_append_printf(&text,
                        "apiVersion: nvidia.com/v1alpha1\nkind: DynamoGraphDeployment\nmetadata:\n"
-                       "  name: %s\nspec:\n  backendFramework: %s\n  services:\n    Frontend:\n"
+                       "  name: \"%s\"\nspec:\n  backendFramework: %s\n  services:\n    Frontend:\n"
                        "      componentType: frontend\n      replicas: 1\n      extraPodSpec:\n"
                        "        mainContainer:\n          image: %s\n",
                        model, engine->dynamo, image_of(role, engine->dynamo_image));

@@ -66,7 +66,10 @@ const char *serving_head(const serving_role *role, const char *what);
 const char *serving_router(const serving_role role[2], const char *program, const char *behind,
                            plait_arena *arena);
 
-/** Returns a model's name with letters, digits and hyphens only; NULL: out of memory. */
+/**
+ * Returns a model's name as a label of DNS, short enough for a suffix: it begins with a letter and has
+ * letters, digits and hyphens only. NULL: out of memory.
+ */
 const char *serving_plain_name(const plait_model *model, plait_arena *arena);
 
 /** Appends a text with all lines indented, for a block in YAML. */

@@ -5,7 +5,8 @@
 # To edit: the checkpoint, the longest request, hosts and ports.
 # The checkpoint has to hold experts in MXFP4.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 worker=${1:-0}
 PORT=$((8000 + worker))
 first=$((worker % 2 * 4)) # first GPU of this worker on its node
