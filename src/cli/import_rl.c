@@ -65,15 +65,21 @@ static void append_answers(const rl_imported *in, bool logged, rl_words *out)
 /* Append the keys of the training plan as --fix tp=2,pp=4. */
 static void append_fix(const rl_imported *in, rl_words *out)
 {
-    static const plait_key_id keys[] = {PLAIT_KEY_TP,  PLAIT_KEY_PP,       PLAIT_KEY_VPP,
-                                        PLAIT_KEY_CP,  PLAIT_KEY_EP,       PLAIT_KEY_ETP,
-                                        PLAIT_KEY_MBS, PLAIT_KEY_RECOMPUTE};
+    static const plait_key_id keys[] = {
+        PLAIT_KEY_TP,  PLAIT_KEY_PP,  PLAIT_KEY_VPP,       PLAIT_KEY_CP,   PLAIT_KEY_EP,
+        PLAIT_KEY_ETP, PLAIT_KEY_MBS, PLAIT_KEY_RECOMPUTE, PLAIT_KEY_ZERO, PLAIT_KEY_SHARD_GROUP};
+    // only configs of FSDP state how the state of training is sharded
+    const bool sharded = text_equal(in->runtime, "fsdp");
+    const uint64_t given =
+        sharded
+            ? in->given
+            : in->given & ~(PLAIT_KEY_BIT(PLAIT_KEY_ZERO) | PLAIT_KEY_BIT(PLAIT_KEY_SHARD_GROUP));
     char value[PLAIT_VALUE_SIZE];
     text_builder fix;
 
     text_builder_init(&fix, out->arena);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++)
-        if (in->given & PLAIT_KEY_BIT(keys[k]))
+        if (given & PLAIT_KEY_BIT(keys[k]))
             text_append_printf(&fix, "%s%s=%s", fix.length > 0 ? "," : "", plait_keys[keys[k]].name,
                                plait_degrees_get(&in->degrees, keys[k], value, sizeof value));
     const bool none = fix.length == 0;

@@ -21,6 +21,29 @@ static bool begins_with_key(const char *text, size_t length)
     return at < end && *at == ':';
 }
 
+/*
+ * Remove the quotes that enclose a value of Hydra: a backslash before a quote, or before the end,
+ * is removed.
+ */
+static void remove_quotes(char *value)
+{
+    const size_t length = strlen(value);
+    const char quote = value[0];
+    char *to = value;
+
+    if (length < 2 || (quote != '\'' && quote != '"') || value[length - 1] != quote)
+        return;
+    value[length - 1] = '\0';
+    for (const char *from = value + 1; *from != '\0'; from++) {
+        const char after = from[strspn(from, "\\")];
+
+        if (*from == '\\' && (after == quote || after == '\0') && from[1] != '\0')
+            from++;
+        *to++ = *from;
+    }
+    *to = '\0';
+}
+
 /* Add the words KEY=VALUE of the launch, or of all commands of a file without one. */
 static plait_status add_overrides(launch_flags *flags, plait_error *err)
 {
@@ -34,9 +57,11 @@ static plait_status add_overrides(launch_flags *flags, plait_error *err)
             char *const key = plait_arena_text(flags->arena, word + strspn(word, "+"));
 
             PLAIT_TRY(plait_check_allocated(key, err));
-            const char *const value = text_cut(key, '=');
-            if (value != NULL && strchr(key, '/') == NULL)
-                PLAIT_TRY(flags_add(flags, key, value, err));
+            char *const value = text_cut(key, '=');
+            if (value == NULL || strchr(key, '/') != NULL)
+                continue;
+            remove_quotes(value);
+            PLAIT_TRY(flags_add(flags, key, value, err));
         }
     }
     // in a file without a launch, a shell reads a key without dots as an assignment

@@ -203,7 +203,7 @@ const rl_framework rl_nemo = {
     .start = ": \"${NEMO_RL:?expected the checkout of NeMo-RL}\"\n"
              "config=$NEMO_RL/examples/configs/plait-grpo.yaml\n"
              "cp \"$here/grpo.yaml\" \"$config\"\n"
-             "cd \"$NEMO_RL\"\n"
+             "cd -- \"$NEMO_RL\"\n"
              "exec uv run examples/run_grpo.py --config \"$config\" \"$@\"\n",
     .unsupported = unsupported,
     .adapt = adapt,

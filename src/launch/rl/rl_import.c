@@ -68,6 +68,12 @@ static void take_settings(const rl_settings *s, const rl_framework *of, rl_impor
         out->train_gpus = s->nodes * s->gpus;
     take_training(s, out);
     of->interpret(s, out);
+    if (text_equal(out->runtime, "fsdp") && s->reshard >= 0) {
+        const int all = out->train_gpus / (out->degrees.tp * out->degrees.pp);
+
+        set_key(out, PLAIT_KEY_ZERO, s->reshard == 1 ? 3 : 2);
+        set_key(out, PLAIT_KEY_SHARD_GROUP, s->shard > 0 ? s->shard : all);
+    }
     if (out->placement == PLAIT_RL_COLOCATED)
         out->rollout_gpus = out->train_gpus;
     const char *const *const names =

@@ -218,6 +218,8 @@ static plait_status settings_of(const plait_rl_job *job, const plait_rl_plan *pl
                                 const rl_framework *to, plait_arena *arena, rl_settings *out,
                                 plait_error *err)
 {
+    const char *const *const models[] = {&out->model, &out->critic, &out->reward};
+
     *out = rl_settings_init();
     PLAIT_TRY(hub_id_of(job->problem.model, arena, &out->model, err));
     if (job->critic != NULL)
@@ -226,6 +228,12 @@ static plait_status settings_of(const plait_rl_job *job, const plait_rl_plan *pl
         PLAIT_TRY(hub_id_of(job->reward, arena, &out->reward, err));
         out->reward_enabled = 1;
     }
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+        if (*models[i] != NULL && strstr(*models[i], "${") != NULL)
+            return plait_fail(err, PLAIT_ERROR_RANGE, "model",
+                              "expected the name of a model without ${, which OmegaConf replaces, "
+                              "found \"%.80s\"",
+                              *models[i]);
     set_job(job, plan, out);
     PLAIT_TRY(set_training(job, plan, arena, out, err));
     PLAIT_TRY(set_adapters(job, arena, out, err));
@@ -291,9 +299,7 @@ static const char *run_script(const plait_rl_plan *plan, int node, const rl_fram
         "#   ./run.sh                              under SLURM, or on a single node\n"
         "#\n"
         "# Further arguments are appended to those of the plan.\n"
-        "set -efuo pipefail\n"
-        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
-        "nodes=%d\n"
+        "set -efuo pipefail\n" LAUNCH_FINDS_HERE "nodes=%d\n"
         "node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}\n"
         "head=${HEAD:-${MASTER_ADDR:-localhost}}\n"
         "port=${RAY_PORT:-6379}\n\n"
@@ -301,7 +307,7 @@ static const char *run_script(const plait_rl_plan *plan, int node, const rl_fram
         "    exec ray start --address \"$head:$port\" --block\n"
         "fi\n"
         "ray start --head --port \"$port\"\n"
-        "until [ \"$(ray list nodes --filter state=ALIVE | grep -c ALIVE)\" -ge "
+        "until [ \"$(ray list nodes --limit 10000 --filter state=ALIVE | grep -c ALIVE)\" -ge "
         "\"$nodes\" ]; do\n"
         "    sleep 5\n"
         "done\n%s",

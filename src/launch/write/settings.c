@@ -66,16 +66,29 @@ static void append_list(const char *words, text_builder *out)
     text_append_char(out, ']');
 }
 
-/* ---- YAML ---- */
-
-/* Append a scalar, in double quotes if it has other characters than names and paths have. */
-static void append_scalar(const char *word, text_builder *out)
+/*
+ * True if YAML 1.1 and Hydra read a text without quotes unchanged: it has only characters of
+ * names and paths, and does not look like a number, a truth value or null.
+ */
+static bool is_plain(const char *word)
 {
-    bool plain = word[0] != '\0';
+    static const char *const values[] = {"null", "true", "false", "yes", "no",
+                                         "on",   "off",  "inf",   "nan", NULL};
+    bool plain = text_is_alphanumeric(word[0]) || word[0] == '/';
 
     for (const char *c = word; *c != '\0'; c++)
         plain = plain && (text_is_alphanumeric(*c) || strchr("._/+-", *c) != NULL);
-    if (plain) {
+    for (size_t v = 0; values[v] != NULL; v++)
+        plain = plain && !text_alike(word, values[v]);
+    return plain && !(word[0] >= '0' && word[0] <= '9');
+}
+
+/* ---- YAML ---- */
+
+/* Append a scalar, in double quotes if it is not plain. */
+static void append_scalar(const char *word, text_builder *out)
+{
+    if (is_plain(word)) {
         text_append(out, word);
         return;
     }
@@ -148,6 +161,30 @@ void settings_append_yaml(const setting_row *rows, const void *values, text_buil
 
 /* ---- arguments and overrides ---- */
 
+/*
+ * Return a value of an override for Hydra, in single quotes if it is not plain. Backslashes escape
+ * only quotes, and themselves before a quote. Source: hydra/grammar/OverrideLexer.g4 in
+ * facebookresearch/hydra 2c03d1b.
+ */
+static const char *override_text(const char *word, plait_arena *arena)
+{
+    text_builder out;
+
+    if (is_plain(word))
+        return word;
+    text_builder_init(&out, arena);
+    text_append_char(&out, '\'');
+    for (const char *c = word; *c != '\0'; c++) {
+        const char after = c[strspn(c, "\\")];
+
+        if (*c == '\'' || (*c == '\\' && (after == '\'' || after == '\0')))
+            text_append_char(&out, '\\');
+        text_append_char(&out, *c);
+    }
+    text_append_char(&out, '\'');
+    return text_builder_finish(&out, NULL);
+}
+
 void settings_append_args(const setting_row *rows, const void *values, launch_args *out)
 {
     const bool overrides = out->between == '=';
@@ -162,7 +199,11 @@ void settings_append_args(const setting_row *rows, const void *values, launch_ar
             args_group(out, row->group);
         if (text == NULL || key == NULL)
             continue;
-        if (row->kind != SETTING_WORDS) {
+        if (row->kind == SETTING_WORD && overrides) {
+            const char *const value = override_text(text, out->arena);
+            out->failed = out->failed || value == NULL;
+            args_text(out, key, value != NULL ? value : "");
+        } else if (row->kind != SETTING_WORDS) {
             args_text(out, key, text);
         } else if (overrides) {
             text_builder list;
