@@ -183,9 +183,11 @@ plait_status notes_find(const char *text, size_t length, const char *key, plait_
         found = at += strlen(sought);
     if (found == NULL)
         return PLAIT_OK;
-    const shell_source source = {.text = found, .length = strcspn(found, "\r\n"), .name = "note"};
+    // the key is the command of the line, since a name such as "true" could be another command
+    const char *const line = found - strlen(key) - 1;
+    const shell_source source = {.text = line, .length = strcspn(line, "\r\n"), .name = "note"};
     PLAIT_TRY(faults_only(shell_read(&source, arena, &words, &inner), &inner, err));
-    if (words.count == 1)
-        *out = words.word[0];
+    if (words.count == 2)
+        *out = words.word[1];
     return PLAIT_OK;
 }
