@@ -44,6 +44,12 @@ plait_status folder_check(const char *path, bool force, plait_error *err)
     if (*path == '\0')
         return plait_fail(err, PLAIT_ERROR_IO, "-o",
                           "expected the name of a folder, found nothing");
+    // scripts find their folder with $(...), which removes line ends
+    for (const char *c = path; *c != '\0'; c++)
+        if ((unsigned char)*c < ' ')
+            return plait_fail(
+                err, PLAIT_ERROR_IO, "-o",
+                "expected the name of a folder without control characters, found one");
     if (text_equal(path, "-"))
         return plait_fail(err, PLAIT_ERROR_IO, path,
                           "expected a folder for several files, found standard output; use ./- for "

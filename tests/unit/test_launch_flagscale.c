@@ -36,7 +36,7 @@ static void test_several_nodes__need_a_hostfile(void **state)
 {
     (void)state;
     render("tp=8 pp=4");
-    assert_says(&it, "run.sh", "hostfile=${HOSTFILE:?expected a file that names the nodes}\n");
+    assert_says(&it, "run.sh", ": \"${HOSTFILE:?expected a file that names the nodes}\"\n");
 }
 
 static void test_what_came_after_core_15__is_no_plan_of_it(void **state)

@@ -217,7 +217,7 @@ static const char *config_text(const plait_launch *launch, const launch_args *fl
                        "    backend: megatron\n"
                        "    entrypoint: flagscale/train/train_gpt.py\n"
                        "  runner:\n"
-                       "    hostfile: null\n"
+                       "    hostfile: ${oc.env:HOSTFILE,null} # run.sh sets it\n"
                        "    nnodes: %d\n"
                        "    nproc_per_node: %d\n",
                        name, name, nodes, gpus);
@@ -267,14 +267,13 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         &text,
         "#\n"
         "# Further arguments, such as action=dryrun, are appended to those of the plan.\n"
-        "set -euo pipefail\n"
-        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
-        "hostfile=${HOSTFILE:%s}\n"
-        "\n",
-        nodes > 1 ? "?expected a file that names the nodes" : "-null");
-    text_append(&text, "cd \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
-                       "exec python run.py --config-path \"$here\" --config-name plan \\\n"
-                       "    experiment.runner.hostfile=\"$hostfile\" \"$@\"\n");
+        "set -euo pipefail\n" LAUNCH_FINDS_HERE "%s\n",
+        nodes > 1 ? ": \"${HOSTFILE:?expected a file that names the nodes}\"\n" : "");
+    // plan.yaml reads HOSTFILE itself: Hydra would interpret the characters of a path in an override
+    text_append(&text, "[ -z \"${HOSTFILE:-}\" ] || HOSTFILE=$(realpath -- \"$HOSTFILE\")\n"
+                       "export HOSTFILE\n"
+                       "cd -- \"${FLAGSCALE:?expected the folder of a checkout of FlagScale}\"\n"
+                       "exec python run.py --config-path \"$here\" --config-name plan \"$@\"\n");
     return folder_add(out, "run.sh", text_builder_finish(&text, NULL), true, err);
 }
 

@@ -172,7 +172,7 @@ static const char *galvatron_train(const plait_launch *launch, plait_arena *aren
     const plait_degrees *const d = &launch->plan->degrees;
     text_append_printf(&out,
                        "  parallel: # values of strategy.json override these\n"
-                       "    galvatron_config_path: null # run.sh sets it\n"
+                       "    galvatron_config_path: ${oc.env:STRATEGY} # run.sh sets it\n"
                        "    cp_mode: zigzag\n"
                        "    async_grad_reduce: %s # false: reduce after each microbatch\n"
                        "    mixed_precision: %s\n"
@@ -200,7 +200,7 @@ static const char *galvatron_train(const plait_launch *launch, plait_arena *aren
                        "  data:\n"
                        "    use_random_dataset: true\n"
                        "    tokenizer_type: HuggingFaceTokenizer\n"
-                       "    tokenizer_model: null # run.sh sets it to $TOKENIZER\n"
+                       "    tokenizer_model: ${oc.env:TOKENIZER}\n"
                        "  ckpt:\n"
                        "    save: %s\n"
                        "    save_interval: %d\n",
@@ -210,11 +210,10 @@ static const char *galvatron_train(const plait_launch *launch, plait_arena *aren
 
 #define START(entry)                                                                               \
     "export CUDA_DEVICE_MAX_CONNECTIONS=1 TORCH_NCCL_AVOID_RECORD_STREAMS=1\n"                     \
-    "export PYTHONPATH=\"$PWD${PYTHONPATH:+:$PYTHONPATH}\"\n" SCRIPTS_TORCHRUN                     \
-    "    galvatron/models/" entry "/train_dist.py \"$here/train.yaml\" \\\n"                       \
-    "    runtime.parallel.galvatron_config_path=\"$here/strategy.json\" \\\n"                      \
-    "    runtime.data.tokenizer_model=\"${TOKENIZER:?expected a Hugging Face tokenizer}\" "        \
-    "\"$@\""
+    "export PYTHONPATH=\"$PWD${PYTHONPATH:+:$PYTHONPATH}\"\n"                                      \
+    "export TOKENIZER=\"${TOKENIZER:?expected a Hugging Face tokenizer}\"\n"                       \
+    "export STRATEGY=\"$here/strategy.json\"\n" SCRIPTS_TORCHRUN "    galvatron/models/" entry     \
+    "/train_dist.py \"$here/train.yaml\" \"$@\""
 
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)

@@ -236,10 +236,8 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         "hosts of a slice\n"
         "#\n"
         "# Arguments of the form KEY=VALUE override the configuration.\n"
-        "set -euo pipefail\n"
-        "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n"
-        "\n"
-        "cd \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
+        "set -euo pipefail\n" LAUNCH_FINDS_HERE "\n"
+        "cd -- \"${MAXTEXT:?expected the folder of a checkout of MaxText}\"\n"
         "exec python3 -m maxtext.trainers.pre_train.train \"$here/config.yml\" \"$@\"\n",
         slices, slices > 1 ? "s" : "", maxtext_axes_product(&mesh.ici));
     return folder_add(out, "run.sh", text_builder_finish(&text, NULL), true, err);

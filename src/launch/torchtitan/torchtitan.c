@@ -275,6 +275,11 @@ static plait_status render(const plait_launch *launch, plait_arena *arena, plait
         .what = "torchtitan",
         .checkout = "TORCHTITAN",
         .start = "export PYTORCH_ALLOC_CONF=expandable_segments:True\n"
+                 "if [[ $here == *:* ]]; then\n"
+                 "    echo \"run.sh: expected a folder without a colon, which PYTHONPATH "
+                 "interprets, found $here\" >&2\n"
+                 "    exit 1\n"
+                 "fi\n"
                  "export PYTHONPATH=\"$here${PYTHONPATH:+:$PYTHONPATH}\"\n" SCRIPTS_TORCHRUN
                  "    -m torchtitan.train --module recipe --config plan \"$@\"",
     };

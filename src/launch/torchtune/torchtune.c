@@ -243,7 +243,7 @@ static void adapt(const plait_launch *launch, torchtune_settings *s)
 static plait_status render(const plait_launch *launch, plait_arena *arena, plait_launch_folder *out,
                            plait_error *err)
 {
-    launch_program program = {.what = "torchtune"};
+    launch_program program = {.what = "torchtune", .runs_here = true};
     torchtune_settings settings = {0};
     text_builder text;
 

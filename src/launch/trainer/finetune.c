@@ -46,7 +46,7 @@ plait_status trainer_render(const plait_launch *launch, const trainer_dialect *d
     const char *const kind = kind_word(&launch->problem->job.tuning);
     const char *const name = plait_arena_printf(arena, "%s.yaml", kind);
     tuning_settings settings;
-    launch_program program = {.what = dialect->what};
+    launch_program program = {.what = dialect->what, .runs_here = true};
     const char *text;
     text_builder start;
 

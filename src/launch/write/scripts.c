@@ -111,7 +111,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
     if (program->notes != NULL)
         text_append_printf(&out, "#\n%s", program->notes);
     text_append(&out, "set -efuo pipefail\n"); // -f, so that brackets are not expanded
-    text_append(&out, "here=$(cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && pwd)\n");
+    text_append(&out, LAUNCH_FINDS_HERE);
     text_append_printf(&out, "nodes=%d\ngpus_per_node=%d\n", nodes, gpus_per_node);
     text_append(&out, "node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}\n"
                       "head=${HEAD:-${MASTER_ADDR:-localhost}}\n"
@@ -119,7 +119,7 @@ static const char *run_script(const plait_launch *launch, const launch_program *
     if (program->args != NULL)
         text_append_printf(&out, read_arguments, program->args, program->args);
     if (program->checkout != NULL)
-        text_append_printf(&out, "cd \"${%s:?expected the folder of a checkout of %s}\"\n",
+        text_append_printf(&out, "cd -- \"${%s:?expected the folder of a checkout of %s}\"\n",
                            program->checkout, program->what);
     if (program->script != NULL)
         text_append_printf(&out, ": \"${%s:?expected the training script}\"\n", program->script);
@@ -240,16 +240,27 @@ static const char *submit_script(const plait_launch *launch, const launch_progra
     } else {
         const char *const image = image_with('#', launch->container, out.arena);
 
-        text_append(&out, "mounts=$SLURM_SUBMIT_DIR:$SLURM_SUBMIT_DIR\n");
         if (program->checkout != NULL)
-            text_append_printf(&out,
-                               "mounts+=,${%s:?expected the folder of a checkout of %s}:$%s\n",
-                               program->checkout, program->what, program->checkout);
-        text_append_printf(&out,
-                           "# To edit: mount the folders of data and checkpoints in the same way.\n"
-                           "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
-                           "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
-                           image != NULL ? image : "");
+            text_append_printf(&out, ": \"${%s:?expected the folder of a checkout of %s}\"\n",
+                               program->checkout, program->what);
+        text_append(&out, "# To edit: mount the folders of data and checkpoints in the same way.\n"
+                          "mounts=\n"
+                          "for folder in \"$SLURM_SUBMIT_DIR\"");
+        if (program->checkout != NULL)
+            text_append_printf(&out, " \"$%s\"", program->checkout);
+        text_append_printf(
+            &out,
+            "; do\n"
+            "    if [[ $folder == *[,:]* ]]; then\n"
+            "        echo \"submit.sbatch: expected folders without comma and colon, "
+            "which --container-mounts interprets, found $folder\" >&2\n"
+            "        exit 1\n"
+            "    fi\n"
+            "    mounts+=${mounts:+,}$folder:$folder\n"
+            "done\n"
+            "srun --kill-on-bad-exit=1 --container-image=%s \\\n"
+            "    --container-mounts=\"$mounts\" \"$SLURM_SUBMIT_DIR/run.sh\"\n",
+            image != NULL ? image : "");
         out.failed = out.failed || image == NULL;
     }
     return text_builder_finish(&out, NULL);
@@ -294,8 +305,12 @@ static void append_replica(const plait_launch *launch, text_builder *out, const 
                        "            - name: pytorch\n",
                        role, replicas);
     append_image(launch, program, out);
-    text_append(out, "              command: [\"bash\", \"-c\"]\n"
-                     "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n");
+    // a mounted ConfigMap is read-only
+    text_append(out, "              command: [\"bash\", \"-c\"]\n");
+    text_append(out, program->runs_here
+                         ? "              args: [\"cp -rL /plait /tmp/plan && NODE_RANK=$RANK exec "
+                           "bash /tmp/plan/run.sh\"]\n"
+                         : "              args: [\"NODE_RANK=$RANK exec bash /plait/run.sh\"]\n");
     if (program->checkout != NULL || program->script != NULL)
         text_append_printf(out,
                            "              env:\n"

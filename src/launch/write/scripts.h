@@ -23,6 +23,7 @@ typedef struct launch_program {
     const char *args;     /* file of the launch with the arguments, "args.sh"; NULL: none */
     const char *notes;    /* comment lines for the head of run.sh; NULL: none */
     const char *image;    /* container with all software; NULL: none is known */
+    bool runs_here;       /* true: $here is the current folder, where checkpoints are written */
     const launch_device *device; /* devices; NULL: GPUs of NVIDIA */
     const char *start;           /* shell lines that start the program, see SCRIPTS_TORCHRUN */
 } launch_program;

@@ -5,9 +5,11 @@
 #
 # Further arguments, such as action=dryrun, are appended to those of the plan.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-hostfile=${HOSTFILE:?expected a file that names the nodes}
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
+: "${HOSTFILE:?expected a file that names the nodes}"
 
-cd "${FLAGSCALE:?expected the folder of a checkout of FlagScale}"
-exec python run.py --config-path "$here" --config-name plan \
-    experiment.runner.hostfile="$hostfile" "$@"
+[ -z "${HOSTFILE:-}" ] || HOSTFILE=$(realpath -- "$HOSTFILE")
+export HOSTFILE
+cd -- "${FLAGSCALE:?expected the folder of a checkout of FlagScale}"
+exec python run.py --config-path "$here" --config-name plan "$@"

@@ -9,18 +9,19 @@
 #
 # Further arguments are appended to those of the plan.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=8
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
 head=${HEAD:-${MASTER_ADDR:-localhost}}
 port=${MASTER_PORT:-29500}
 
-cd "${GALVATRON:?expected the folder of a checkout of Galvatron}"
+cd -- "${GALVATRON:?expected the folder of a checkout of Galvatron}"
 export CUDA_DEVICE_MAX_CONNECTIONS=1 TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTHONPATH="$PWD${PYTHONPATH:+:$PYTHONPATH}"
+export TOKENIZER="${TOKENIZER:?expected a Hugging Face tokenizer}"
+export STRATEGY="$here/strategy.json"
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
-    galvatron/models/gpt/train_dist.py "$here/train.yaml" \
-    runtime.parallel.galvatron_config_path="$here/strategy.json" \
-    runtime.data.tokenizer_model="${TOKENIZER:?expected a Hugging Face tokenizer}" "$@"
+    galvatron/models/gpt/train_dist.py "$here/train.yaml" "$@"

@@ -9,7 +9,8 @@
 #
 # Further arguments are appended to those of the plan.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=2048
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
@@ -25,7 +26,7 @@ while IFS= read -r line || [ -n "$line" ]; do
     esac
 done <"$here/args.sh"
 
-cd "${MEGATRON:?expected the folder of a checkout of Megatron-LM}"
+cd -- "${MEGATRON:?expected the folder of a checkout of Megatron-LM}"
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
     pretrain_gpt.py "${args[@]}" "$@"

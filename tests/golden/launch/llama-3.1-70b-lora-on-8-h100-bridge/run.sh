@@ -9,7 +9,8 @@
 #
 # Further arguments are appended to those of the plan.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=1
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
@@ -25,7 +26,7 @@ while IFS= read -r line || [ -n "$line" ]; do
     esac
 done <"$here/overrides.sh"
 
-cd "${BRIDGE:?expected the folder of a checkout of Megatron-Bridge}"
+cd -- "${BRIDGE:?expected the folder of a checkout of Megatron-Bridge}"
 export CUDA_DEVICE_MAX_CONNECTIONS=1
 export TORCH_NCCL_AVOID_RECORD_STREAMS=1
 export PYTORCH_ALLOC_CONF=expandable_segments:True

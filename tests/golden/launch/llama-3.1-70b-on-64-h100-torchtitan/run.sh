@@ -9,15 +9,20 @@
 #
 # Further arguments are appended to those of the plan.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=8
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
 head=${HEAD:-${MASTER_ADDR:-localhost}}
 port=${MASTER_PORT:-29500}
 
-cd "${TORCHTITAN:?expected the folder of a checkout of torchtitan}"
+cd -- "${TORCHTITAN:?expected the folder of a checkout of torchtitan}"
 export PYTORCH_ALLOC_CONF=expandable_segments:True
+if [[ $here == *:* ]]; then
+    echo "run.sh: expected a folder without a colon, which PYTHONPATH interprets, found $here" >&2
+    exit 1
+fi
 export PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}"
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \

@@ -9,7 +9,8 @@
 #
 # Further arguments are appended to those of the plan.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=1
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}

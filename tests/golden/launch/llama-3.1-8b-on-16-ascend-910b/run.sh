@@ -12,7 +12,8 @@
 # Copy the folder megatron of Megatron Core 0.12.1 into that of MindSpeed-LLM, and install MindSpeed
 # together with torch_npu.
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=2
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}
@@ -28,7 +29,7 @@ while IFS= read -r line || [ -n "$line" ]; do
     esac
 done <"$here/args.sh"
 
-cd "${MINDSPEED_LLM:?expected the folder of a checkout of MindSpeed-LLM}"
+cd -- "${MINDSPEED_LLM:?expected the folder of a checkout of MindSpeed-LLM}"
 exec torchrun --nnodes "$nodes" --nproc_per_node "$gpus_per_node" \
     --node_rank "$node_rank" --master_addr "$head" --master_port "$port" \
     pretrain_gpt.py "${args[@]}" "$@"

@@ -33,7 +33,8 @@
 # plait: seq 4096
 # plait: recompute full
 set -efuo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 nodes=2
 gpus_per_node=8
 node_rank=${NODE_RANK:-${SLURM_NODEID:-0}}

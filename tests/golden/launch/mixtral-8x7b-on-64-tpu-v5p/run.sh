@@ -5,7 +5,8 @@
 #
 # Arguments of the form KEY=VALUE override the configuration.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+unset CDPATH
+here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/." && pwd)
 
-cd "${MAXTEXT:?expected the folder of a checkout of MaxText}"
+cd -- "${MAXTEXT:?expected the folder of a checkout of MaxText}"
 exec python3 -m maxtext.trainers.pre_train.train "$here/config.yml" "$@"
