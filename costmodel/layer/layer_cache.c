@@ -39,7 +39,8 @@ typedef struct cached_row {
 typedef struct half_key {
     double tokens; /* tokens of a rank and microbatch; 0 for a mixer */
     int kind, tp, sp, placement, grad_reduce;
-    int kernels;             /* switches, and the attention kernel of a mixer */
+    int kernels;             /* switches, and the attention kernel of a mixer; of CUDA graphs only
+                              * whether a mixer's are of layers (C.347), an ffn's of a step (C.306) */
     int cp, mbs, cp_comm;    /* keys of a mixer only */
     int ep, etp, dispatcher; /* keys of an ffn only */
 } half_key;
@@ -161,6 +162,10 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
     if (!layer_cache_has_halves(cache))
         return NULL;
     const bool experts = !mixer && cache->model->kind[kind].ffn == PLAIT_FFN_MOE;
+    const plait_cuda_graph matters = mixer ? PLAIT_GRAPH_LAYERS : PLAIT_GRAPH_FULL;
+    layer_key graphs = *key;
+    if (graphs.switches.cuda_graph != matters)
+        graphs.switches.cuda_graph = PLAIT_GRAPH_NONE;
     const half_key of = {
         .tokens = mixer ? 0.0 : key->mbs * seq / key->cp,
         .kind = mixer ? cache->same_mixer[kind] : kind,
@@ -171,7 +176,7 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
         .cp = mixer ? key->cp : 0,
         .mbs = mixer ? key->mbs : 0,
         .cp_comm = mixer ? key->cp_comm : 0,
-        .kernels = switches_word(key) << 8 | (mixer ? key->attention : 0),
+        .kernels = switches_word(&graphs) << 8 | (mixer ? key->attention : 0),
         .ep = experts ? key->ep : 0,
         .etp = experts ? key->etp : 0,
         .dispatcher = experts ? key->dispatcher : 0,

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/hash.h"
 #include "costmodel/table/table_private.h"
 
 /*
@@ -115,21 +116,28 @@ static void weigh_layers(plait_table *table, layer_key key)
     table->weighed = key;
 }
 
-/* Computes the seconds of one layer of each kind and of a prediction module, for one microbatch. */
-static void compute_layers(plait_table *table, layer_key key)
+/*
+ * Returns the seconds of one layer of each kind and of a prediction module, for one microbatch. CUDA
+ * graphs of layers change only bytes and launches, so rows with and without them share the seconds.
+ */
+static const double *computed_layers(plait_table *table, layer_key key)
 {
     const plait_model *model = table->problem.model;
 
-    if (layer_key_same(table->computed, key))
-        return;
+    if (key.switches.cuda_graph == PLAIT_GRAPH_LAYERS)
+        key.switches.cuda_graph = PLAIT_GRAPH_NONE;
+    layer_seconds *const known = &table->computed[hash_ints(0, &key.mbs, 1) % COMPUTED];
+    if (layer_key_same(known->key, key))
+        return known->s;
     layer_row_set_key(&table->problem, key, &table->light);
     for (int i = 0; i < table->whole.parts.count; i++) {
         const int row = table->whole.parts.part[i].row;
         const int kind = row == ROW_MTP ? model->mtp_kind : row;
-        table->computed_s[row] =
+        known->s[row] =
             kind < model->kinds ? layer_computed_s(&table->problem, &table->light, kind) : 0.0;
     }
-    table->computed = key;
+    known->key = key;
+    return known->s;
 }
 
 /*
@@ -160,16 +168,15 @@ static double least_state_bytes(plait_table *table, const plait_degrees *d)
  * Seconds per microbatch on the mean rank, or on the rank with most layers of a kind, whichever is
  * larger.
  */
-static double least_computed_s(const plait_table *table, int pp)
+static double least_computed_s(const plait_table *table, const double *computed_s, int pp)
 {
     double whole = 0.0, most = 0.0;
 
     for (int i = 0; i < table->whole.parts.count; i++) {
         const stage_part *part = &table->whole.parts.part[i];
-        whole += part->count * table->computed_s[part->row];
+        whole += part->count * computed_s[part->row];
         if (part->row < table->kinds)
-            most =
-                larger(most, most_of_rank(table, part->count, pp) * table->computed_s[part->row]);
+            most = larger(most, most_of_rank(table, part->count, pp) * computed_s[part->row]);
     }
     return larger(most, whole / pp);
 }
@@ -182,9 +189,6 @@ double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *d)
 
 double plait_pipeline_floor_s(plait_table *table, const plait_degrees *d)
 {
-    const layer_key key = layer_key_of(d);
-
-    weigh_layers(table, key);
-    compute_layers(table, key);
-    return plait_degrees_microbatches(d, table->problem.job.gbs) * least_computed_s(table, d->pp);
+    return plait_degrees_microbatches(d, table->problem.job.gbs) *
+           least_computed_s(table, computed_layers(table, layer_key_of(d)), d->pp);
 }

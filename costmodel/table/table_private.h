@@ -88,6 +88,14 @@ typedef struct cached_rank_loads {
     plait_rank_loads out;
 } cached_rank_loads;
 
+/* Seconds of one layer of each kind for one microbatch, by row, as C.97 needs them. */
+typedef struct layer_seconds {
+    layer_key key; /* tp 0: none yet */
+    double s[ROW_PRICES];
+} layer_seconds;
+
+enum { COMPUTED = 64 }; /* a power of two */
+
 /*
  * A cache of all terms in the price of one point.
  *
@@ -118,7 +126,8 @@ typedef struct cached_rank_loads {
  *     min_memory_whole                          if min_memory_valid has PLAIT_EP_OVERLAP_NONE
  *
  * C.97 bounds a pipeline before its layers are priced. For this, `light` has the parameters of the
- * layers under key `weighed` (tp 0: none yet), and computed_s belongs to key `computed`.
+ * layers under key `weighed` (tp 0: none yet), and `computed` has the seconds of layers with the
+ * latest microbatch sizes.
  */
 struct plait_table {
     plait_problem problem;
@@ -172,9 +181,8 @@ struct plait_table {
 
     layer_row light;
     layer_key weighed;
-    stage_load light_load; /* parameters of the whole model on one rank */
-    layer_key computed;
-    double computed_s[ROW_PRICES]; /* seconds of one layer, by row */
+    stage_load light_load;            /* parameters of the whole model on one rank */
+    layer_seconds computed[COMPUTED]; /* by hash of mbs; a later key replaces an earlier one */
 };
 
 // class_cache.c

@@ -371,14 +371,6 @@ static int list_pipelines(const search_run *run, search_worker *worker, const sp
     return count;
 }
 
-static bool any_kind_takes(const space_pipeline *p, int size)
-{
-    for (int k = 0; k < p->kinds; k++)
-        if (space_size_legal(&p->kind[k], size))
-            return true;
-    return false;
-}
-
 /* Searches the points of a pipeline with one microbatch size, an index of the space's sizes. */
 static void explore_size(const search_run *run, search_worker *worker, const space_row *row,
                          search_pipeline *p, int size, set_use use, search_found *found)
@@ -388,7 +380,7 @@ static void explore_size(const search_run *run, search_worker *worker, const spa
 
     d->mbs = run->space->microbatch.value[size];
     if ((run->counts && !variants_in_size(run, d)) ||
-        (p->all.kinds > 0 && !any_kind_takes(&p->all, size)))
+        (p->all.kinds > 0 && !space_takes_size(&p->all, size)))
         return;
     set_use most =
         smaller_use(use, use_of(run, found,
@@ -396,7 +388,7 @@ static void explore_size(const search_run *run, search_worker *worker, const spa
                                               .peak_bytes = p->state_bytes}));
     if (most == SET_NOTHING ||
         (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, &p->all)) ||
-        !any_kind_takes(&p->all, size))
+        !space_takes_size(&p->all, size))
         return;
     most = smaller_use(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));
     for (int k = 0; most != SET_NOTHING && k < p->all.kinds; k++) {

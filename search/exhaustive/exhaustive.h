@@ -24,7 +24,7 @@ static inline bool search_is_large(const plan_space *space)
     return space->sized_rows > 1 << 15;
 }
 
-/** A point whose lower bound is below the best known step, listed for a refinement to solve. */
+/** A point, or a pipeline, whose lower bound is below the best known step, for a refinement. */
 typedef struct open_point {
     double floor_s; /* lower bound of its step */
     double guess_s; /* estimate of its step; points with a small one are solved first */
@@ -82,7 +82,8 @@ typedef struct search_run {
     bool fits_only; /* true: if many rows, the best plan of the coarse pass suffices (S.14) */
     bool closest;   /* true: the search is for the plan that exceeds short_of_bytes least (S.13) */
     double short_of_bytes;
-    double below; /* limit of the objective, which plans must be below; infinite: no limit */
+    double below;     /* limit of the objective, which plans must be below; infinite: no limit */
+    double refined_s; /* step of the best plan of the refinement that runs; infinite: none */
     int threads;
     int64_t batch_rows; /* number of rows of a task, which depends on the space alone */
     /* [threads] one for each thread; their caches serve every pass */

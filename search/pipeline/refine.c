@@ -14,13 +14,18 @@
 #include "costmodel/api.h"
 
 enum {
-    BLOCK = 32,           /* number of points that threads solve before results are merged */
-    MOST_BOUNDS = 1 << 29 /* most bounds that all tasks of one listing compute together */
+    BLOCK = 32,            /* number of items that threads solve before results are merged */
+    MOST_BOUNDS = 1 << 29, /* most lower bounds of points that one listing computes */
+    MOST_TRIES = 256       /* most points that are solved while points are listed */
 };
+
+/* While points are listed, a point is solved if its estimate is below this share of the best step. */
+static const double WORTH_A_TRY = 0.98;
 
 double refine_best_s(const search_run *run)
 {
-    return run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : run->below;
+    return fmin(run->refined_s,
+                run->known->top.count > 0 ? run->known->top.plan[0].price.step_s : run->below);
 }
 
 bool refine_ranks_steps(const search_run *run)
@@ -104,66 +109,60 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     }
 }
 
-static bool may_be_better(const search_run *run, plait_price bound)
-{
-    return bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run);
-}
+// ---- pipelines -----------------------------------------------------------------------------
 
-/*
- * Lists the groups of a pipeline with one microbatch size, an index of the space's sizes. If the task
- * has no budget of bounds left, it adds no points; the bound of the pipeline then counts for all of
- * its points.
- */
-static void list_size(const search_run *run, search_worker *worker, const space_row *row,
-                      search_pipeline *p, int size, refine_list *list, search_found *found)
+/* Adds a pipeline of a row with one microbatch size, an index of the space's sizes. */
+static void add_pipeline(const search_run *run, search_worker *worker, const space_row *row,
+                         search_pipeline *p, int size, search_found *found)
 {
-    const int64_t tasks = (run->space->rows + run->batch_rows - 1) / run->batch_rows;
     plait_degrees *const d = &p->all.degrees;
 
     d->mbs = run->space->microbatch.value[size];
-    if (plait_pipeline_floor_s(worker->table, d) >= refine_best_s(run) ||
-        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, &p->all)))
+    if (!space_takes_size(&p->all, size) ||
+        plait_pipeline_floor_s(worker->table, d) >= refine_best_s(run))
         return;
     const plait_price bound = plait_pipeline_bound(worker->table, d);
-    if (!may_be_better(run, bound))
-        return;
-    if (found->floors >= MOST_BOUNDS / tasks + 1) {
-        found->open.floor_s = fmin(found->open.floor_s, bound.step_s);
-        return;
-    }
-    for (int kind = 0; kind < p->all.kinds; kind++)
-        if (space_size_legal(&p->all.kind[kind], size))
-            list_kind(run, worker, &p->all, kind, list, found);
+    const open_point point = {.floor_s = bound.step_s,
+                              .guess_s = bound.step_s,
+                              .index = row - run->space->row,
+                              .degrees = *d};
+
+    if (bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run) &&
+        !open_add(&found->open, &point))
+        found->failed = true;
 }
 
 static void list_row(const search_run *run, search_worker *worker, const space_row *row,
-                     refine_list *list, search_found *found)
+                     search_found *found)
 {
     int count = 0;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
         search_pipeline *const p = &worker->pipeline[count];
 
-        p->at = i;
-        count += run->space->divisors.value[i] > 1 &&
-                 space_ranks_at(&worker->cursor, row, i, &p->all) &&
-                 plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes;
+        count +=
+            run->space->divisors.value[i] > 1 && space_ranks_at(&worker->cursor, row, i, &p->all) &&
+            plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes &&
+            space_kinds_of(&worker->cursor, row, i, &p->all);
     }
     for (int k = 0; count > 0 && k < row->sizes; k++)
         if (row->sequence_bytes * space_size(run->space, row, k) <= run->capacity_bytes)
             for (int p = 0; p < count; p++)
-                list_size(run, worker, row, &worker->pipeline[p], row->first + k, list, found);
+                add_pipeline(run, worker, row, &worker->pipeline[p], row->first + k, found);
 }
 
-void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
-                  search_found *found)
+/* Lists the pipelines of a task whose bound (C.91) is below the best known step. */
+static void list_pipelines(const search_run *run, search_worker *worker, int64_t batch,
+                           search_found *found)
 {
     const int64_t first = batch * run->batch_rows;
 
     for (int64_t r = first; r < first + run->batch_rows && r < run->space->rows; r++)
-        list_row(run, worker, &run->space->row[r], list, found);
+        list_row(run, worker, &run->space->row[r], found);
     found->failed = found->failed || worker->cursor.failed;
 }
+
+// ---- points --------------------------------------------------------------------------------
 
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_rank_loads *loads, double likely, search_found *found)
@@ -184,7 +183,7 @@ void refine_add(const search_run *run, const refine_group *group, const plait_de
         found->failed = true;
 }
 
-// ---- open points ---------------------------------------------------------------------------
+// ---- the list of points --------------------------------------------------------------------
 
 /* Compares points by estimate, then by order of listing. */
 static int by_estimate(const void *left, const void *right)
@@ -195,20 +194,144 @@ static int by_estimate(const void *left, const void *right)
                                     : (a->index > b->index) - (a->index < b->index);
 }
 
-// ---- solving -------------------------------------------------------------------------------
+/* Numbers points by position and sorts them by estimate. */
+static void sort_points(point_list *list)
+{
+    for (int64_t i = 0; i < list->count; i++)
+        list->point[i].index = i;
+    if (list->count > 0)
+        qsort(list->point, (size_t)list->count, sizeof *list->point, by_estimate);
+}
 
+/* State of a refinement. */
 typedef struct refine_state {
     const refine_steps *steps;
-    point_list open; /* points to solve */
-    double limit_s;  /* step time of the best known plan */
-    double floor_s;  /* lower bound of the points that were solved without a proof */
-    int64_t solved;  /* number of points solved, not counting skipped ones */
-    bool any;        /* true if `best` is valid: a plan better than all earlier ones */
-    bool failed;     /* true if out of memory */
+    search_run *listing;  /* its refined_s is the step of the best solution so far */
+    point_list pipelines; /* pipelines to list, in ascending order of their bounds */
+    const int64_t *row;   /* [pipelines.count] their rows, by the index of a pipeline */
+    point_list open;      /* points to solve */
+    int64_t floors;       /* number of lower bounds computed for points */
+    int64_t tries;        /* number of points solved while points are listed */
+    double floor_s;       /* lower bound of the points left out or solved without a proof */
+    int64_t solved;       /* number of points solved, not counting skipped ones */
+    bool any;             /* true if `best` is valid: a plan better than all earlier ones */
+    bool failed;          /* true if out of memory */
     refine_solution best;
     plait_degrees best_degrees;
     refine_solution slot[BLOCK];
+    plait_degrees slot_degrees[BLOCK];
+    search_found listed[BLOCK]; /* points of one pipeline of a block */
 } refine_state;
+
+static void keep_solution(refine_state *at, const refine_solution *one,
+                          const plait_degrees *degrees)
+{
+    at->failed = at->failed || one->failed;
+    if (!one->any || one->price.step_s >= at->listing->refined_s)
+        return;
+    at->any = true;
+    at->best = *one;
+    at->best_degrees = *degrees;
+    at->listing->refined_s = one->price.step_s;
+}
+
+/*
+ * Lists the points of pipeline i. If one of them may be much better than the best known plan, solves
+ * it, so that later pipelines are compared with a better plan.
+ */
+static void list_points(const search_run *run, search_worker *worker, int64_t i, void *context)
+{
+    refine_state *const at = context;
+    const open_point *const pipeline = &at->pipelines.point[i];
+    const double best_s = refine_best_s(run);
+    search_found *const found = &at->listed[i % BLOCK];
+    const open_point *first = NULL;
+    space_pipeline p;
+    int size = 0, pp_at = 0;
+
+    at->slot[i % BLOCK] = (refine_solution){.any = false};
+    found->open.count = 0;
+    found->open.floor_s = HUGE_VAL;
+    found->floors = 0;
+    if (pipeline->floor_s >= best_s)
+        return;
+    while (run->space->microbatch.value[size] != pipeline->degrees.mbs)
+        size++;
+    while (run->space->divisors.value[pp_at] != pipeline->degrees.pp)
+        pp_at++;
+    found->failed =
+        !space_pipeline_at(&worker->cursor, &run->space->row[at->row[pipeline->index]], pp_at, &p);
+    p.degrees.mbs = pipeline->degrees.mbs;
+    for (int kind = 0; !found->failed && kind < p.kinds; kind++)
+        if (space_size_legal(&p.kind[kind], size))
+            list_kind(run, worker, &p, kind, at->steps->group, found);
+    for (int64_t k = 0; k < found->open.count; k++)
+        if (!first || found->open.point[k].guess_s < first->guess_s)
+            first = &found->open.point[k];
+    if (first && first->guess_s < WORTH_A_TRY * best_s && at->tries < MOST_TRIES) {
+        at->slot_degrees[i % BLOCK] = first->degrees;
+        at->steps->solve(run, worker, at->steps->context, first, best_s, &at->slot[i % BLOCK]);
+    }
+}
+
+/* Takes the points of a block of pipelines, and the solutions that were tried. */
+static bool keep_points(const search_run *run, int64_t first, int64_t end, void *context)
+{
+    refine_state *const at = context;
+
+    (void)run;
+    for (int64_t i = first; i < end; i++) {
+        search_found *const found = &at->listed[i % BLOCK];
+        const refine_solution *const tried = &at->slot[i % BLOCK];
+
+        at->failed = at->failed || found->failed;
+        at->floors += found->floors;
+        at->tries += tried->any || tried->proven;
+        at->floor_s = fmin(at->floor_s, found->open.floor_s);
+        keep_solution(at, tried, &at->slot_degrees[i % BLOCK]);
+        for (int64_t k = 0; k < found->open.count; k++)
+            if (found->open.point[k].floor_s < at->listing->refined_s &&
+                !open_add(&at->open, &found->open.point[k]))
+                at->failed = true;
+    }
+    return !at->failed && at->floors < MOST_BOUNDS;
+}
+
+/*
+ * Lists the points of all pipelines that may win, those with the least bounds first. If the budget
+ * of bounds ends, the bounds of the other pipelines count for their points.
+ */
+static plait_status list_by_pipelines(search_run *listing, refine_state *at, plait_error *err)
+{
+    search_found found;
+    int64_t done;
+
+    PLAIT_TRY(search_batches(listing, list_pipelines, &found, err));
+    at->pipelines = found.open;
+    int64_t *const row =
+        plait_arena_alloc(listing->arena, (size_t)at->pipelines.count + 1, sizeof *row);
+    PLAIT_TRY(plait_check_allocated(row, err));
+    for (int64_t i = 0; i < at->pipelines.count; i++)
+        row[i] = at->pipelines.point[i].index;
+    at->row = row;
+    sort_points(&at->pipelines);
+    for (int i = 0; i < BLOCK; i++) {
+        at->listed[i].open.arena = plait_arena_new();
+        at->failed = at->failed || !at->listed[i].open.arena;
+    }
+    const plait_status status = at->failed
+                                    ? plait_fail_nomem(err)
+                                    : search_blocks(listing, at->pipelines.count, BLOCK,
+                                                    list_points, keep_points, at, &done, err);
+    for (int i = 0; i < BLOCK; i++)
+        plait_arena_free(at->listed[i].open.arena);
+    PLAIT_TRY(status);
+    for (int64_t i = done; i < at->pipelines.count; i++)
+        at->floor_s = fmin(at->floor_s, at->pipelines.point[i].floor_s);
+    return PLAIT_OK;
+}
+
+// ---- solving -------------------------------------------------------------------------------
 
 static void solve_point(const search_run *run, search_worker *worker, int64_t i, void *context)
 {
@@ -216,7 +339,7 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     refine_solution *const out = &at->slot[i % BLOCK];
 
     *out = (refine_solution){.any = false};
-    at->steps->solve(run, worker, at->steps->context, &at->open.point[i], at->limit_s, out);
+    at->steps->solve(run, worker, at->steps->context, &at->open.point[i], refine_best_s(run), out);
 }
 
 static bool keep_best(const search_run *run, int64_t first, int64_t end, void *context)
@@ -227,17 +350,22 @@ static bool keep_best(const search_run *run, int64_t first, int64_t end, void *c
     for (int64_t i = first; i < end; i++) {
         const refine_solution *const one = &at->slot[i % BLOCK];
         at->solved += !one->skipped;
-        at->failed = at->failed || one->failed;
         if (!one->proven)
             at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
-        if (!one->any || one->price.step_s >= at->limit_s)
-            continue;
-        at->any = true;
-        at->best = *one;
-        at->best_degrees = at->open.point[i].degrees;
-        at->limit_s = one->price.step_s;
+        keep_solution(at, one, &at->open.point[i].degrees);
     }
     return !at->failed && at->solved < at->steps->most_solved;
+}
+
+/* Removes the points whose bounds reach the best step that was found while points were listed. */
+static void drop_late_points(const search_run *run, point_list *list)
+{
+    int64_t kept = 0;
+
+    for (int64_t i = 0; i < list->count; i++)
+        if (list->point[i].floor_s < refine_best_s(run))
+            list->point[kept++] = list->point[i];
+    list->count = kept;
 }
 
 plait_status refine_points(search_run *run, const refine_steps *steps, plait_refinement *out,
@@ -253,27 +381,32 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
     space.layouts = steps->layouts;
     listing.space = &space;
     listing.coarse = false;
-    PLAIT_TRY(search_batches(&listing, steps->list, &found, err));
-    at->steps = steps;
-    at->open = found.open;
-    at->limit_s = refine_best_s(run);
-    at->floor_s = HUGE_VAL;
-    for (int64_t i = 0; i < at->open.count; i++)
-        at->open.point[i].index = i;
-    if (at->open.count > 0)
-        qsort(at->open.point, (size_t)at->open.count, sizeof *at->open.point, by_estimate);
+    listing.refined_s = HUGE_VAL;
+    *at = (refine_state){.steps = steps,
+                         .listing = &listing,
+                         .open = {.floor_s = HUGE_VAL, .arena = run->arena},
+                         .floor_s = HUGE_VAL};
+    if (steps->group) {
+        PLAIT_TRY(list_by_pipelines(&listing, at, err));
+    } else {
+        PLAIT_TRY(search_batches(&listing, steps->list, &found, err));
+        at->open = found.open;
+        at->floor_s = found.open.floor_s;
+    }
+    drop_late_points(&listing, &at->open);
+    sort_points(&at->open);
     PLAIT_TRY(
         search_blocks(&listing, at->open.count, BLOCK, solve_point, keep_best, at, &done, err));
     if (at->failed)
         return plait_fail_nomem(err);
-    // lower bound of all points without a proof
-    double left_s = fmin(at->floor_s, at->open.floor_s);
+    const double best_s = refine_best_s(&listing);
+
     for (int64_t i = done; i < at->open.count; i++)
-        left_s = fmin(left_s, at->open.point[i].floor_s);
+        at->floor_s = fmin(at->floor_s, at->open.point[i].floor_s);
     *out = (plait_refinement){
         .any = at->any,
-        .floor = fmin(left_s, at->limit_s), // in seconds, since cost is proportional to time
-        .optimal = left_s >= at->limit_s,
+        .floor = fmin(at->floor_s, best_s), // in seconds, since cost is proportional to time
+        .optimal = at->floor_s >= best_s,
         .points = at->open.count,
         .solved = at->solved,
     };

@@ -1,9 +1,10 @@
 /*
  * refine.h - searches plans that are not uniform: selects the points that may win and orders them
  *
- * A refinement lists groups of points, each a pipeline (space.h) with a schedule and a number of
- * chunks per rank. It adds the points of a group whose lower bound is below the best known step,
- * and solves these points in ascending order of estimates.
+ * A refinement lists pipelines (space.h) in ascending order of their bounds (C.91), and for each the
+ * groups of points with a schedule and a number of chunks per rank. It adds the points of a group
+ * whose lower bound is below the best known step, and solves these points in ascending order of
+ * estimates.
  */
 #pragma once
 
@@ -22,10 +23,6 @@ typedef struct refine_group {
 typedef void refine_list(const search_run *run, search_worker *worker, const refine_group *group,
                          search_found *found);
 
-/** Calls `list` for all groups of a task whose bound (C.91) is below the best known step. */
-void refine_batch(const search_run *run, search_worker *worker, int64_t batch, refine_list *list,
-                  search_found *found);
-
 /**
  * Adds a point if its lower bound is below the best known step.
  *
@@ -36,7 +33,10 @@ void refine_batch(const search_run *run, search_worker *worker, int64_t batch, r
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_rank_loads *loads, double likely, search_found *found);
 
-/** Returns the step time of the best known plan; without a plan, the limit of the search. */
+/**
+ * Returns the step time of the best known plan, solutions of the refinement included; without a
+ * plan, the limit of the search.
+ */
 double refine_best_s(const search_run *run);
 
 /**
@@ -81,7 +81,9 @@ typedef struct refine_solution {
 } refine_solution;
 
 typedef struct refine_steps {
-    /** Lists the points of a task. */
+    /** Lists the points of a group; NULL: `list` lists all points. */
+    refine_list *group;
+    /** Lists the points of a task, if `group` is NULL. */
     search_explore *list;
     /**
      * Solves a point for a plan below limit_s. *out is zero-initialised. Called by several threads.

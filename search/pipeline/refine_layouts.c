@@ -105,12 +105,6 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     }
 }
 
-static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
-                       search_found *found)
-{
-    refine_batch(run, worker, batch, list_group, found);
-}
-
 // ---- solving -------------------------------------------------------------------------------
 
 /*
@@ -175,7 +169,7 @@ static bool is_applicable(const search_run *run)
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    const refine_steps steps = {.list = list_batch,
+    const refine_steps steps = {.group = list_group,
                                 .solve = solve_point,
                                 .rank = rank,
                                 .most_solved = MOST_SOLVED,

@@ -85,12 +85,6 @@ static void list_group(const search_run *run, search_worker *worker, const refin
     }
 }
 
-static void list_batch(const search_run *run, search_worker *worker, int64_t batch,
-                       search_found *found)
-{
-    refine_batch(run, worker, batch, list_group, found);
-}
-
 // ---- one point -----------------------------------------------------------------------------
 
 /* State while one point is solved. */
@@ -289,7 +283,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
     space_choice *const choice =
         plait_arena_alloc(run->arena, (size_t)all->count + 1, sizeof *choice);
     space_recompute own = {.value = choice};
-    const refine_steps steps = {.list = list_batch,
+    const refine_steps steps = {.group = list_group,
                                 .solve = solve_point,
                                 .rank = rank,
                                 .context = &own,

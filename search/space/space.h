@@ -178,6 +178,9 @@ typedef struct space_pipeline {
     space_kind kind[SPACE_KINDS]; /* kinds that are legal with some size */
 } space_pipeline;
 
+/** Returns whether the i-th microbatch size is legal with some kind of a pipeline. */
+bool space_takes_size(const space_pipeline *pipeline, int i);
+
 /** State of a walk over rows. Consecutive rows share the shards of each pp. */
 typedef struct space_cursor {
     const plan_space *space;

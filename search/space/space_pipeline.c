@@ -428,6 +428,14 @@ bool space_pipeline_at(space_cursor *cursor, const space_row *row, int i, space_
     return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, row, i, out);
 }
 
+bool space_takes_size(const space_pipeline *p, int i)
+{
+    for (int k = 0; k < p->kinds; k++)
+        if (space_size_legal(&p->kind[k], i))
+            return true;
+    return false;
+}
+
 void space_apply_choice(const plan_space *space, int choice, plait_degrees *d)
 {
     const space_recompute *r = &space->recompute;
