@@ -87,9 +87,20 @@ static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
     list->shard[list->shards++] = shard;
 }
 
+/* Returns whether the space may list these values of free keys with the ZeRO stage of `d`. */
+static bool free_values_listed(const plan_space *space, const plait_degrees *d)
+{
+    for (int k = 0; k < space->free_keys; k++)
+        if (space->free_key[k].usual_only &&
+            !plait_key_is_usual(space->problem, d, space->free_key[k].key))
+            return false;
+    return true;
+}
+
 /*
- * Returns whether a lower ZeRO stage is equivalent and legal. Without replicas all stages are
- * equivalent, but formats and offload can require one, so only the lowest legal stage is listed.
+ * Returns whether a lower ZeRO stage is equivalent, legal and listed. Without replicas all stages
+ * are equivalent, but formats and offload can require one, or have another default with one, so
+ * only the lowest such stage is listed.
  */
 static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d)
 {
@@ -99,7 +110,8 @@ static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d
         return false;
     for (int z = 0; z < space->zero.count && space->zero.value[z] < d->zero; z++) {
         lower.zero = (unsigned char)space->zero.value[z];
-        if (plan_shards_legal(space->problem, &lower, &no_reason))
+        if (free_values_listed(space, &lower) &&
+            plan_shards_legal(space->problem, &lower, &no_reason))
             return true;
     }
     return false;

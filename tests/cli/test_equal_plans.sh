@@ -30,4 +30,12 @@ for limits in pp=3,mbs=4 pp=1,mbs=4; do
     same "$limits, split even and spread" "$(figure step_s search $job --fix "$limits,split=even")" \
         "$(figure step_s search $job --fix "$limits,split=spread")"
 done
+
+# The default of fp8_params depends on the stage of ZeRO, so without replicas both stages are listed.
+job="gpt2-medium b200-180gb-sxm:1x2 --seq 1024 --gbs 8 --runtime companion --precision mxfp8"
+limits="tp=1,pp=2,mbs=1,recompute=none,schedule=1f1b"
+# shellcheck disable=SC2086
+same "parameters in 8 bits with one replica" \
+    "$(figure peak_bytes search $job --refine none --objective memory --fix "$limits")" \
+    "$(figure peak_bytes search $job --refine none --objective memory --fix "$limits,zero=1")"
 exit $wrong
