@@ -388,6 +388,9 @@ plait_status plans_plan(const plans_entry *entry, const plait_degrees *degrees, 
             if (entry->stage[s].owns & PLAIT_KEY_BIT(key))
                 plait_key_put(&stage[s].degrees, (plait_key_id)key,
                               plait_key_value(&entry->stage[s].own, (plait_key_id)key));
+        // The value of this key is only the kind, without the modules and the number of layers.
+        if (!changed && entry->stage[s].owns & PLAIT_KEY_BIT(PLAIT_KEY_RECOMPUTE))
+            stage[s].degrees.recompute = entry->stage[s].own.recompute;
     }
     *out = (plait_plan){.degrees = *degrees, .stages = entry->stages, .stage = stage};
     memcpy(out->order, plait_order_axes((plait_order)degrees->order), sizeof out->order);
