@@ -47,6 +47,19 @@ static plait_status price_all(const plans_entry *entry, int count, reporting *r,
     return PLAIT_OK;
 }
 
+/* Find the plan to run, which `plait search` recommends: the one that a file without a rank means. */
+static plait_status find_run(const char *path, reporting *r, plait_error *err)
+{
+    plans_entry *const run = plait_arena_alloc(r->arena, 1, sizeof *run);
+
+    PLAIT_TRY(plait_check_allocated(run, err));
+    PLAIT_TRY(plans_load(path, r->arena, run, err));
+    for (int i = 0; i < r->page.plans; i++)
+        if (r->page.plan[i].rank == run->rank)
+            r->page.run = i;
+    return PLAIT_OK;
+}
+
 /*
  * Find whether plait capacity wrote a document; plait report refuses it, since plait capacity
  * writes its own page.
@@ -112,6 +125,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
         if (r->page.plan[i].verdict == PLAIT_INVALID)
             print_warning("%s: cannot run: %s", entry[i].where, r->page.plan[i].why);
     r->page.plans = count;
+    PLAIT_TRY(find_run(path, r, err));
     r->page.problem = &r->problem;
     PLAIT_TRY(plans_load_command(path, r->arena, &r->page.command, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));

@@ -394,6 +394,7 @@ static plait_status deliver_page(const search_values *flags, const plait_problem
                               .command = found->command,
                               .plans = result->plans,
                               .plan = found->plan,
+                              .run = found->recommended,
                               .front = result->front_size,
                               .front_plan = front};
     return plans_page_write(&plans, flags->page, flags->threads, arena, err);

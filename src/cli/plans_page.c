@@ -1,5 +1,5 @@
 /*
- * plans_page.c - writes the page of priced plans: simulates the first plan and searches for plans
+ * plans_page.c - writes the page of priced plans: simulates the plan to run and searches for plans
  * with other values of its keys
  */
 #include "cli/plan_request.h"
@@ -29,21 +29,31 @@ typedef struct reporting {
 
 enum { MOST_DRAWN = 12000 }; /* largest number of drawn actions, about a megabyte of SVG */
 
-/* Write how much slower a plan is, and its largest term: "+4.1 %: most of it tp_comm, +320 ms". */
-static const char *slower_text(const plait_cost *first, const plait_cost *other, plait_arena *arena)
+/*
+ * Write how much slower a plan is, and the term that grows most: "+4.1 %, mostly tp_comm (+320 ms)";
+ * of a faster plan, the term that shrinks most.
+ */
+static const char *slower_text(const plait_cost *run, const plait_cost *other, plait_arena *arena)
 {
     report_term before[PLAIT_STEP_TERM_COUNT], after[PLAIT_STEP_TERM_COUNT];
+    const double sign = other->step_s < run->step_s ? -1.0 : 1.0;
+    double most_s = 0.0;
     char more[UNITS_SIZE];
     int most = 0;
 
-    report_step_term_list(&first->step, before);
+    report_step_term_list(&run->step, before);
     report_step_term_list(&other->step, after);
-    for (int t = 1; t < PLAIT_STEP_TERM_COUNT; t++)
-        if (after[t].value - before[t].value > after[most].value - before[most].value)
+    for (int t = 0; t < PLAIT_STEP_TERM_COUNT; t++) {
+        const double more_s = sign * (after[t].value - before[t].value);
+
+        if (t == 0 || more_s > most_s) {
+            most_s = more_s;
             most = t;
-    return plait_arena_printf(arena, "%+.1f %%, mostly %s (+%s)",
-                              100.0 * (other->step_s / first->step_s - 1.0), after[most].name,
-                              units_seconds(after[most].value - before[most].value, more));
+        }
+    }
+    return plait_arena_printf(arena, "%+.1f %%, mostly %s (%c%s)",
+                              100.0 * (other->step_s / run->step_s - 1.0), after[most].name,
+                              sign < 0.0 ? '-' : '+', units_seconds(most_s, more));
 }
 
 /* Search for the best plan with another value of a key; if there is none, store the reason. */
@@ -83,7 +93,7 @@ static plait_status search_other(reporting *r, plait_key_id key, const char *val
                                r->arena, plan, err));
         other->plan = plan;
         other->why =
-            fits ? slower_text(&r->page.plan[0].cost, &plan->cost, r->arena)
+            fits ? slower_text(&r->page.plan[r->page.run].cost, &plan->cost, r->arena)
                  : plait_arena_printf(r->arena, "no such plan fits: the smallest needs %s more",
                                       units_gib(plan->cost.missing_bytes, lacks));
         return other->why != NULL ? PLAIT_OK : plait_fail_nomem(err);
@@ -95,17 +105,16 @@ static plait_status search_other(reporting *r, plait_key_id key, const char *val
 }
 
 /*
- * Compute the page's timeline, sensitivities and alternatives of the first plan. A plan with
+ * Compute the page's timeline, sensitivities and alternatives of the plan to run. A plan with
  * different stages has no alternatives, since it has no single value of a key to change.
  */
 static plait_status search_plans(reporting *r, plait_error *err)
 {
-    const report_plan *const first = &r->page.plan[0];
+    const report_plan *const plan = &r->page.plan[r->page.run];
     char value[16], present[PLAIT_VALUE_SIZE];
 
-    if (first->verdict == PLAIT_INVALID)
+    if (plan->verdict == PLAIT_INVALID)
         return PLAIT_OK;
-    const report_plan *const plan = &r->page.plan[0];
     const plait_degrees *const degrees = &plan->degrees;
     plait_problem problem = *r->problem;
     if (plait_degrees_microbatches(degrees, problem.job.gbs) > 2 * degrees->pp)
@@ -131,14 +140,14 @@ static plait_status search_plans(reporting *r, plait_error *err)
         }
     }
     r->page.other = r->other;
-    if (plait_plan_mixed(r->problem, &first->plan))
+    if (plait_plan_mixed(r->problem, &plan->plan))
         return PLAIT_OK;
-    PLAIT_TRY(plait_sensitivities(r->problem, &first->plan, r->arena, r->sensitivity, err));
+    PLAIT_TRY(plait_sensitivities(r->problem, &plan->plan, r->arena, r->sensitivity, err));
     r->page.sensitivity = r->sensitivity;
     r->page.sensitivities = PLAIT_SENSITIVITIES;
     static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_PP, PLAIT_KEY_VPP,
                                         PLAIT_KEY_CP, PLAIT_KEY_EP, PLAIT_KEY_MBS};
-    const plait_degrees *const d = &r->page.plan[0].degrees;
+    const plait_degrees *const d = &r->page.plan[r->page.run].degrees;
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
         const int now = plait_key_value(d, keys[k]);
 
@@ -159,7 +168,8 @@ static plait_status search_plans(reporting *r, plait_error *err)
         {PLAIT_KEY_RECOMPUTE, {"none", "selective", "full"}},
     };
     for (size_t c = 0; c < sizeof choices / sizeof *choices; c++) {
-        plait_degrees_get(&r->page.plan[0].degrees, choices[c].key, present, sizeof present);
+        plait_degrees_get(&r->page.plan[r->page.run].degrees, choices[c].key, present,
+                          sizeof present);
         for (int v = 0; v < 3; v++)
             if (!text_equal(present, choices[c].value[v]))
                 PLAIT_TRY(search_other(r, choices[c].key, choices[c].value[v], err));

@@ -1,4 +1,4 @@
-/* page_plans.c - builds the page of a file of plans: answer, ranking, price of the first plan, alternatives */
+/* page_plans.c - builds the page of a file of plans: answer, ranking, price of the plan to run, alternatives */
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 static void add_answer(page *out, const page_plans *of)
 {
     const plait_problem *const problem = of->problem;
-    const report_plan *const best = &of->plan[0];
+    const report_plan *const best = &of->plan[of->run];
     const bool runs = best->verdict != PLAIT_INVALID;
     const bool fits = best->verdict == PLAIT_FITS;
     char line[REPORT_LINE_SIZE], step[UNITS_SIZE];
@@ -159,7 +159,7 @@ static void add_terms(page *out, const page_plans *of)
     }
 }
 
-/* ---- the price of the first plan ---- */
+/* ---- the price of the plan to run ---- */
 
 /*
  * Returns the bytes that a plan may use on a GPU of the stage's nodes, at the accepted risk of the
@@ -210,13 +210,13 @@ static void add_stages(page *out, const plait_problem *problem, const report_pla
 
 static void add_price(page *out, const page_plans *of)
 {
-    const report_plan *const plan = &of->plan[0];
+    const report_plan *const plan = &of->plan[of->run];
     report_term term[PLAIT_STEP_TERM_COUNT], part[PLAIT_MEMORY_TERM_COUNT];
     page_table *volumes;
 
-    page_section(out, "price", "Step time of the first plan");
+    page_section(out, "price", "Step time of the plan to run");
     page_table *rows =
-        page_table_add(out, "step", "Step time of the first plan by term",
+        page_table_add(out, "step", "Step time of the plan to run by term",
                        "term=term|seconds>time|share>share of step|equation=equation|"
                        "what=meaning",
                        NULL);
@@ -272,7 +272,8 @@ static plait_status add_timeline(page *out, const page_plans *of, plait_arena *a
         page_text(out, "There is no timeline: %s.", of->no_timeline);
         return PLAIT_OK;
     }
-    const int microbatches = plait_degrees_microbatches(&of->plan[0].degrees, of->problem->job.gbs);
+    const int microbatches =
+        plait_degrees_microbatches(&of->plan[of->run].degrees, of->problem->job.gbs);
     if (microbatches > of->microbatches)
         page_text(out,
                   "Drawn with %d microbatches instead of %d; the start and the end of the step are "
@@ -323,13 +324,18 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
     if (stream != NULL)
         report_question(of->problem, stream);
     page_end_printed(made, stream);
-    if (of->plan[0].verdict != PLAIT_INVALID) {
+    if (of->plan[of->run].verdict != PLAIT_INVALID) {
         stream = page_begin_printed(made);
         if (stream != NULL)
-            report_choices(&of->plan[0].plan, stream);
+            report_choices(&of->plan[of->run].plan, stream);
         page_end_printed(made, stream);
     }
     page_section(made, "plans", "Plans");
+    if (of->run > 0)
+        page_text(made,
+                  "Run plan %d: plan 1 is better by at most 1 %%, but has a layout, offload, more "
+                  "techniques or more memory.",
+                  of->plan[of->run].rank);
     add_shared_keys(made, of);
     add_ranking(made, of);
     add_terms(made, of);
@@ -345,7 +351,7 @@ plait_status page_of_plans(const page_plans *of, plait_arena *arena, page **out,
                      as_text(report_line(of->problem, &of->front_plan[i].degrees, line)));
         }
     }
-    if (of->plan[0].verdict != PLAIT_INVALID) {
+    if (of->plan[of->run].verdict != PLAIT_INVALID) {
         add_price(made, of);
         PLAIT_TRY(page_plan_ranks(made, of, arena, err));
         PLAIT_TRY(add_timeline(made, of, arena, err));

@@ -153,7 +153,7 @@ static const char *axes_text(int axes, char text[UNITS_SIZE])
 static plait_status add_traffic(page *out, const page_plans *of, int gpus_per_node,
                                 plait_arena *arena, plait_error *err)
 {
-    const report_plan *const plan = &of->plan[0];
+    const report_plan *const plan = &of->plan[of->run];
     const int gpus = of->problem->job.gpus;
     const int each = ranks_of_cell(gpus, gpus_per_node);
     traffic t = {.ranks_each = each, .cells = (gpus + each - 1) / each};
@@ -196,13 +196,13 @@ plait_status page_plan_ranks(page *out, const page_plans *of, plait_arena *arena
     const int gpus_per_node = of->problem->cluster->group[0].gpus_per_node;
     page_table *rows;
 
-    if (plait_plan_mixed(of->problem, &of->plan[0].plan)) {
+    if (plait_plan_mixed(of->problem, &of->plan[of->run].plan)) {
         page_text(out,
                   "Traffic between ranks is not drawn because the stages have different degrees.");
         return PLAIT_OK;
     }
     PLAIT_TRY(add_traffic(out, of, gpus_per_node, arena, err));
-    const plait_degrees *const d = &of->plan[0].degrees;
+    const plait_degrees *const d = &of->plan[of->run].degrees;
     const int gpus = of->problem->job.gpus;
     page_section(out, "ranks", "Ranks on nodes");
     if (gpus > MOST_PLACED)

@@ -53,6 +53,7 @@ typedef struct page_plans {
     const char *command; /* command line of the search; NULL: not available */
     int plans;
     const report_plan *plan; /* [plans] in the order of the ranking */
+    int run;                 /* index of the plan to run, which the page describes */
     int front;
     const report_plan *front_plan; /* [front] plans of the Pareto front, fastest first */
     int sensitivities;

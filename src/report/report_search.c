@@ -443,11 +443,13 @@ static void print_recommended(const plait_problem *problem, const report_found *
             report_line(problem, &plan->degrees, line), units_seconds(plan->cost.step_s, step),
             units_gib(plan->cost.memory.peak_bytes, memory));
     if (found->recommended > 0)
-        fprintf(
-            out,
-            "  plan 1 takes %.1f %% less time, but has a layout, offload, more techniques or more "
-            "memory\n",
-            100.0 * (1.0 - found->plan[0].cost.step_s / plan->cost.step_s));
+        fprintf(out,
+                "  plan 1 %s %.1f %% less %s, but has a layout, offload, more techniques or more "
+                "memory\n",
+                found->options->objective == PLAIT_MINIMISE_TIME ? "takes" : "needs",
+                100.0 * (1.0 - found->result->plan[0].objective /
+                                   found->result->plan[found->recommended].objective),
+                plait_objective_name[found->options->objective]);
     if (found->result->unmeasured)
         fputs("  no plan of techniques with measured runs fits; this one uses others\n", out);
     if (nearest != NULL && nearest->row != NULL) {
