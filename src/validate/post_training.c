@@ -236,7 +236,7 @@ static plait_status fill_batch(pricing *p, plait_rl_job *job, plait_error *err)
     job->algorithm = dapo ? PLAIT_RL_DAPO : PLAIT_RL_GRPO;
     job->prompts = number_or(run->prompts, DAPO_PROMPTS);
     job->generations = number_or(run->generations, DAPO_GENERATIONS);
-    job->update_prompts = isfinite(run->train_gbs) ? (int)run->train_gbs / job->generations
+    job->update_prompts = isfinite(run->train_gbs) ? number_or(run->train_gbs, 0) / job->generations
                           : job->partial && dapo   ? DAPO_ASYNC_UPDATE
                           : dapo                   ? DAPO_UPDATE
                                                    : 0;

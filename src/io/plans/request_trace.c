@@ -76,6 +76,8 @@ static double seconds_of(const char *text)
 
     if (sscanf(text, "%d-%d-%d%*1[ T]%d:%d:%lf", &year, &month, &day, &hour, &minute, &second) != 6)
         return text_parse_number(text, &second) ? second : (double)NAN;
+    if (year < 0 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31)
+        return (double)NAN;
     // Days since 1 March of year 0, as a year that begins in March ends with the leap day.
     const int y = month <= 2 ? year - 1 : year;
     const int days = 365 * y + y / 4 - y / 100 + y / 400 + (153 * ((month + 9) % 12) + 2) / 5 + day;
@@ -141,6 +143,16 @@ static plait_status repeated_tokens(trace_reader *r, const json_cursor *at, doub
     return PLAIT_OK;
 }
 
+static plait_status read_tokens(const json_cursor *root, const char *key, double *tokens,
+                                plait_error *err)
+{
+    PLAIT_TRY(json_number(root, key, JSON_NON_NEGATIVE, tokens, err));
+    return *tokens <= PLAIT_MAX_SEQ
+               ? PLAIT_OK
+               : json_fail_key(root, key, PLAIT_ERROR_RANGE, err,
+                               "expected tokens from 0 to %d, found %g", PLAIT_MAX_SEQ, *tokens);
+}
+
 static plait_status read_object(const json_cursor *root, plait_arena *arena, void *out,
                                 plait_error *err)
 {
@@ -152,11 +164,11 @@ static plait_status read_object(const json_cursor *root, plait_arena *arena, voi
     PLAIT_TRY(json_as_object(root, err));
     for (int t = 0; r->documents && document_titles[t] != NULL; t++)
         if (json_has(root, document_titles[t])) {
-            PLAIT_TRY(json_number(root, document_titles[t], JSON_NON_NEGATIVE, &one.input, err));
+            PLAIT_TRY(read_tokens(root, document_titles[t], &one.input, err));
             return add_request(r, one, time_ms, err);
         }
-    PLAIT_TRY(json_number(root, "input_length", JSON_NON_NEGATIVE, &one.input, err));
-    PLAIT_TRY(json_number(root, "output_length", JSON_NON_NEGATIVE, &one.output, err));
+    PLAIT_TRY(read_tokens(root, "input_length", &one.input, err));
+    PLAIT_TRY(read_tokens(root, "output_length", &one.output, err));
     PLAIT_TRY(json_number_optional(root, "timestamp", JSON_NON_NEGATIVE, &time_ms, err));
     PLAIT_TRY(repeated_tokens(r, root, &one.cached, err));
     one.cached = smaller(one.cached, larger(one.input - 1.0, 0.0));
