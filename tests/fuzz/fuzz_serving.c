@@ -1,30 +1,18 @@
 /* fuzz_serving.c - any bytes as what serving reads: an engine, measured runs, an answer, a command line */
 #undef NDEBUG
-#define _GNU_SOURCE
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "plait/serve.h"
 #include "io/plans/serve_answer.h"
 #include "launch/serving_import.h"
+#include "support/memory_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 enum { ENGINE, RUNS, ANSWER, VLLM, SGLANG, READERS };
-
-/* The readers take paths: a file that is in memory only. */
-static int file_of(const uint8_t *data, size_t size, char path[32])
-{
-    const int file = memfd_create("fuzz", 0);
-
-    assert(file >= 0 && write(file, data, size) == (ssize_t)size);
-    snprintf(path, 32, "/proc/self/fd/%d", file);
-    return file;
-}
 
 static plait_status read_engine(const char *path, plait_arena *arena, plait_error *err)
 {
@@ -82,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     assert(arena != NULL);
     const int reader = data[0] % READERS;
-    const int file = file_of(data + 1, size - 1, path);
+    const int file = memory_file(data + 1, size - 1, path);
     switch (reader) {
     case ENGINE:
         status = read_engine(path, arena, &err);
