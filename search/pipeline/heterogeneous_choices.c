@@ -210,6 +210,12 @@ static divisible_pipeline best_of_all(const choice_search *search)
     return cut;
 }
 
+/* Returns an upper bound of the work that a stage does in max_s. (S.70) */
+static double done_within(const choice_search *search, const group_degrees *choice, double max_s)
+{
+    return choice->least_s > max_s ? 0.0 : smaller(search->q->units, max_s / choice->unit_s);
+}
+
 /*
  * Returns an upper bound of the work that a stage does in max_s and stores with one microbatch in
  * flight. (S.70)
@@ -221,7 +227,7 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
     int held = 0;
 
     if (q->problem->model->kinds > 1 || max_s == HUGE_VAL || choice->kind_s[0] > max_s)
-        return choice->least_s > max_s ? 0.0 : smaller(q->units, max_s / choice->unit_s);
+        return done_within(search, choice, max_s);
     const stage_bound *row = hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group, 1);
     search->failed = search->failed || !row;
     while (row && held < layers && row[hetero_range(q, 0, held + 1)].stage_s <= max_s)
@@ -260,6 +266,20 @@ static bool clear_choices(choice_search *search, int g)
     }
     reach_choices(list);
     return list->choices == count;
+}
+
+/* Removes all degrees of all groups that no plan can use. */
+static void clear_all(choice_search *search)
+{
+    bool unchanged = false;
+
+    for (int g = 0; g < search->groups; g++)
+        reach_choices(&search->list[g]);
+    while (!unchanged) {
+        unchanged = true;
+        for (int g = 0; g < search->groups; g++)
+            unchanged = clear_choices(search, g) && unchanged;
+    }
 }
 
 /* Adds an option if it can hold the model together with the other groups. */
@@ -334,7 +354,7 @@ static void list_options(choice_search *search, int g)
 static void list_groups(choice_search *search, const degrees_list *all)
 {
     hetero_problem *q = search->q;
-    bool unchanged = false;
+    double max_s[PLAIT_MAX_NODE_GROUPS];
 
     for (int g = 0; g < search->groups; g++) {
         set_list *const list = &search->list[g];
@@ -350,18 +370,18 @@ static void list_groups(choice_search *search, const degrees_list *all)
     const divisible_pipeline cut = best_of_all(search);
     for (int g = 0; g < search->groups; g++) {
         set_list *const list = &search->list[g];
-        const double max_s =
+        max_s[g] =
             divisible_max_stage_s(&cut, search->units, hetero_limit(q) / hetero_weight(q, 1u << g));
         for (int c = 0; c < list->choices; c++)
-            list->choice[c].held = held_of(search, list->choice[c].choice, max_s);
+            list->choice[c].held = done_within(search, list->choice[c].choice, max_s[g]);
     }
-    for (int g = 0; g < search->groups; g++)
-        reach_choices(&search->list[g]);
-    while (!unchanged) {
-        unchanged = true;
-        for (int g = 0; g < search->groups; g++)
-            unchanged = clear_choices(search, g) && unchanged;
+    clear_all(search); // time alone removes most degrees, and memory takes much longer to price
+    for (int g = 0; g < search->groups; g++) {
+        set_list *const list = &search->list[g];
+        for (int c = 0; c < list->choices; c++)
+            list->choice[c].held = held_of(search, list->choice[c].choice, max_s[g]);
     }
+    clear_all(search);
     for (int g = 0; g < search->groups; g++)
         list_options(search, g);
     for (int g = 0; g < search->groups; g++) {
