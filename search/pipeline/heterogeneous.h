@@ -74,8 +74,9 @@ typedef struct stage_bytes {
 typedef struct stage_run stage_run;
 
 /**
- * Degrees of stages on one group, with cached prices. `options`, `bounds` and `bytes` are NULL
- * until they are first used. They are indexed by place (hetero_place); options and bounds also by
+ * Degrees of stages on one group, with cached prices. `pricer`, `options`, `bounds`, `bytes` and
+ * `run` are NULL until they are first used, since most degrees are only listed. Options, bounds and
+ * bytes are indexed by place (hetero_place); options and bounds also by
  * the group at the other end of the pipeline, with which the gradients of tied embeddings are
  * reduced.
  */
@@ -88,6 +89,7 @@ typedef struct group_degrees {
     bool fills_group; /* true if max_stages stages use all GPUs of the group */
     int domain;       /* GPUs of the group's scale-up level */
     int64_t size;     /* hetero_size, which all runs of a plan share */
+    /* takes tens of kilobytes, so it is kept only for the degrees of orders that are solved */
     plait_stage_pricer *pricer;
     double capacity_bytes;
     double kind_s[PLAIT_MAX_LAYER_KINDS]; /* f + b of a layer that recomputes nothing */
@@ -283,6 +285,11 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
  */
 const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice, hetero_place place,
                                        int other, int in_flight);
+/**
+ * Returns the pricer of these degrees, which the first call makes in `arena`; NULL if out of memory.
+ */
+plait_stage_pricer *hetero_pricer(const hetero_problem *q, group_degrees *choice,
+                                  plait_arena *arena);
 /** Returns the run of these stages, shared by all group choices; NULL if out of memory. */
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
 /**

@@ -56,13 +56,13 @@ static double stage_missing_bytes(min_memory_search *search, group_degrees *choi
         stage_bytes *const bytes = &(*cached)[r];
         if (!known) {
             const plait_arena_mark mark = plait_arena_save(q->scratch);
+            plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
             plait_stage stage;
-            search->failed = !hetero_stage(q, choice, place, first, last, q->space.recompute[r],
-                                           q->scratch, &stage);
+            search->failed = !pricer || !hetero_stage(q, choice, place, first, last,
+                                                      q->space.recompute[r], q->scratch, &stage);
             if (search->failed)
                 return HUGE_VAL;
-            const plait_stage_price price =
-                plait_stage_pricer_price(choice->pricer, &stage, choice->group);
+            const plait_stage_price price = plait_stage_pricer_price(pricer, &stage, choice->group);
             *bytes = (stage_bytes){price.state_bytes, price.flight_bytes};
             plait_arena_rewind(q->scratch, mark);
         }

@@ -110,24 +110,33 @@ static bool stages_fill(const choice_list *list, int gpus)
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
+/* Adds a copy of degrees to the list. */
+static bool keep_choice(choice_list *list, const group_degrees *choice)
+{
+    plait_arena *const arena = list->q->arena;
+    group_degrees *const kept = plait_arena_alloc(arena, 1, sizeof *kept);
+    group_degrees **const more =
+        grow_by_one(arena, list->choice, list->count, &list->room, sizeof *more);
+
+    list->failed = list->failed || !kept || !more;
+    if (!kept || !more)
+        return false;
+    *kept = *choice;
+    list->choice = more;
+    list->choice[list->count++] = kept;
+    return !list->failed;
+}
+
 /*
  * Adds degrees. Returns false if some layer does not fit, since it then does not fit with larger
- * microbatches either.
+ * microbatches either. The pricer is not kept: few of the listed degrees are used.
  */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
     hetero_problem *q = list->q;
-    const size_t layers = (size_t)q->problem->model->layers;
+    const plait_arena_mark before = plait_arena_save(q->scratch);
     const int gpus = d->tp * d->cp * d->dp;
-    group_degrees *choice = plait_arena_alloc(q->arena, 1, sizeof *choice);
-    group_degrees **more =
-        grow_by_one(q->arena, list->choice, list->count, &list->room, sizeof *more);
-
-    list->failed = list->failed || !choice || !more;
-    if (!choice || !more)
-        return false;
-    list->choice = more;
-    *choice = (group_degrees){
+    group_degrees choice = {
         .degrees = *d,
         .group = list->group,
         .gpus = gpus,
@@ -135,18 +144,19 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         .fills_group = stages_fill(list, gpus),
         .domain = list->domain,
         .size = hetero_size(d),
-        .pricer = plait_stage_pricer_new(q->problem, list->group, d, q->arena),
-        .run = plait_arena_alloc(q->arena, layers + 1, sizeof(stage_run *)),
+        .pricer = plait_stage_pricer_new(q->problem, list->group, d, q->scratch),
     };
-    list->failed = list->failed || !choice->pricer || !choice->run;
+
+    list->failed = list->failed || !choice.pricer;
     if (list->failed)
         return false;
-    choice->capacity_bytes = plait_stage_pricer_capacity_bytes(choice->pricer, q->problem->risk);
-    if (!q->min_memory && !layers_fit(list, choice))
-        return false;
-    price_layers(list, choice);
-    list->choice[list->count++] = choice;
-    return !list->failed;
+    choice.capacity_bytes = plait_stage_pricer_capacity_bytes(choice.pricer, q->problem->risk);
+    const bool fits = q->min_memory || layers_fit(list, &choice);
+    if (fits)
+        price_layers(list, &choice);
+    plait_arena_rewind(q->scratch, before);
+    choice.pricer = NULL;
+    return fits && keep_choice(list, &choice);
 }
 
 // ---- all of a group ------------------------------------------------------------------------
@@ -287,11 +297,14 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_rate(const void *left, const void *right)
+/* By size, and within a size in descending order of work per second. */
+static int by_size_and_rate(const void *left, const void *right)
 {
     const group_degrees *a = *(group_degrees *const *)left, *b = *(group_degrees *const *)right;
     const double of_a = a->gpus * a->unit_s, of_b = b->gpus * b->unit_s;
 
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
     if (of_a < of_b || of_a > of_b)
         return of_a > of_b ? 1 : -1;
     // ties are broken by keys, so the order does not depend on that of the input
@@ -327,18 +340,17 @@ plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
     const size_t cells = (size_t)space->sizes * PLAIT_MAX_NODE_GROUPS;
     space->list = plait_arena_alloc(q->arena, cells + 1, sizeof *space->list);
     PLAIT_TRY(plait_check_allocated(space->list, err));
-    for (int b = 0; b < space->sizes; b++)
-        for (int g = 0; g < groups; g++) {
+    for (int g = 0; g < groups; g++) {
+        group_degrees **next = lists[g].choice, **const end = next + lists[g].count;
+        if (lists[g].count > 0)
+            qsort(next, (size_t)lists[g].count, sizeof *next, by_size_and_rate);
+        for (int b = 0; b < space->sizes; b++) {
             degrees_list *const out = &space->list[b * PLAIT_MAX_NODE_GROUPS + g];
-            const size_t most = (size_t)lists[g].count + 1;
-            *out = (degrees_list){.choice = plait_arena_alloc(q->arena, most, sizeof *out->choice),
-                                  .gpus = lists[g].gpus};
-            PLAIT_TRY(plait_check_allocated(out->choice, err));
-            for (int i = 0; i < lists[g].count; i++)
-                if (lists[g].choice[i]->size == space->size[b])
-                    out->choice[out->count++] = lists[g].choice[i];
-            qsort(out->choice, (size_t)out->count, sizeof(group_degrees *), by_rate);
+            *out = (degrees_list){.choice = next, .gpus = lists[g].gpus};
+            for (; next < end && (*next)->size == space->size[b]; next++)
+                out->count++;
         }
+    }
     return PLAIT_OK;
 }
 

@@ -54,9 +54,12 @@ static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot
     for (int r = 0, s = 0; r < order->set->runs; r++)
         for (int n = 0; n < order->run[r]->stages; n++, s++) {
             group_degrees *const choice = order->run[r]->choice;
+            plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
+            if (!pricer)
+                return false;
             if (before)
-                plait_between_add_boundary(&order->between, before, choice->pricer);
-            before = choice->pricer;
+                plait_between_add_boundary(&order->between, before, pricer);
+            before = pricer;
             if (!hetero_stage_bounds(q, choice, hetero_place_of(order->set, s),
                                      hetero_other_end(order, s), hetero_in_flight(order->set, s)))
                 return false;

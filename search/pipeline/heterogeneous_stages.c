@@ -13,6 +13,14 @@
 
 // ---- options -------------------------------------------------------------------------------
 
+plait_stage_pricer *hetero_pricer(const hetero_problem *q, group_degrees *choice,
+                                  plait_arena *arena)
+{
+    if (!choice->pricer)
+        choice->pricer = plait_stage_pricer_new(q->problem, choice->group, &choice->degrees, arena);
+    return choice->pricer;
+}
+
 bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_place place,
                   int first, int last, plait_recompute recompute, plait_arena *arena,
                   plait_stage *out)
@@ -97,9 +105,10 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
 // ---- bounds --------------------------------------------------------------------------------
 
 /*
- * Computes a row of bounds and the options of its ranges. Each further layer takes more time and
- * memory. So for each first layer the row ends at the first range that is too slow for a plan below
- * the limit, whichever other groups the plan uses.
+ * Computes a row of bounds and the options of its ranges, with the pricer in scratch memory unless
+ * the degrees have one. Each further layer takes more time and memory. So for each first layer the
+ * row ends at the first range that does not fit or is too slow for a plan below the limit, whichever
+ * other groups the plan uses.
  */
 static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place place, int other,
                      int in_flight, stage_bound *row)
@@ -110,6 +119,8 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
                            : 1; // with one kind of layers, ranges differ only in length
     const double max_s = hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
                          hetero_microbatches(q, choice->size);
+    const plait_arena_mark mark = plait_arena_save(q->scratch);
+    plait_stage_pricer *const kept = choice->pricer;
     stage_options **all = &choice->options[place][other];
 
     if (!*all)
@@ -125,7 +136,8 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
             stage_bound found = {HUGE_VAL, HUGE_VAL};
             if (least->stage_s < HUGE_VAL)
                 continue;
-            if (!options->valid && !fill_options(q, choice, place, other, first, last, options))
+            if (!options->valid && (!hetero_pricer(q, choice, q->scratch) ||
+                                    !fill_options(q, choice, place, other, first, last, options)))
                 return false;
             for (int o = 0; o < options->count; o++) {
                 const stage_option *const one = &options->option[o];
@@ -134,10 +146,12 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
                 found.stage_s = smaller(found.stage_s, one->time.forward_s + one->time.backward_s);
                 found.tail_s = smaller(found.tail_s, pipeline_tail_s(&one->tail));
             }
-            if (found.stage_s > max_s)
+            if (found.stage_s > max_s || found.stage_s == HUGE_VAL)
                 break;
             *least = found;
         }
+    choice->pricer = kept;
+    plait_arena_rewind(q->scratch, mark);
     return true;
 }
 
@@ -164,8 +178,13 @@ const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice,
 
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages)
 {
-    stage_run **run = &choice->run[stages];
+    const size_t runs = (size_t)q->problem->model->layers + 1;
 
+    if (!choice->run)
+        choice->run = plait_arena_alloc(q->arena, runs, sizeof(stage_run *));
+    if (!choice->run)
+        return NULL;
+    stage_run **const run = &choice->run[stages];
     if (!*run)
         *run = plait_arena_alloc(q->arena, 1, sizeof **run);
     if (*run)
