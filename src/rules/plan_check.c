@@ -442,7 +442,13 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
     char brought[RUNTIME_BROUGHT_SIZE];
 
     if (!plait_cluster_priced(p->cluster, p->job.gpus, why->text, why->size))
-        return false;
+        return !p->runtime->can.stages_differ
+                   ? false
+                   : fail_because(
+                         why,
+                         "%d GPUs of %s span two kinds of nodes, whose stages need separate "
+                         "degrees: use a plan that plait search wrote (rule P4)",
+                         p->job.gpus, p->cluster->name);
     if (gpu->fp16_only && precision == PLAIT_BF16)
         return fail_because(why, "%s has no bf16; use fp16", gpu->name);
     if (!plait_accelerator_runs(gpu, PLAIT_KERNEL_PRECISION + (int)precision))

@@ -1173,6 +1173,10 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     assert_refused(&w, "tp=2 pp=4",
                    "32 GPUs of cluster span two kinds of nodes, 8 x chip and 4 x chip: only the "
                    "runtimes flagscale and companion support this (rule P4)");
+    w.runtime.can.stages_differ = true;
+    assert_refused(&w, "tp=2 pp=4",
+                   "32 GPUs of cluster span two kinds of nodes, whose stages need separate "
+                   "degrees: use a plan that plait search wrote (rule P4)");
 }
 
 /* Each file of a cluster brings its own copy, under a name that two may share. */
