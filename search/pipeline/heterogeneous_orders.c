@@ -47,23 +47,31 @@ typedef struct order_search {
 static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot)
 {
     group_order *const order = &slot->order[slot->orders++];
+    plait_between_stages *const between = &order->between;
     plait_stage_pricer *before = NULL;
 
     *order = *from;
-    order->between = (plait_between_stages){0};
-    for (int r = 0, s = 0; r < order->set->runs; r++)
+    *between = (plait_between_stages){0};
+    for (int r = 0, s = 0; r < order->set->runs; r++) {
+        group_degrees *const choice = order->run[r]->choice;
+        const plait_between_stages *const inside = &choice->boundary;
+        plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
+        if (!pricer)
+            return false;
+        if (before)
+            plait_between_add_boundary(between, before, pricer);
+        before = pricer;
         for (int n = 0; n < order->run[r]->stages; n++, s++) {
-            group_degrees *const choice = order->run[r]->choice;
-            plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
-            if (!pricer)
-                return false;
-            if (before)
-                plait_between_add_boundary(&order->between, before, pricer);
-            before = pricer;
+            if (n > 0) {
+                between->sends_s += inside->sends_s;
+                between->slowest_s = larger(between->slowest_s, inside->slowest_s);
+                between->link_s = larger(between->link_s, inside->link_s);
+            }
             if (!hetero_stage_bounds(q, choice, hetero_place_of(order->set, s),
                                      hetero_other_end(order, s), hetero_in_flight(order->set, s)))
                 return false;
         }
+    }
     return true;
 }
 
