@@ -128,6 +128,7 @@ void table_select_min_memory(plait_table *table, unsigned char ep_overlap)
     if (table->min_memory_valid == 0 || table->pairs != ep_overlap) {
         memset(table->chosen_time_valid, 0, sizeof table->chosen_time_valid);
         table->bound_base_valid = false;
+        table->min_loads_valid = false;
     }
     table->pairs = ep_overlap;
     table->min_memory_time = table->min_memory_times[ep_overlap];
@@ -227,6 +228,18 @@ static void fill_min_memory_loads(const plait_table *table, class_list *list)
     }
 }
 
+/* Fills bound[] of all classes with the fewest activations, unless it still has them. */
+static void select_min_memory_loads(plait_table *table)
+{
+    if (table->min_loads_valid)
+        return;
+    fill_min_memory_loads(table, &table->chunks);
+    fill_min_memory_loads(table, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++)
+        add_chunk_times(&table->ranks.of[c], table->chunks.bound, &table->ranks.bound[c].load);
+    table->min_loads_valid = true;
+}
+
 static plait_price bound_of(step_sum sum, double peak_bytes)
 {
     sum.total_s -= sum.most_hidden_s - sum.hidden_s; // the slowest stage of a plan may hide more
@@ -241,11 +254,9 @@ static plait_price bound_price(plait_table *table, const plait_degrees *d, doubl
     const plait_state_bytes bytes = min_memory_state_of(table, &most_sharded);
     double fullest = 0.0;
 
-    for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.bound[c].load;
-        add_chunk_times(&table->ranks.of[c], table->chunks.bound, load);
-        fullest = larger(fullest, min_memory_peak_bytes(table, &most_sharded, &bytes, load));
-    }
+    for (int c = 0; c < table->ranks.count; c++)
+        fullest = larger(fullest, min_memory_peak_bytes(table, &most_sharded, &bytes,
+                                                        &table->ranks.bound[c].load));
     if (fullest > most_bytes)
         return (plait_price){.peak_bytes = fullest};
     table_select_sends(table, d);
@@ -262,8 +273,7 @@ plait_price plait_degrees_bound(plait_table *table, const plait_degrees *d, doub
 {
     table_select_stages(table, d);
     table_select_min_memory(table, d->ep_overlap);
-    fill_min_memory_loads(table, &table->chunks);
-    fill_min_memory_loads(table, &table->ranks);
+    select_min_memory_loads(table);
     return bound_price(table, d, most_bytes);
 }
 
@@ -299,7 +309,10 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
                                  some ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);
+    for (int c = 0; c < table->ranks.count; c++)
+        add_chunk_times(&table->ranks.of[c], table->chunks.bound, &table->ranks.bound[c].load);
     table->bound_base_valid = true;
+    table->min_loads_valid = false;
     return bound_price(table, d, most_bytes);
 }
 
@@ -308,13 +321,9 @@ static double min_memory_activations_peak(plait_table *table)
 {
     double fullest = 0.0;
 
-    fill_min_memory_loads(table, &table->chunks);
-    fill_min_memory_loads(table, &table->ranks);
-    for (int c = 0; c < table->ranks.count; c++) {
-        stage_load *load = &table->ranks.bound[c].load;
-        add_chunk_times(&table->ranks.of[c], table->chunks.bound, load);
-        fullest = larger(fullest, table_peak_bytes(table, c, load));
-    }
+    select_min_memory_loads(table);
+    for (int c = 0; c < table->ranks.count; c++)
+        fullest = larger(fullest, table_peak_bytes(table, c, &table->ranks.bound[c].load));
     return fullest;
 }
 

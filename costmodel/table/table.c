@@ -267,6 +267,7 @@ void table_select_layers(plait_table *table, const plait_degrees *d)
     table->row_valid = true;
     table->min_memory_valid = 0;
     table->bound_base_valid = false;
+    table->min_loads_valid = false;
     table->stages_valid = false;
     table->shards_valid = false;
 }
@@ -278,6 +279,7 @@ void table_select_stages(plait_table *table, const plait_degrees *d)
         return;
     table_classify(table, d);
     table->bound_base_valid = false;
+    table->min_loads_valid = false;
     table->rows++;
     if (!table->stages_valid || !same_groups(&table->last, d))
         table->fixed_bytes = runtime_fixed_bytes(&table->problem, d);

@@ -123,6 +123,7 @@ enum { COMPUTED = 64 }; /* a power of two */
  *     min_memory_times[overlap]                 bit `overlap` of min_memory_valid
  *     min_memory_time, chosen_time[slot]        of overlap `pairs`; chosen_time_valid[slot]
  *     bound_base[] of both lists                bound_base_valid
+ *     bound[] with min_memory_time              min_loads_valid
  *     min_memory_whole                          if min_memory_valid has PLAIT_EP_OVERLAP_NONE
  *
  * C.97 bounds a pipeline before its layers are priced. For this, `light` has the parameters of the
@@ -170,6 +171,7 @@ struct plait_table {
 
     unsigned min_memory_valid;
     bool bound_base_valid;
+    bool min_loads_valid;
     unsigned char pairs; /* plait_ep_overlap */
     layer_time min_memory_times[PLAIT_EP_OVERLAPS][ROW_PRICES];
     const layer_time *min_memory_time; /* [ROW_PRICES], a row of min_memory_times */

@@ -189,20 +189,26 @@ static void count_plan(const search_run *run, search_worker *worker, const plait
 /* Numbers of shards and choices below which a bound takes longer to compute than it saves. */
 enum { SHARDS_WORTH_A_BOUND = 4, CHOICES_WORTH_A_BOUND = 4 };
 
-/* Sets worker->use of each choice of recomputation by its lower bound over all shards. (C.93) */
-static void use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
-                        int choices, int shards, set_use most, const search_found *found)
+/*
+ * Sets worker->use of each choice of recomputation by its lower bound over all shards. (C.93)
+ * Returns the number of choices that are left.
+ */
+static int use_choices(const search_run *run, search_worker *worker, plait_degrees degrees,
+                       int choices, int shards, set_use most, const search_found *found)
 {
     const double bytes = most_bytes(run, found);
+    int left = 0;
 
     for (int c = 0; c < choices; c++) {
         worker->use[c] = (unsigned char)most;
-        if (shards < SHARDS_WORTH_A_BOUND)
-            continue;
-        space_apply_choice(run->space, c, &degrees);
-        worker->use[c] = (unsigned char)smaller_use(
-            most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
+        if (shards >= SHARDS_WORTH_A_BOUND) {
+            space_apply_choice(run->space, c, &degrees);
+            worker->use[c] = (unsigned char)smaller_use(
+                most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
+        }
+        left += worker->use[c] != SET_NOTHING;
     }
+    return left;
 }
 
 /*
@@ -265,8 +271,9 @@ static void price_group(const search_run *run, search_worker *worker, const spac
                         plait_degrees degrees, int choices, int64_t first, set_use most,
                         search_found *found)
 {
-    use_choices(run, worker, degrees, choices, kind->shards, most, found);
-    for (int i = 0; i < kind->shards; i++) {
+    const int left = use_choices(run, worker, degrees, choices, kind->shards, most, found);
+
+    for (int i = 0; left > 0 && i < kind->shards; i++) {
         const int s = search_order(run, i, kind->shards);
         space_apply_shard(run->space, &kind->shard[s], &degrees);
         const set_use use =

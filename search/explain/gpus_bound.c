@@ -34,38 +34,69 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
     return &b->work[place * (size_t)b->rows.microbatch.count];
 }
 
-/*
- * Returns whether the state of a pipeline can fit if all remaining GPUs are replicas that shard it.
- */
-static bool pipeline_may_fit(const gpus_bound *b, plait_degrees row, plait_table *table)
+/* Returns the degrees of a pipeline whose state all remaining GPUs shard as replicas. */
+static plait_degrees most_sharded(const gpus_bound *b, plait_degrees row)
 {
     const int64_t ranks = (int64_t)row.tp * row.cp * row.pp;
 
     row.dp = (int)fmax(1.0, (double)(b->problem->job.gpus / ranks));
     row.shard_group = row.dp * row.cp;
-    return plait_pipeline_bound(table, &row).peak_bytes <= b->most_bytes;
+    return row;
 }
 
-/* Lowers `work` by the bounds of a row with its i-th microbatch size. */
-static void add_work(const gpus_bound *b, const space_row *row, int i, plait_table *table)
+/*
+ * Lists the stages of a row on which its state may fit. (C.97)
+ *
+ * @param stages  [b->stages.divisors.count] receives indices of numbers of stages
+ * @return        number of indices
+ */
+static int list_stages(const gpus_bound *b, const space_row *row, plait_table *table, int *stages)
+{
+    plait_degrees d = row->degrees;
+    int count = 0;
+
+    for (int k = 0; k < b->stages.divisors.count; k++) {
+        d.pp = b->stages.divisors.value[k];
+        const bool has_split =
+            b->stages.splits[k].count > 0 ||
+            (b->rows.options->refine != PLAIT_REFINE_NONE && space_has_layouts(&b->rows, d.pp));
+        const plait_degrees sharded = most_sharded(b, d);
+
+        if (has_split && plait_pipeline_floor_bytes(table, &sharded) <= b->most_bytes)
+            stages[count++] = k;
+    }
+    return count;
+}
+
+/*
+ * Lowers `work` by the bounds of a row with its i-th microbatch size. The weaker bound C.97 excludes
+ * most pipelines before the layers are priced.
+ */
+static void add_work(const gpus_bound *b, const space_row *row, int i, const int *stages, int count,
+                     plait_table *table)
 {
     plait_degrees d = row->degrees;
     const int tp_at = index_of(b->rows.divisors, d.tp), cp_at = index_of(b->rows.divisors, d.cp);
 
     d.mbs = space_size(&b->rows, row, i);
     d.ep_overlap = PLAIT_EP_OVERLAP_NONE; // the bound C.91 holds for every overlap
-    if (row->sequence_bytes * d.mbs > b->most_bytes)
-        return;
-    for (int k = 0; k < b->stages.divisors.count; k++) {
-        double *const least = &work_at(b, tp_at, cp_at, k)[row->first + i];
+    // the GPU seconds on one stage, which no number of stages lowers
+    const double whole = (double)d.tp * d.cp * plait_pipeline_floor_s(table, &d);
 
-        d.pp = b->stages.divisors.value[k];
-        const bool has_split =
-            b->stages.splits[k].count > 0 ||
-            (b->rows.options->refine != PLAIT_REFINE_NONE && space_has_layouts(&b->rows, d.pp));
-        if (has_split && pipeline_may_fit(b, d, table))
-            *least =
-                fmin(*least, (double)d.tp * d.cp * d.pp * plait_pipeline_bound(table, &d).step_s);
+    for (int k = 0; k < count; k++) {
+        double *const least = &work_at(b, tp_at, cp_at, stages[k])[row->first + i];
+
+        if (whole * (1.0 - 1e-9) >= *least)
+            continue;
+
+        d.pp = b->stages.divisors.value[stages[k]];
+        const double ranks = (double)d.tp * d.cp * d.pp;
+        if (ranks * plait_pipeline_floor_s(table, &d) >= *least)
+            continue;
+        const plait_degrees sharded = most_sharded(b, d);
+        const double work = ranks * plait_pipeline_bound(table, &d).step_s;
+        if (work < *least && plait_pipeline_bound(table, &sharded).peak_bytes <= b->most_bytes)
+            *least = work;
     }
 }
 
@@ -96,9 +127,18 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     PLAIT_TRY(plait_check_allocated(table && bound->work, err));
     for (size_t i = 0; i < size; i++)
         bound->work[i] = HUGE_VAL;
-    for (int64_t r = 0; r < bound->rows.rows; r++)
-        for (int i = 0; i < bound->rows.row[r].sizes; i++)
-            add_work(bound, &bound->rows.row[r], i, table);
+    int *const stage = plait_arena_alloc(scratch, (size_t)count, sizeof *stage);
+
+    PLAIT_TRY(plait_check_allocated(stage, err));
+    plait_table_remember(table, scratch);
+    for (int64_t r = 0; r < bound->rows.rows; r++) {
+        const space_row *const row = &bound->rows.row[r];
+        const int may_fit = list_stages(bound, row, table, stage);
+
+        for (int i = 0; may_fit > 0 && i < row->sizes; i++)
+            if (row->sequence_bytes * space_size(&bound->rows, row, i) <= bound->most_bytes)
+                add_work(bound, row, i, stage, may_fit, table);
+    }
     return PLAIT_OK;
 }
 

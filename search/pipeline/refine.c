@@ -79,6 +79,45 @@ void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *ou
 
 // ---- groups --------------------------------------------------------------------------------
 
+void refine_take_less(const plait_model *model, const plait_rank_loads *other,
+                      plait_rank_loads *least)
+{
+    for (int k = 0; k < model->kinds; k++) {
+        least->layer[k].state_bytes =
+            fmin(least->layer[k].state_bytes, other->layer[k].state_bytes);
+        least->rest[k].state_bytes = least->layer[k].state_bytes;
+    }
+    least->rank_bytes = fmin(least->rank_bytes, other->rank_bytes);
+    least->after_s = fmin(least->after_s, other->after_s);
+}
+
+/*
+ * Computes the least state and time after the pipeline once for all numbers of chunks of a kind,
+ * with the fewest chunks: only the sends depend on this number, and more chunks take longer to send.
+ */
+plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker,
+                                    refine_group *group)
+{
+    plait_rank_loads *const least = &group->least;
+    plait_degrees d = group->degrees;
+
+    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    d.offload_acts = 0;
+    for (int s = 0; s < group->shards && !group->least_valid; s++) {
+        space_apply_shard(run->space, &group->shard[s], &d);
+        const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &d);
+
+        if (s == 0)
+            *least = one;
+        refine_take_less(run->problem->model, &one, least);
+    }
+    group->least_valid = true;
+    d.zero = 0;
+    plait_rank_loads out = plait_degrees_rank_loads(worker->table, &d);
+    refine_take_less(run->problem->model, least, &out);
+    return out;
+}
+
 static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                       int kind, refine_list *list, search_found *found)
 {
@@ -92,6 +131,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 
     if (plait_schedule_replicas(schedule) > 1)
         return;
+    group.least_valid = false;
     group.shards = p->kind[kind].shards;
     group.shard = p->kind[kind].shard;
     *d = p->degrees;

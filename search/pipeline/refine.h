@@ -17,11 +17,27 @@ typedef struct refine_group {
     int shards;
     plait_degrees degrees; /* with split LAYOUT, without a layout yet */
     layout_shape shape;
+    bool least_valid;
+    plait_rank_loads least; /* result of refine_least_loads, if least_valid */
 } refine_group;
 
 /** Adds the points of a group that may win to found->open. */
-typedef void refine_list(const search_run *run, search_worker *worker, const refine_group *group,
+typedef void refine_list(const search_run *run, search_worker *worker, refine_group *group,
                          search_found *found);
+
+/**
+ * Lowers the state bytes and the time after the pipeline of `least` to those of `other` where these
+ * are smaller.
+ */
+void refine_take_less(const plait_model *model, const plait_rank_loads *other,
+                      plait_rank_loads *least);
+
+/**
+ * Returns loads without recomputation and without the gathers of ZeRO, with the least state and the
+ * least time after the pipeline of all shards: lower bounds for every shard.
+ */
+plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker,
+                                    refine_group *group);
 
 /**
  * Adds a point if its lower bound is below the best known step.

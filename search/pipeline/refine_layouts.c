@@ -34,31 +34,16 @@ static plait_rank_loads bound_loads(search_worker *worker, plait_degrees d)
 }
 
 /*
- * Lowers the state bytes and the time after the pipeline of `least` to those of `other` where these
- * are smaller.
- */
-static void take_less(const search_run *run, const plait_rank_loads *other, plait_rank_loads *least)
-{
-    for (int k = 0; k < run->problem->model->kinds; k++) {
-        least->layer[k].state_bytes =
-            fmin(least->layer[k].state_bytes, other->layer[k].state_bytes);
-        least->rest[k].state_bytes = least->layer[k].state_bytes;
-    }
-    least->rank_bytes = fmin(least->rank_bytes, other->rank_bytes);
-    least->after_s = fmin(least->after_s, other->after_s);
-}
-
-/*
  * Marks in worker->use the choices of recomputation with which some layout may win, by a bound with
  * the least state bytes and the least time after the pipeline of all shards. Returns false if no
  * choice can win.
  */
-static bool use_choices(const search_run *run, search_worker *worker, const refine_group *group,
+static bool use_choices(const search_run *run, search_worker *worker, refine_group *group,
                         int choices)
 {
     const double best_s = refine_best_s(run);
-    plait_rank_loads of_shards = {0};
     plait_degrees d = group->degrees;
+    bool any = false;
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
@@ -66,26 +51,20 @@ static bool use_choices(const search_run *run, search_worker *worker, const refi
     bound.after_s = 0.0;
     if (layout_lower_bound_s(&group->shape, &bound, HUGE_VAL, best_s) >= best_s)
         return false;
-    for (int s = 0; s < group->shards; s++) {
-        plait_degrees own = d;
-        space_apply_shard(run->space, &group->shard[s], &own);
-        const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &own);
-        if (s == 0)
-            of_shards = loads;
-        take_less(run, &loads, &of_shards);
-    }
+    const plait_rank_loads of_shards = refine_least_loads(run, worker, group);
     for (int c = 0; c < choices; c++) {
         space_apply_choice(run->space, c, &d);
         bound = bound_loads(worker, d);
-        take_less(run, &of_shards, &bound);
+        refine_take_less(run->problem->model, &of_shards, &bound);
         worker->use[c] =
             layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
+        any = any || worker->use[c];
     }
-    return true;
+    return any;
 }
 
 /* Adds the points of a group with every shard and every marked choice. */
-static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
+static void list_group(const search_run *run, search_worker *worker, refine_group *group,
                        search_found *found)
 {
     const int choices = run->space->recompute.of[space_class_of(&group->degrees)].count;

@@ -73,11 +73,29 @@ static bool solves_exactly(const search_run *run, const plait_degrees *d)
     return refine_may_layout(run) && per_stage_dp_applies(d);
 }
 
-static void list_group(const search_run *run, search_worker *worker, const refine_group *group,
+/*
+ * Returns whether choices of some shard may win, by a bound with layers that recompute nothing and
+ * store no activations.
+ */
+static bool may_win(const search_run *run, search_worker *worker, refine_group *group)
+{
+    const double best_s = refine_best_s(run);
+    plait_rank_loads bound = refine_least_loads(run, worker, group);
+
+    for (int k = 0; k < run->problem->model->kinds; k++)
+        bound.layer[k].saved_bytes = bound.rest[k].saved_bytes = 0.0;
+    if (may_keep(run))
+        bound.after_s = 0.0; // an optimizer on the device takes less time than one on the host
+    return layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
+}
+
+static void list_group(const search_run *run, search_worker *worker, refine_group *group,
                        search_found *found)
 {
     plait_degrees d = group->degrees;
 
+    if (!may_win(run, worker, group))
+        return;
     for (int s = 0; s < group->shards; s++) {
         space_apply_shard(run->space, &group->shard[s], &d);
         const plait_rank_loads loads = least_loads(run, worker, d);

@@ -117,6 +117,44 @@ static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d
     return false;
 }
 
+/* Values of free keys that another value of the same key dominates. (S.121) */
+static const struct dominated_value {
+    plait_key_id key;
+    unsigned char value, better;
+} dominated_values[] = {
+    {PLAIT_KEY_GRAD_SYNC, PLAIT_SYNC_BULK, PLAIT_SYNC_BUCKETED},
+    {PLAIT_KEY_POST_VALIDATION, 0, 1},
+};
+
+static bool lists_value(const space_list *values, int value)
+{
+    for (int i = 0; i < values->count; i++)
+        if (values->value[i] == value)
+            return true;
+    return false;
+}
+
+/* Returns whether a free key has a dominated value whose better value is listed and legal. */
+static bool is_dominated(const plan_space *space, const plait_degrees *d)
+{
+    enum { COUNT = sizeof dominated_values / sizeof *dominated_values };
+
+    for (int i = 0; i < COUNT; i++) {
+        const struct dominated_value *const one = &dominated_values[i];
+        plait_degrees other = *d;
+
+        if (plait_key_value(d, one->key) != one->value || !is_relevant(space, d, one->key))
+            continue;
+        plait_key_put(&other, one->key, one->better);
+        for (int k = 0; k < space->free_keys; k++)
+            if (space->free_key[k].key == one->key && !space->free_key[k].usual_only &&
+                lists_value(&space->free_key[k].values, one->better) &&
+                plan_shards_legal(space->problem, &other, &no_reason))
+                return true;
+    }
+    return false;
+}
+
 /* Adds this shard with every combination of values of the free keys from the k-th on. */
 static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
                             shard_list *list)
@@ -124,7 +162,8 @@ static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, &d, &no_reason) && !lower_stage_suffices(space, &d))
+        if (plan_shards_legal(space->problem, &d, &no_reason) && !lower_stage_suffices(space, &d) &&
+            !is_dominated(space, &d))
             add_shard(cursor, list, shard);
         return;
     }

@@ -871,6 +871,51 @@ static void test_fusion__never_lengthens_a_step(void **state)
         assert_true(fates[r][r == PLAIT_FUSE_SP_EP_SP ? PLAIT_FUSED_ALREADY : PLAIT_FUSED] > 0);
 }
 
+// ---- values that the space leaves out ------------------------------------------------------
+
+static int dominated_pairs[2];
+
+/*
+ * S.121: bucketed reductions take no longer than bulk ones, validation after the step no longer than
+ * before it, both with equal memory.
+ */
+static void check_dominated(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_problem *p = &w->problem;
+    plait_degrees better = d, worse = d;
+
+    if (w->runtime.can.takes[PLAIT_KEY_GRAD_SYNC] >> PLAIT_SYNC_BUCKETED & 1u) {
+        better.grad_sync = PLAIT_SYNC_BUCKETED;
+        worse.grad_sync = PLAIT_SYNC_BULK;
+        const plait_price price = plait_degrees_cost(table, &better);
+        const plait_price other = plait_degrees_cost(table, &worse);
+        assert_at_most(price.step_s, other.step_s, 1e-12, "step_s bucketed", p, &d);
+        assert_same(price.peak_bytes, other.peak_bytes, 1e-12, "peak_bytes bucketed", p, &d);
+        dominated_pairs[0] += price.step_s < other.step_s;
+    }
+    better = worse = d;
+    if (d.pp > 1 && d.schedule >= PLAIT_ZB_H1) {
+        w->runtime.can.takes[PLAIT_KEY_POST_VALIDATION] |= 1u << 1;
+        better.post_validation = 1;
+        worse.post_validation = 0;
+        const plait_cost cost = full_price(p, &better), other = full_price(p, &worse);
+        assert_at_most(cost.step_s, other.step_s, 1e-9, "step_s validated after", p, &d);
+        assert_same(cost.memory.peak_bytes, other.memory.peak_bytes, 1e-12,
+                    "peak_bytes validated after", p, &d);
+        dominated_pairs[1] += cost.step_s < other.step_s;
+    }
+}
+
+static void test_dominated_values__are_never_better(void **state)
+{
+    (void)state;
+    memset(dominated_pairs, 0, sizeof dominated_pairs);
+    on_random_points(check_dominated, FEW_DRAWS ? 4 * POINTS : POINTS);
+    print_message("bucketed faster %d, validated after faster %d\n", dominated_pairs[0],
+                  dominated_pairs[1]);
+    assert_true(dominated_pairs[0] > 0 && dominated_pairs[1] > 0);
+}
+
 // ---- better hardware -----------------------------------------------------------------------
 
 /* Each makes one resource half as much again. */
@@ -1136,6 +1181,7 @@ int main(void)
         cmocka_unit_test(test_terms__sum_to_the_step_and_lines_to_their_term),
         cmocka_unit_test(test_lines__are_never_exposed_longer_than_they_take),
         cmocka_unit_test(test_fusion__never_lengthens_a_step),
+        cmocka_unit_test(test_dominated_values__are_never_better),
         cmocka_unit_test(test_better_hardware__never_slows_a_step),
         cmocka_unit_test(test_shares__are_none_above_the_whole),
         cmocka_unit_test(test_more_work__never_takes_less_time),

@@ -620,6 +620,15 @@ static void all_gathers(brute_force *b, plait_degrees d)
     }
 }
 
+/* Bulk reductions are never faster than bucketed ones, which represent them where they are legal. */
+static bool is_dominated(const brute_force *b, plait_degrees d)
+{
+    const bool bulk = d.grad_sync == PLAIT_SYNC_BULK;
+
+    d.grad_sync = PLAIT_SYNC_BUCKETED;
+    return bulk && legal(b, &d) && obeys_on(&b->w->options, &d, "grad_sync");
+}
+
 /*
  * Shards of one rank are no shards. Without replicas every ZeRO stage is the same (all_formats), and so
  * is every way to synchronise, unless a tied table is added up over both ends of the pipeline.
@@ -641,7 +650,7 @@ static void all_shards(brute_force *b, plait_degrees d)
             for (int sync = 0; sync < PLAIT_GRAD_SYNCS && (syncs || !synced); sync++) {
                 d.grad_sync = (unsigned char)sync;
                 if (replicas % d.shard_group != 0 || !legal(b, &d) ||
-                    !obeys_on(&b->w->options, &d, "grad_sync"))
+                    !obeys_on(&b->w->options, &d, "grad_sync") || (syncs && is_dominated(b, d)))
                     continue;
                 synced = true;
                 all_gathers(b, d);
