@@ -24,7 +24,7 @@ static inline bool search_is_large(const plan_space *space)
     return space->sized_rows > 1 << 15;
 }
 
-/** A point, or a pipeline, whose lower bound is below the best known step, for a refinement. */
+/** A point whose lower bound is below the best known step, listed for a refinement to solve. */
 typedef struct open_point {
     double floor_s; /* lower bound of its step */
     double guess_s; /* estimate of its step; points with a small one are solved first */
@@ -41,6 +41,22 @@ typedef struct point_list {
 
 /** Adds a point. Returns false if out of memory. */
 bool open_add(point_list *list, const open_point *point);
+
+/** A pipeline with one microbatch size, whose points a refinement may list. */
+typedef struct open_pipeline {
+    double floor_s; /* lower bound of its step (C.91) */
+    int row, size;  /* indices of its row and of its microbatch size in the space */
+    int pp_at;      /* index of pp among the divisors */
+} open_pipeline;
+
+typedef struct pipeline_list {
+    int count, room;
+    open_pipeline *pipeline;
+    plait_arena *arena; /* memory from which the list grows */
+} pipeline_list;
+
+/** Adds a pipeline. Returns false if out of memory. */
+bool open_add_pipeline(pipeline_list *list, open_pipeline pipeline);
 
 /** The variants of one ranked plan (S.96), and the worst objective among them. */
 typedef struct variant_count {
@@ -59,11 +75,12 @@ typedef struct search_found {
     int64_t simulated;
     plan_top top;
     plan_front front;
-    plan_top tight_best;    /* best tight plan, if no known plan that fits is better */
-    variant_count *variant; /* [options.top] variants of each ranked plan, if search_run.counts */
-    point_list open;        /* points for a refinement to solve */
-    int64_t floors;         /* number of lower bounds that the refinement has computed */
-    bool failed;            /* true if out of memory */
+    plan_top tight_best;     /* best tight plan, if no known plan that fits is better */
+    variant_count *variant;  /* [options.top] variants of each ranked plan, if search_run.counts */
+    point_list open;         /* points for a refinement to solve */
+    pipeline_list pipelines; /* pipelines for a refinement to list */
+    int64_t floors;          /* number of lower bounds that the refinement has computed */
+    bool failed;             /* true if out of memory */
 } search_found;
 
 typedef struct search_run {

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "search/exhaustive/exhaustive.h"
 #include "base/threads.h"
 #include "costmodel/api.h"
@@ -42,6 +43,18 @@ bool open_add(point_list *list, const open_point *point)
         list->room = room;
     }
     list->point[list->count++] = *point;
+    return true;
+}
+
+bool open_add_pipeline(pipeline_list *list, open_pipeline pipeline)
+{
+    open_pipeline *const more =
+        grow_by_one(list->arena, list->pipeline, list->count, &list->room, sizeof *more);
+
+    if (!more)
+        return false;
+    list->pipeline = more;
+    list->pipeline[list->count++] = pipeline;
     return true;
 }
 
@@ -129,7 +142,11 @@ static void found_begin(const search_run *run, search_found *found, const search
                         plait_arena *arena)
 {
     *found = (search_found){
-        .before = before, .front = {.arena = arena}, .open = {.floor_s = HUGE_VAL, .arena = arena}};
+        .before = before,
+        .front = {.arena = arena},
+        .open = {.floor_s = HUGE_VAL, .arena = arena},
+        .pipelines = {.arena = arena},
+    };
     if (arena)
         found->variant =
             plait_arena_alloc(arena, (size_t)run->options->top, sizeof *found->variant);
@@ -167,6 +184,9 @@ static bool merge_found(const search_run *run, const search_found *part, search_
     merged->open.floor_s = fmin(merged->open.floor_s, part->open.floor_s);
     for (int64_t i = 0; i < part->open.count; i++)
         if (!open_add(&merged->open, &part->open.point[i]))
+            return false;
+    for (int i = 0; i < part->pipelines.count; i++)
+        if (!open_add_pipeline(&merged->pipelines, part->pipelines.pipeline[i]))
             return false;
     return !part->failed;
 }

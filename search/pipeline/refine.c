@@ -16,7 +16,8 @@
 enum {
     BLOCK = 32,            /* number of items that threads solve before results are merged */
     MOST_BOUNDS = 1 << 29, /* most lower bounds of points that one listing computes */
-    MOST_TRIES = 256       /* most points that are solved while points are listed */
+    MOST_TRIES = 256,      /* most points that are solved while points are listed */
+    MOST_KEPT = 1 << 15 /* points that are kept for solving, several times as many as are solved */
 };
 
 /* While points are listed, a point is solved if its estimate is below this share of the best step. */
@@ -162,13 +163,12 @@ static void add_pipeline(const search_run *run, search_worker *worker, const spa
         plait_pipeline_floor_s(worker->table, d) >= refine_best_s(run))
         return;
     const plait_price bound = plait_pipeline_bound(worker->table, d);
-    const open_point point = {.floor_s = bound.step_s,
-                              .guess_s = bound.step_s,
-                              .index = row - run->space->row,
-                              .degrees = *d};
 
     if (bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run) &&
-        !open_add(&found->open, &point))
+        !open_add_pipeline(&found->pipelines, (open_pipeline){.floor_s = bound.step_s,
+                                                              .row = (int)(row - run->space->row),
+                                                              .size = size,
+                                                              .pp_at = p->at}))
         found->failed = true;
 }
 
@@ -180,6 +180,7 @@ static void list_row(const search_run *run, search_worker *worker, const space_r
     for (int i = 0; i < run->space->divisors.count; i++) {
         search_pipeline *const p = &worker->pipeline[count];
 
+        p->at = i;
         count +=
             run->space->divisors.value[i] > 1 && space_ranks_at(&worker->cursor, row, i, &p->all) &&
             plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes &&
@@ -246,16 +247,16 @@ static void sort_points(point_list *list)
 /* State of a refinement. */
 typedef struct refine_state {
     const refine_steps *steps;
-    search_run *listing;  /* its refined_s is the step of the best solution so far */
-    point_list pipelines; /* pipelines to list, in ascending order of their bounds */
-    const int64_t *row;   /* [pipelines.count] their rows, by the index of a pipeline */
-    point_list open;      /* points to solve */
-    int64_t floors;       /* number of lower bounds computed for points */
-    int64_t tries;        /* number of points solved while points are listed */
-    double floor_s;       /* lower bound of the points left out or solved without a proof */
-    int64_t solved;       /* number of points solved, not counting skipped ones */
-    bool any;             /* true if `best` is valid: a plan better than all earlier ones */
-    bool failed;          /* true if out of memory */
+    search_run *listing;     /* its refined_s is the step of the best solution so far */
+    pipeline_list pipelines; /* pipelines to list, in ascending order of their bounds */
+    point_list open;         /* points to solve */
+    int64_t removed;         /* points with larger estimates, which are not kept */
+    int64_t floors;          /* number of lower bounds computed for points */
+    int64_t tries;           /* number of points solved while points are listed */
+    double floor_s;          /* lower bound of the points left out or solved without a proof */
+    int64_t solved;          /* number of points solved, not counting skipped ones */
+    bool any;                /* true if `best` is valid: a plan better than all earlier ones */
+    bool failed;             /* true if out of memory */
     refine_solution best;
     plait_degrees best_degrees;
     refine_solution slot[BLOCK];
@@ -282,12 +283,11 @@ static void keep_solution(refine_state *at, const refine_solution *one,
 static void list_points(const search_run *run, search_worker *worker, int64_t i, void *context)
 {
     refine_state *const at = context;
-    const open_point *const pipeline = &at->pipelines.point[i];
+    const open_pipeline *const pipeline = &at->pipelines.pipeline[i];
     const double best_s = refine_best_s(run);
     search_found *const found = &at->listed[i % BLOCK];
     const open_point *first = NULL;
     space_pipeline p;
-    int size = 0, pp_at = 0;
 
     at->slot[i % BLOCK] = (refine_solution){.any = false};
     found->open.count = 0;
@@ -295,15 +295,11 @@ static void list_points(const search_run *run, search_worker *worker, int64_t i,
     found->floors = 0;
     if (pipeline->floor_s >= best_s)
         return;
-    while (run->space->microbatch.value[size] != pipeline->degrees.mbs)
-        size++;
-    while (run->space->divisors.value[pp_at] != pipeline->degrees.pp)
-        pp_at++;
     found->failed =
-        !space_pipeline_at(&worker->cursor, &run->space->row[at->row[pipeline->index]], pp_at, &p);
-    p.degrees.mbs = pipeline->degrees.mbs;
+        !space_pipeline_at(&worker->cursor, &run->space->row[pipeline->row], pipeline->pp_at, &p);
+    p.degrees.mbs = run->space->microbatch.value[pipeline->size];
     for (int kind = 0; !found->failed && kind < p.kinds; kind++)
-        if (space_size_legal(&p.kind[kind], size))
+        if (space_size_legal(&p.kind[kind], pipeline->size))
             list_kind(run, worker, &p, kind, at->steps->group, found);
     for (int64_t k = 0; k < found->open.count; k++)
         if (!first || found->open.point[k].guess_s < first->guess_s)
@@ -312,6 +308,21 @@ static void list_points(const search_run *run, search_worker *worker, int64_t i,
         at->slot_degrees[i % BLOCK] = first->degrees;
         at->steps->solve(run, worker, at->steps->context, first, best_s, &at->slot[i % BLOCK]);
     }
+}
+
+/*
+ * Removes the points with the largest estimates from a list that has become much longer than the
+ * number of points that will be solved. Their bounds count as those of points left out.
+ */
+static void remove_excess(refine_state *at)
+{
+    if (at->open.count <= 2 * MOST_KEPT)
+        return;
+    sort_points(&at->open);
+    for (int64_t i = MOST_KEPT; i < at->open.count; i++)
+        at->floor_s = fmin(at->floor_s, at->open.point[i].floor_s);
+    at->removed += at->open.count - MOST_KEPT;
+    at->open.count = MOST_KEPT;
 }
 
 /* Takes the points of a block of pipelines, and the solutions that were tried. */
@@ -333,8 +344,20 @@ static bool keep_points(const search_run *run, int64_t first, int64_t end, void 
             if (found->open.point[k].floor_s < at->listing->refined_s &&
                 !open_add(&at->open, &found->open.point[k]))
                 at->failed = true;
+        remove_excess(at);
     }
     return !at->failed && at->floors < MOST_BOUNDS;
+}
+
+/* Compares pipelines by bound, then by position in the space. */
+static int by_bound(const void *left, const void *right)
+{
+    const open_pipeline *const a = left, *const b = right;
+
+    return a->floor_s != b->floor_s ? (a->floor_s > b->floor_s) - (a->floor_s < b->floor_s)
+           : a->row != b->row       ? a->row - b->row
+           : a->size != b->size     ? a->size - b->size
+                                    : a->pp_at - b->pp_at;
 }
 
 /*
@@ -347,14 +370,10 @@ static plait_status list_by_pipelines(search_run *listing, refine_state *at, pla
     int64_t done;
 
     PLAIT_TRY(search_batches(listing, list_pipelines, &found, err));
-    at->pipelines = found.open;
-    int64_t *const row =
-        plait_arena_alloc(listing->arena, (size_t)at->pipelines.count + 1, sizeof *row);
-    PLAIT_TRY(plait_check_allocated(row, err));
-    for (int64_t i = 0; i < at->pipelines.count; i++)
-        row[i] = at->pipelines.point[i].index;
-    at->row = row;
-    sort_points(&at->pipelines);
+    at->pipelines = found.pipelines;
+    if (at->pipelines.count > 0)
+        qsort(at->pipelines.pipeline, (size_t)at->pipelines.count, sizeof *at->pipelines.pipeline,
+              by_bound);
     for (int i = 0; i < BLOCK; i++) {
         at->listed[i].open.arena = plait_arena_new();
         at->failed = at->failed || !at->listed[i].open.arena;
@@ -367,7 +386,7 @@ static plait_status list_by_pipelines(search_run *listing, refine_state *at, pla
         plait_arena_free(at->listed[i].open.arena);
     PLAIT_TRY(status);
     for (int64_t i = done; i < at->pipelines.count; i++)
-        at->floor_s = fmin(at->floor_s, at->pipelines.point[i].floor_s);
+        at->floor_s = fmin(at->floor_s, at->pipelines.pipeline[i].floor_s);
     return PLAIT_OK;
 }
 
@@ -447,7 +466,7 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
         .any = at->any,
         .floor = fmin(at->floor_s, best_s), // in seconds, since cost is proportional to time
         .optimal = at->floor_s >= best_s,
-        .points = at->open.count,
+        .points = at->open.count + at->removed,
         .solved = at->solved,
     };
     return at->any ? steps->rank(run, steps->context, &at->best_degrees, &at->best, &out->best, err)
