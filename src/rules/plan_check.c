@@ -447,7 +447,7 @@ bool plan_layers_legal(const plait_problem *p, const plait_degrees *d, const pla
                    : fail_because(
                          why,
                          "%d GPUs of %s span two kinds of nodes, whose stages need separate "
-                         "degrees: use a plan that plait search wrote (rule P4)",
+                         "degrees: use a plan that plait search wrote",
                          p->job.gpus, p->cluster->name);
     if (gpu->fp16_only && precision == PLAIT_BF16)
         return fail_because(why, "%s has no bf16; use fp16", gpu->name);

@@ -1176,7 +1176,7 @@ static void test_clusters__of_two_sorts_are_refused_where_a_job_reaches_both(voi
     w.runtime.can.stages_differ = true;
     assert_refused(&w, "tp=2 pp=4",
                    "32 GPUs of cluster span two kinds of nodes, whose stages need separate "
-                   "degrees: use a plan that plait search wrote (rule P4)");
+                   "degrees: use a plan that plait search wrote");
 }
 
 /* Each file of a cluster brings its own copy, under a name that two may share. */
