@@ -254,15 +254,17 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
 {
     const double tight_bytes =
         plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk);
+    const double capacity_bytes = plait_capacity_bytes(problem, problem->risk);
     plan_space space;
 
-    PLAIT_TRY(space_make(problem, options, tight_bytes, arena, &space, err));
+    // A risk above 0.5 accepts plans that need more memory than tight ones.
+    PLAIT_TRY(space_make(problem, options, fmax(capacity_bytes, tight_bytes), arena, &space, err));
     const search_run run = {
         .problem = problem,
         .options = options,
         .space = &space,
         .arena = arena,
-        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
+        .capacity_bytes = capacity_bytes,
         .tight_bytes = tight_bytes,
         .alone = depth > SEARCH_FRONT,
         .fits_only = depth == SEARCH_FITS,
