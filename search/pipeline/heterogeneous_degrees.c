@@ -341,13 +341,15 @@ plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
     space->list = plait_arena_alloc(q->arena, cells + 1, sizeof *space->list);
     PLAIT_TRY(plait_check_allocated(space->list, err));
     for (int g = 0; g < groups; g++) {
-        group_degrees **next = lists[g].choice, **const end = next + lists[g].count;
-        if (lists[g].count > 0)
+        group_degrees **next = lists[g].choice;
+        int left = lists[g].count;
+
+        if (left > 0)
             qsort(next, (size_t)lists[g].count, sizeof *next, by_size_and_rate);
         for (int b = 0; b < space->sizes; b++) {
             degrees_list *const out = &space->list[b * PLAIT_MAX_NODE_GROUPS + g];
             *out = (degrees_list){.choice = next, .gpus = lists[g].gpus};
-            for (; next < end && (*next)->size == space->size[b]; next++)
+            for (; left > 0 && (*next)->size == space->size[b]; next++, left--)
                 out->count++;
         }
     }
