@@ -69,10 +69,16 @@ static int list_stages(const gpus_bound *b, const space_row *row, plait_table *t
 }
 
 /*
+ * GPU seconds above this multiple of the least of all pipelines hardly ever decide a number of GPUs,
+ * so the weaker bound C.97 suffices for them.
+ */
+static const double far = 1.25;
+
+/*
  * Lowers `work` by the bounds of a row with its i-th microbatch size. The weaker bound C.97 excludes
  * most pipelines before the layers are priced.
  */
-static void add_work(const gpus_bound *b, const space_row *row, int i, const int *stages, int count,
+static void add_work(gpus_bound *b, const space_row *row, int i, const int *stages, int count,
                      plait_table *table)
 {
     plait_degrees d = row->degrees;
@@ -91,12 +97,19 @@ static void add_work(const gpus_bound *b, const space_row *row, int i, const int
 
         d.pp = b->stages.divisors.value[stages[k]];
         const double ranks = (double)d.tp * d.cp * d.pp;
-        if (ranks * plait_pipeline_floor_s(table, &d) >= *least)
+        const double floor = ranks * plait_pipeline_floor_s(table, &d);
+        if (floor >= *least)
             continue;
+        if (floor > far * b->least_work) {
+            *least = floor;
+            continue;
+        }
         const plait_degrees sharded = most_sharded(b, d);
         const double work = ranks * plait_pipeline_bound(table, &d).step_s;
-        if (work < *least && plait_pipeline_bound(table, &sharded).peak_bytes <= b->most_bytes)
+        if (work < *least && plait_pipeline_bound(table, &sharded).peak_bytes <= b->most_bytes) {
             *least = work;
+            b->least_work = fmin(b->least_work, work);
+        }
     }
 }
 
@@ -104,6 +117,7 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                              plait_arena *scratch, gpus_bound *bound, plait_error *err)
 {
     bound->problem = problem;
+    bound->least_work = HUGE_VAL;
     // A smaller number of GPUs can have a narrower memory band and so more usable bytes at the same
     // risk. A risk of 0.5 gives the capacity without a band.
     bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));

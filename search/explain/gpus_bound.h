@@ -9,6 +9,7 @@ typedef struct gpus_bound {
     plan_space rows;   /* rows of space_make_rows */
     plan_space stages; /* space whose `divisors` are 1, 2, 3, ... stages, with their splits */
     double most_bytes; /* memory limit of a plan */
+    double least_work; /* least bound C.91 so far */
     double *work;      /* [tp][cp][stages][microbatch]; infinite without a row */
 } gpus_bound;
 
