@@ -2,7 +2,7 @@
 # args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of deepseek-v3 on 1024 x ascend-910b-64gb: tp 2, cp 2, pp 8, vpp 1, dp 32, ep 64, etp 2, ZeRO-1
-# predicted: 258.3 s per step (80 % band: 221.3 to 328.3), 25.4 of 55.2 GiB on the fullest GPU
+# predicted: 258.3 s per step (80 % band: 221.4 to 328.4), 25.4 of 55.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type

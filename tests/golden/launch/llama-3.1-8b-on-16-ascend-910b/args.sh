@@ -2,7 +2,7 @@
 # args.sh - arguments of MindSpeed-LLM's pretrain_gpt.py, one per line; run.sh reads them
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# predicted: 14.02 s per step (80 % band: 12.08 to 16.55), 14.4 of 55.2 GiB on the fullest GPU
+# predicted: 14.03 s per step (80 % band: 12.08 to 16.55), 14.4 of 55.2 GiB on the fullest GPU
 #
 # To edit before a real run; the plan sets everything else:
 #   data         random tokens: --mock-data, --tokenizer-type

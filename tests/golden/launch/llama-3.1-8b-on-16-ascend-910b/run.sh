@@ -2,7 +2,7 @@
 # run.sh - starts training on one node; run it on every node
 #
 # plan of llama-3.1-8b on 16 x ascend-910b-64gb: tp 8, cp 1, pp 2, vpp 4, dp 1, ep 1, etp 8, ZeRO-1
-# predicted: 14.02 s per step (80 % band: 12.08 to 16.55), 14.4 of 55.2 GiB on the fullest GPU
+# predicted: 14.03 s per step (80 % band: 12.08 to 16.55), 14.4 of 55.2 GiB on the fullest GPU
 #
 #   HEAD=10.0.0.1 NODE_RANK=0 ./run.sh    on the node of ranks 0, 1, ...
 #   ./run.sh                              under SLURM, or on a single node
