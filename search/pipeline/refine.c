@@ -105,8 +105,9 @@ plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
     for (int s = 0; s < group->shards && !group->least_valid; s++) {
-        space_apply_shard(run->space, &group->shard[s], &d);
-        const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &d);
+        plait_degrees own = d;
+        space_apply_shard(run->space, &group->shard[s], &own);
+        const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &own);
 
         if (s == 0)
             *least = one;
@@ -130,7 +131,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     refine_group group;
     plait_degrees *const d = &group.degrees;
 
-    if (plait_schedule_replicas(schedule) > 1)
+    if (plait_schedule_replicas(schedule) > 1 || p->kind[kind].shards == 0)
         return;
     group.least_valid = false;
     group.shards = p->kind[kind].shards;

@@ -14,7 +14,7 @@
 /** Points that differ only in shards and recomputation. */
 typedef struct refine_group {
     const space_shard *shard;
-    int shards;
+    int shards;            /* at least 1 */
     plait_degrees degrees; /* with split LAYOUT, without a layout yet */
     layout_shape shape;
     bool least_valid;
