@@ -256,6 +256,9 @@ plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
  */
 plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degrees);
 
+/** Returns the bound of plait_pipeline_bound for a step of one microbatch, whatever the batch. */
+plait_price plait_microbatch_bound(plait_table *table, const plait_degrees *degrees);
+
 /**
  * Lower bound on memory, weaker than that of plait_pipeline_bound, without pricing whole layers: the
  * memory of parameters, gradients and optimizer state. It does not depend on mbs and kernels. (C.97)
@@ -268,6 +271,9 @@ double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *degre
  * (plait_table_remember), else 0. (C.97)
  */
 double plait_pipeline_floor_s(plait_table *table, const plait_degrees *degrees);
+
+/** Returns the bound of plait_pipeline_floor_s for a step of one microbatch, whatever the batch. */
+double plait_microbatch_floor_s(plait_table *table, const plait_degrees *degrees);
 
 /** The load that a layer or an end of the model adds to its rank. */
 typedef struct plait_layer_load {

@@ -19,12 +19,12 @@ typedef struct rank_floor {
     double bytes;   /* bytes of tensors, without fragmentation and driver context */
 } rank_floor;
 
-static plait_price price_of_rank(const plait_table *table, const plait_degrees *d, rank_floor rank)
+static plait_price price_of_rank(const plait_table *table, rank_floor rank)
 {
     const plait_residents *keep = &table->problem.runtime->keep;
 
     return (plait_price){
-        .step_s = plait_degrees_microbatches(d, table->problem.job.gbs) * rank.seconds,
+        .step_s = rank.seconds,
         .peak_bytes =
             keep->fragmentation * (rank.bytes + keep->workspace_bytes) + keep->context_bytes,
     };
@@ -56,10 +56,10 @@ static double hidden_s(const stage_load *load)
 }
 
 /*
- * Returns the bound of C.91. The state of the mean rank is computed from the whole model, since the
- * ends have other formats than the layers.
+ * Returns the bound of C.91 for one microbatch. The state of the mean rank is computed from the
+ * whole model, since the ends have other formats than the layers.
  */
-plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
+plait_price plait_microbatch_bound(plait_table *table, const plait_degrees *d)
 {
     const plait_problem *problem = &table->problem;
     const plait_degrees most_sharded = min_memory_degrees(table, d);
@@ -91,10 +91,20 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
             most.bytes, min_memory_state_bytes(problem, &table->row, &most_sharded, &bytes, &load) +
                             load.saved_bytes);
     }
-    plait_price price = price_of_rank(table, d, most);
-    const double m = plait_degrees_microbatches(d, problem->job.gbs);
-    price.busy_s = m * whole->busy_s / stages;
-    price.moving_s = m * whole->moving_s / stages;
+    plait_price price = price_of_rank(table, most);
+    price.busy_s = whole->busy_s / stages;
+    price.moving_s = whole->moving_s / stages;
+    return price;
+}
+
+plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
+{
+    const double m = plait_degrees_microbatches(d, table->problem.job.gbs);
+    plait_price price = plait_microbatch_bound(table, d);
+
+    price.step_s *= m;
+    price.busy_s *= m;
+    price.moving_s *= m;
     return price;
 }
 
@@ -184,11 +194,16 @@ static double least_computed_s(const plait_table *table, const double *computed_
 double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *d)
 {
     weigh_layers(table, layer_key_of(d));
-    return price_of_rank(table, d, (rank_floor){.bytes = least_state_bytes(table, d)}).peak_bytes;
+    return price_of_rank(table, (rank_floor){.bytes = least_state_bytes(table, d)}).peak_bytes;
+}
+
+double plait_microbatch_floor_s(plait_table *table, const plait_degrees *d)
+{
+    return least_computed_s(table, computed_layers(table, layer_key_of(d)), d->pp);
 }
 
 double plait_pipeline_floor_s(plait_table *table, const plait_degrees *d)
 {
     return plait_degrees_microbatches(d, table->problem.job.gbs) *
-           least_computed_s(table, computed_layers(table, layer_key_of(d)), d->pp);
+           plait_microbatch_floor_s(table, d);
 }

@@ -94,7 +94,7 @@ typedef struct layer_seconds {
     double s[ROW_PRICES];
 } layer_seconds;
 
-enum { COMPUTED = 64 }; /* a power of two */
+enum { COMPUTED = 256 }; /* a power of two */
 
 /*
  * A cache of all terms in the price of one point.

@@ -35,6 +35,7 @@ enum {
     MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */
     MOST_ODD_PART = 16,    /* limit for batches; S.113 assumes nothing about batches with a larger
                             * odd part */
+    SEARCHES_FIRST = 4,    /* searches before the bounds S.81 are computed, which take as long */
     MOST_SEARCHES = 256 /* limit for one range, a few minutes; if it is reached, `whole` is false */
 };
 
@@ -47,7 +48,6 @@ static const double rounding = 1e-9;    /* tolerance for sums in another order *
 
 typedef struct gpu_number {
     int gpus, gbs;
-    double bound_s;   /* lower bound on a step (S.81) */
     double assumed_s; /* assumed lower bound on a step (S.113); 0: none */
     bool done;        /* searched, or answered by a row */
 } gpu_number;
@@ -62,6 +62,9 @@ typedef struct range_search {
     plait_arena *arena, *scratch;
     gpu_number *number;
     int numbers;
+    plait_problem largest; /* problem of the largest number of GPUs */
+    gpus_bound bound;      /* bounds of S.81 for all numbers and batches */
+    bool bounded;          /* whether `bound` is computed; if not, its bounds are 0 */
     const char *cluster;
     int node;                /* GPUs of one node */
     double checkpoint_bytes; /* checkpoint bytes of a row on a doubling */
@@ -101,14 +104,10 @@ static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_er
 {
     const plait_capacity_range *const range = s->range;
     plait_problem *const largest = plait_arena_alloc(s->scratch, 1, sizeof *largest);
-    gpus_bound bound;
 
     PLAIT_TRY(plait_check_allocated(largest, err));
     PLAIT_TRY(range->question(range->context, range->to, gbs, s->scratch, largest, err));
     PLAIT_TRY(problem_check(largest, err));
-    s->cluster = largest->cluster->name;
-    s->node = largest->cluster->group[0].gpus_per_node;
-    PLAIT_TRY(gpus_bound_make(largest, &s->ask->search, s->scratch, &bound, err));
     for (int n = range->from; n <= range->to; n += range->step) {
         plait_cluster cluster = *largest->cluster;
         plait_problem problem = *largest;
@@ -118,16 +117,28 @@ static plait_status list_batch(range_search *s, int gbs, bool *divides, plait_er
         if (plait_cluster_take(&cluster, n, NULL) != PLAIT_OK)
             continue;
         s->out->numbers += gbs == range->gbs[0];
-        double bound_s = gpus_bound_s(&bound, n);
-        if (!isfinite(bound_s))
+        if (!isfinite(gpus_bound_s(&s->bound, n, gbs)))
             continue;
-        // The bound holds for uniform layers only, not for plans in which each layer has its own tp
-        // (C.91).
-        if (problem.runtime->can.tp_by == PLAIT_BY_LAYER)
-            bound_s = 0.0;
         divides[(n - range->from) / range->step] = true;
-        s->number[s->numbers++] = (gpu_number){n, gbs, bound_s, .done = has_row(s, &problem)};
+        s->number[s->numbers++] = (gpu_number){n, gbs, .done = has_row(s, &problem)};
     }
+    return PLAIT_OK;
+}
+
+/* Lists the numbers of all batches, and marks in `divides` those that some batch has. */
+static plait_status list_numbers(range_search *s, bool *divides, plait_error *err)
+{
+    const plait_capacity_range *const range = s->range;
+
+    PLAIT_TRY(
+        range->question(range->context, range->to, range->gbs[0], s->scratch, &s->largest, err));
+    PLAIT_TRY(problem_check(&s->largest, err));
+    s->cluster = s->largest.cluster->name;
+    s->node = s->largest.cluster->group[0].gpus_per_node;
+    PLAIT_TRY(gpus_bound_make(&s->largest, &s->ask->search, range->gbs, range->batches, s->scratch,
+                              &s->bound, err));
+    for (int b = 0; b < range->batches; b++)
+        PLAIT_TRY(list_batch(s, range->gbs[b], divides, err));
     return PLAIT_OK;
 }
 
@@ -273,6 +284,79 @@ static plait_status find_work(range_search *s, int64_t gpus, double *work, plait
 // ---- the range -----------------------------------------------------------------------------
 
 /*
+ * Returns the longest step in seconds with which a number gets a row; 0 if the assumption S.113
+ * excludes the number.
+ */
+static double most_step_s(const range_search *s, const gpu_number *number,
+                          const plait_problem *problem, bool smallest)
+{
+    plait_reliability luckiest = s->ask->fleet;
+    const int nodes = capacity_nodes(problem);
+    const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
+
+    // S.112: the bound assumes that no run waits for nodes, and counts only the spares that the
+    // caller sets.
+    luckiest.node_loss = 0.0;
+    luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
+    const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
+    const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
+    const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
+                             (number->gpus + (double)luckiest.spares * s->node) / PLAIT_HOUR;
+    const double most_s = most_wall_s(s, number->gpus, usd_per_s, smallest) * (1.0 + rounding);
+
+    // S.113: duration of a run with the assumed step, computed as for a row.
+    const double work_s = steps * number->assumed_s;
+    if (work_s > 0.0) {
+        const plait_goodput assumed =
+            plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
+        if (plait_goodput_wall_s(&assumed, work_s) >= most_s)
+            return 0.0;
+    }
+    return most_s / calendar;
+}
+
+/*
+ * Computes whether the bound S.81 of a number exceeds a step. After a few searches the bounds are
+ * computed, of all numbers at once.
+ */
+static plait_status is_excluded(range_search *s, const gpu_number *number, double most_s,
+                                bool *excluded, plait_error *err)
+{
+    // The bound holds for uniform layers only, not for plans in which each layer has its own tp
+    // (C.91).
+    const bool uniform = s->largest.runtime->can.tp_by != PLAIT_BY_LAYER;
+
+    *excluded = most_s <= 0.0;
+    if (*excluded || !uniform || s->out->searches < SEARCHES_FIRST)
+        return PLAIT_OK;
+    if (!s->bounded)
+        PLAIT_TRY(gpus_bound_price(&s->bound, err));
+    s->bounded = true;
+    *excluded = gpus_bound_s(&s->bound, number->gpus, number->gbs) >= most_s;
+    return PLAIT_OK;
+}
+
+/* Searches a number unless its bounds exclude it. */
+static plait_status search_number(range_search *s, gpu_number *number, bool smallest,
+                                  plait_error *err)
+{
+    const plait_arena_mark mark = plait_arena_save(s->arena);
+    plait_problem *problem;
+    bool excluded, found = false;
+
+    PLAIT_TRY(make_problem(s, number, &problem, err));
+    const double most_s = most_step_s(s, number, problem, smallest);
+    PLAIT_TRY(is_excluded(s, number, most_s, &excluded, err));
+    if (!excluded)
+        PLAIT_TRY(find_row(s, number, problem, most_s, &found, err));
+    if (found)
+        keep_best(s);
+    else
+        plait_arena_rewind(s->arena, mark);
+    return PLAIT_OK;
+}
+
+/*
  * Searches the numbers in two passes, each from the fewest GPUs on: the first finds the smallest
  * number, the second the cheapest.
  */
@@ -289,44 +373,8 @@ static plait_status search_numbers(range_search *s, plait_error *err)
         }
         if (search->progress)
             search->progress(search->progress_context, (double)i / (2.0 * s->numbers));
-        if (!number->done) {
-            // Search the number unless its bounds exclude it.
-            const plait_arena_mark mark = plait_arena_save(s->arena);
-            plait_reliability luckiest = s->ask->fleet;
-            plait_problem *problem;
-            double assumed_wall_s = 0.0;
-            bool found = false;
-
-            PLAIT_TRY(make_problem(s, number, &problem, err));
-            const int nodes = capacity_nodes(problem);
-            const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
-
-            // S.112: the bound assumes that no run waits for nodes, and counts only the spares that
-            // the caller sets.
-            luckiest.node_loss = 0.0;
-            luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
-            const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
-            const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
-            const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
-                                     (number->gpus + (double)luckiest.spares * s->node) /
-                                     PLAIT_HOUR;
-            const double most_s =
-                most_wall_s(s, number->gpus, usd_per_s, i < s->numbers) * (1.0 + rounding);
-
-            // S.113: duration of a run with the assumed step, computed as for a row.
-            const double work_s = steps * number->assumed_s;
-            if (work_s > 0.0) {
-                const plait_goodput assumed =
-                    plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
-                assumed_wall_s = plait_goodput_wall_s(&assumed, work_s);
-            }
-            if (number->bound_s < most_s / calendar && assumed_wall_s < most_s)
-                PLAIT_TRY(find_row(s, number, problem, most_s / calendar, &found, err));
-            if (found)
-                keep_best(s);
-            else
-                plait_arena_rewind(s->arena, mark);
-        }
+        if (!number->done)
+            PLAIT_TRY(search_number(s, number, i < s->numbers, err));
     }
     return PLAIT_OK;
 }
@@ -344,8 +392,7 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
 
     s->number = plait_arena_alloc(s->scratch, count * (size_t)range->batches, sizeof *s->number);
     PLAIT_TRY(plait_check_allocated(divides && s->number, err));
-    for (int b = 0; b < range->batches; b++)
-        PLAIT_TRY(list_batch(s, range->gbs[b], divides, err));
+    PLAIT_TRY(list_numbers(s, divides, err));
     for (size_t i = 0; i < count; i++)
         s->out->divide += divides[i];
     if (s->numbers > 0)

@@ -69,13 +69,14 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
     *count = 0;
     *list = plait_arena_alloc(scratch, (size_t)problem->job.gpus, sizeof **list);
     PLAIT_TRY(plait_check_allocated(*list, err));
-    PLAIT_TRY(gpus_bound_make(problem, options, scratch, &bound, err));
+    PLAIT_TRY(gpus_bound_make(problem, options, &problem->job.gbs, 1, scratch, &bound, err));
+    PLAIT_TRY(gpus_bound_price(&bound, err));
     for (int n = problem->job.gpus - 1; n > 0; n--) {
         plait_cluster cluster = *problem->cluster;
 
         if (plait_cluster_take(&cluster, n, NULL) != PLAIT_OK)
             continue;
-        (*list)[*count] = (gpu_number){n, gpus_bound_s(&bound, n)};
+        (*list)[*count] = (gpu_number){n, gpus_bound_s(&bound, n, problem->job.gbs)};
         *count += (*list)[*count].bound_s < least_s;
     }
     qsort(*list, (size_t)*count, sizeof **list, by_bound);

@@ -1,16 +1,18 @@
 /*
  * gpus_bound.c - a lower bound on the step with a number of GPUs, without a search of that number
  *
- *     L(n) = w(n) / n,   w(n) = min over rows and stages p of tp cp p t                  (S.81)
+ *     L(n) = gbs w(n) / n,   w(n) = min over rows and stages p of tp cp p t / mbs       (S.81)
  *
- * t is the bound C.91 of a row on p stages and one replica, so tp cp p t is the GPU seconds of a
- * step. With d replicas each does 1 / d of the work, and n = tp cp p d. The minimum is over the
- * rows whose tp cp p divides n, if p stages can hold the layers and d mbs divides the batch.
+ * t is the bound C.91 of a row on p stages for one microbatch, so tp cp p t / mbs are the GPU
+ * seconds of one sequence, whatever the batch and the number of replicas. The minimum is over the
+ * rows whose tp cp p divides n, if p stages can hold the layers and d mbs divides the batch, where
+ * n = tp cp p d.
  */
 #include "search/explain/gpus_bound.h"
 
 #include <math.h>
 
+#include "base/threads.h"
 #include "search/space/space_private.h"
 #include "search/exhaustive/exhaustive.h"
 #include "costmodel/api.h"
@@ -24,7 +26,8 @@ static int index_of(space_list list, int value)
     return at;
 }
 
-static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
+/* Returns the bounds of one tp, cp and number of stages, by microbatch size. */
+static double *work_of(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
 {
     const int degrees = b->rows.divisors.count;
     const size_t place =
@@ -32,6 +35,12 @@ static double *work_at(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
         (size_t)pp_at;
 
     return &b->work[place * (size_t)b->rows.microbatch.count];
+}
+
+static double *work_at(const gpus_bound *b, const plait_degrees *row, int pp_at)
+{
+    return work_of(b, index_of(b->rows.divisors, row->tp), index_of(b->rows.divisors, row->cp),
+                   pp_at);
 }
 
 /* Returns the degrees of a pipeline whose state all remaining GPUs shard as replicas. */
@@ -74,53 +83,152 @@ static int list_stages(const gpus_bound *b, const space_row *row, plait_table *t
  */
 static const double weak_above = 1.25;
 
-/*
- * Lowers `work` by the bounds of a row with its i-th microbatch size. The weaker bound C.97 excludes
- * most pipelines before the layers are priced.
- */
-static void add_work(gpus_bound *b, const space_row *row, int i, const int *stages, int count,
-                     plait_table *table)
-{
-    plait_degrees d = row->degrees;
-    const int tp_at = index_of(b->rows.divisors, d.tp), cp_at = index_of(b->rows.divisors, d.cp);
+/* Storage with which one thread computes bounds. */
+typedef struct bound_worker {
+    plait_arena *arena;
+    plait_table *table;
+    int *stage; /* [stages] */
+} bound_worker;
 
-    d.mbs = space_size(&b->rows, row, i);
+typedef struct bound_pass bound_pass;
+
+/*
+ * Lowers `work` of a row with one microbatch size, an index of the space's sizes.
+ *
+ * @param count       number of indices in `worker->stage`
+ * @param least_work  least bound C.91 of this tp so far
+ */
+typedef void add_bound(const bound_pass *pass, bound_worker *worker, const space_row *row,
+                       size_t size, int count, double *least_work);
+
+struct bound_pass {
+    gpus_bound *bound;
+    add_bound *add;
+    bound_worker *worker; /* [threads] */
+};
+
+/* Marks the stages as possible. */
+static void mark_possible(const bound_pass *pass, bound_worker *worker, const space_row *row,
+                          size_t size, int count, double *least_work)
+{
+    (void)least_work;
+    for (int k = 0; k < count; k++)
+        work_at(pass->bound, &row->degrees, worker->stage[k])[size] = 0.0;
+}
+
+/* The weaker bound C.97 excludes most pipelines before the layers are priced. */
+static void add_work(const bound_pass *pass, bound_worker *worker, const space_row *row,
+                     size_t size, int count, double *least_work)
+{
+    const gpus_bound *const b = pass->bound;
+    plait_degrees d = row->degrees;
+
+    d.mbs = b->rows.microbatch.value[size];
     d.ep_overlap = PLAIT_EP_OVERLAP_NONE; // the bound C.91 holds for every overlap
+    const double ranks_a_sequence = (double)d.tp * d.cp / d.mbs;
     // the GPU seconds on one stage, which no number of stages lowers
-    const double whole = (double)d.tp * d.cp * plait_pipeline_floor_s(table, &d);
+    const double whole = ranks_a_sequence * plait_microbatch_floor_s(worker->table, &d);
 
     for (int k = 0; k < count; k++) {
-        double *const least = &work_at(b, tp_at, cp_at, stages[k])[row->first + i];
+        double *const least = &work_at(b, &d, worker->stage[k])[size];
 
         if (whole * (1.0 - 1e-9) >= *least)
             continue;
-        d.pp = b->stages.divisors.value[stages[k]];
-        const double ranks = (double)d.tp * d.cp * d.pp;
-        const double floor = ranks * plait_pipeline_floor_s(table, &d);
+        d.pp = b->stages.divisors.value[worker->stage[k]];
+        const double gpus_a_sequence = ranks_a_sequence * d.pp;
+        const double floor = gpus_a_sequence * plait_microbatch_floor_s(worker->table, &d);
         if (floor >= *least)
             continue;
-        if (floor > weak_above * b->least_work) {
+        if (floor > weak_above * *least_work) {
             *least = floor;
             continue;
         }
         const plait_degrees sharded = most_sharded(b, d);
-        const double work = ranks * plait_pipeline_bound(table, &d).step_s;
-        if (work < *least && plait_pipeline_bound(table, &sharded).peak_bytes <= b->most_bytes) {
+        const double work = gpus_a_sequence * plait_microbatch_bound(worker->table, &d).step_s;
+        if (work < *least &&
+            plait_microbatch_bound(worker->table, &sharded).peak_bytes <= b->most_bytes) {
             *least = work;
-            b->least_work = fmin(b->least_work, work);
+            *least_work = fmin(*least_work, work);
         }
     }
 }
 
-plait_status gpus_bound_make(const plait_problem *problem, const plait_search_options *options,
-                             plait_arena *scratch, gpus_bound *bound, plait_error *err)
+/*
+ * Adds all rows of one tp, whose `work` no other worker changes. Each tp has its own least work, so
+ * that C.97 or C.91 is chosen in the same way with any number of threads.
+ */
+static void add_rows(int index, int64_t tp_at, void *context)
 {
-    bound->problem = problem;
-    bound->least_work = HUGE_VAL;
+    const bound_pass *const pass = context;
+    const gpus_bound *const b = pass->bound;
+    bound_worker *const worker = &pass->worker[index];
+    double least_work = HUGE_VAL;
+
+    for (int64_t r = 0; r < b->rows.rows; r++) {
+        const space_row *const row = &b->rows.row[r];
+
+        if (row->degrees.tp != b->rows.divisors.value[tp_at])
+            continue;
+        const int may_fit = list_stages(b, row, worker->table, worker->stage);
+        for (int i = 0; may_fit > 0 && i < row->sizes; i++)
+            if (row->sequence_bytes * space_size(&b->rows, row, i) <= b->most_bytes)
+                pass->add(pass, worker, row, (size_t)(row->first + i), may_fit, &least_work);
+    }
+}
+
+static plait_status start_worker(const gpus_bound *b, bound_worker *worker, plait_error *err)
+{
+    worker->arena = plait_arena_new();
+    PLAIT_TRY(plait_check_allocated(worker->arena, err));
+    worker->table = plait_table_new(b->problem, worker->arena);
+    worker->stage =
+        plait_arena_alloc(worker->arena, (size_t)b->stages.divisors.count, sizeof *worker->stage);
+    PLAIT_TRY(plait_check_allocated(worker->table && worker->stage, err));
+    plait_table_remember(worker->table, worker->arena);
+    return PLAIT_OK;
+}
+
+/* Sets `work` to the value without a row, and then calls `add` for all rows. */
+static plait_status add_all_rows(gpus_bound *bound, add_bound *add, plait_error *err)
+{
+    const int degrees = bound->rows.divisors.count;
+    const size_t size = (size_t)degrees * (size_t)degrees * (size_t)bound->stages.divisors.count *
+                        (size_t)bound->rows.microbatch.count;
+    plait_arena *const arena = plait_arena_new();
+    plait_status status = PLAIT_OK;
+
+    PLAIT_TRY(plait_check_allocated(arena, err));
+    int threads = threads_count(bound->rows.options->threads);
+    threads = threads < degrees ? threads : degrees;
+    bound_pass pass = {
+        .bound = bound,
+        .add = add,
+        .worker = plait_arena_alloc(arena, (size_t)threads, sizeof *pass.worker),
+    };
+    if (!pass.worker)
+        status = plait_fail_nomem(err);
+    for (int i = 0; i < threads && status == PLAIT_OK; i++)
+        status = start_worker(bound, &pass.worker[i], err);
+    for (size_t i = 0; i < size; i++)
+        bound->work[i] = HUGE_VAL;
+    if (status == PLAIT_OK)
+        threads_for(threads, degrees, add_rows, &pass);
+    for (int i = 0; i < threads && pass.worker; i++)
+        plait_arena_free(pass.worker[i].arena);
+    plait_arena_free(arena);
+    return status;
+}
+
+plait_status gpus_bound_make(const plait_problem *problem, const plait_search_options *options,
+                             const int *gbs, int batches, plait_arena *scratch, gpus_bound *bound,
+                             plait_error *err)
+{
+    *bound = (gpus_bound){.problem = problem};
     // A smaller number of GPUs can have a narrower memory band and so more usable bytes at the same
     // risk. A risk of 0.5 gives the capacity without a band.
     bound->most_bytes = plait_capacity_bytes(problem, fmax(problem->risk, 0.5));
-    PLAIT_TRY(space_make_rows(problem, options, bound->most_bytes, scratch, &bound->rows, err));
+    PLAIT_TRY(space_make_rows(problem, options, gbs, batches, bound->most_bytes, scratch,
+                              &bound->rows, err));
     const int most = problem->runtime->can.most[PLAIT_KEY_PP];
     const int count = most < problem->model->layers + 2 ? most : problem->model->layers + 2;
     int *const value = plait_arena_alloc(scratch, (size_t)count, sizeof *value);
@@ -132,34 +240,24 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
     bound->stages.divisors = (space_list){count, value};
     PLAIT_TRY(space_list_splits(&bound->stages, scratch, err));
     const size_t degrees = (size_t)bound->rows.divisors.count;
-    const size_t size = degrees * degrees * (size_t)bound->stages.divisors.count *
-                        (size_t)bound->rows.microbatch.count;
-    plait_table *const table = plait_table_new(problem, scratch);
+    bound->work = plait_arena_alloc(scratch,
+                                    degrees * degrees * (size_t)bound->stages.divisors.count *
+                                        (size_t)bound->rows.microbatch.count,
+                                    sizeof *bound->work);
+    PLAIT_TRY(plait_check_allocated(bound->work, err));
+    return add_all_rows(bound, mark_possible, err);
+}
 
-    bound->work = plait_arena_alloc(scratch, size, sizeof *bound->work);
-    PLAIT_TRY(plait_check_allocated(table && bound->work, err));
-    for (size_t i = 0; i < size; i++)
-        bound->work[i] = HUGE_VAL;
-    int *const stage = plait_arena_alloc(scratch, (size_t)count, sizeof *stage);
-
-    PLAIT_TRY(plait_check_allocated(stage, err));
-    plait_table_remember(table, scratch);
-    for (int64_t r = 0; r < bound->rows.rows; r++) {
-        const space_row *const row = &bound->rows.row[r];
-        const int may_fit = list_stages(bound, row, table, stage);
-
-        for (int i = 0; may_fit > 0 && i < row->sizes; i++)
-            if (row->sequence_bytes * space_size(&bound->rows, row, i) <= bound->most_bytes)
-                add_work(bound, row, i, stage, may_fit, table);
-    }
-    return PLAIT_OK;
+plait_status gpus_bound_price(gpus_bound *bound, plait_error *err)
+{
+    return add_all_rows(bound, add_work, err);
 }
 
 /*
  * Returns the minimum of `work` over stages and replicas whose product is `copies`, for one tp and
  * cp.
  */
-static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int copies)
+static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int copies, int gbs)
 {
     const space_list mbs = b->rows.microbatch;
     double least = HUGE_VAL;
@@ -170,13 +268,13 @@ static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int cop
         if (copies % pp != 0)
             continue;
         for (int k = 0; k < mbs.count; k++)
-            if (b->problem->job.gbs % ((int64_t)(copies / pp) * mbs.value[k]) == 0)
-                least = fmin(least, work_at(b, tp_at, cp_at, i)[k]);
+            if (gbs % ((int64_t)(copies / pp) * mbs.value[k]) == 0)
+                least = fmin(least, work_of(b, tp_at, cp_at, i)[k]);
     }
     return least;
 }
 
-double gpus_bound_s(const gpus_bound *b, int gpus)
+double gpus_bound_s(const gpus_bound *b, int gpus, int gbs)
 {
     const space_list degrees = b->rows.divisors;
     double least = HUGE_VAL;
@@ -186,7 +284,7 @@ double gpus_bound_s(const gpus_bound *b, int gpus)
             const int64_t ranks = (int64_t)degrees.value[t] * degrees.value[c];
 
             if (gpus % ranks == 0)
-                least = fmin(least, least_of_copies(b, t, c, (int)(gpus / ranks)));
+                least = fmin(least, least_of_copies(b, t, c, (int)(gpus / ranks), gbs));
         }
-    return least / gpus;
+    return least * gbs / gpus;
 }

@@ -397,7 +397,7 @@ plait_status space_make(const plait_problem *problem, const plait_search_options
                         double most_bytes, plait_arena *arena, plan_space *space, plait_error *err)
 {
     *space = (plan_space){.problem = problem, .options = options, .most_bytes = most_bytes};
-    PLAIT_TRY(space_list_values(space, arena, err));
+    PLAIT_TRY(space_list_values(space, &problem->job.gbs, 1, arena, err));
     PLAIT_TRY(space_list_splits(space, arena, err));
     return list_rows(space, arena, err);
 }
@@ -423,11 +423,11 @@ static bool layers_take(const plait_problem *problem, int degree)
 }
 
 plait_status space_make_rows(const plait_problem *problem, const plait_search_options *options,
-                             double most_bytes, plait_arena *arena, plan_space *space,
-                             plait_error *err)
+                             const int *gbs, int batches, double most_bytes, plait_arena *arena,
+                             plan_space *space, plait_error *err)
 {
     *space = (plan_space){.problem = problem, .options = options, .most_bytes = most_bytes};
-    PLAIT_TRY(space_list_values(space, arena, err));
+    PLAIT_TRY(space_list_values(space, gbs, batches, arena, err));
     const int gpus = space->problem->job.gpus;
     int *const value = plait_arena_alloc(arena, (size_t)gpus, sizeof *value);
     int count = 0;

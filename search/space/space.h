@@ -203,11 +203,13 @@ PLAIT_MUST_CHECK plait_status space_make(const plait_problem *problem,
 
 /**
  * Lists rows alone, with every degree that the layers support up to the GPUs of the job, whether it
- * divides that number or not.
+ * divides that number or not, and with the microbatch sizes of several batches.
+ *
+ * @param gbs  [batches] the batches
  */
 PLAIT_MUST_CHECK plait_status space_make_rows(const plait_problem *problem,
-                                              const plait_search_options *options,
-                                              double most_bytes, plait_arena *arena,
+                                              const plait_search_options *options, const int *gbs,
+                                              int batches, double most_bytes, plait_arena *arena,
                                               plan_space *space, plait_error *err);
 
 /** Returns the i-th microbatch size of a row. */

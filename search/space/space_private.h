@@ -3,9 +3,13 @@
 
 #include "search/space/space.h"
 
-/** Lists the values of each key, except splits. */
-PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, plait_arena *arena,
-                                                plait_error *err);
+/**
+ * Lists the values of each key, except splits.
+ *
+ * @param gbs  [batches] the batches whose divisors are microbatch sizes
+ */
+PLAIT_MUST_CHECK plait_status space_list_values(plan_space *space, const int *gbs, int batches,
+                                                plait_arena *arena, plait_error *err);
 
 /** Lists the splits of each pp, after the values. */
 PLAIT_MUST_CHECK plait_status space_list_splits(plan_space *space, plait_arena *arena,

@@ -41,6 +41,32 @@ static plait_status list_divisors(const plait_search_options *options, plait_key
     return PLAIT_OK;
 }
 
+/* Lists the divisors of any of the batches that the limits of mbs allow, ascending. */
+static plait_status list_sizes(const plait_search_options *options, const int *gbs, int batches,
+                               plait_arena *arena, space_list *out, plait_error *err)
+{
+    PLAIT_TRY(list_divisors(options, PLAIT_KEY_MBS, gbs[0], arena, out, err));
+    for (int b = 1; b < batches; b++) {
+        space_list more;
+
+        PLAIT_TRY(list_divisors(options, PLAIT_KEY_MBS, gbs[b], arena, &more, err));
+        int *const value =
+            plait_arena_alloc(arena, (size_t)out->count + (size_t)more.count, sizeof *value);
+        int count = 0;
+        PLAIT_TRY(plait_check_allocated(value, err));
+        for (int i = 0, k = 0; i < out->count || k < more.count;) {
+            const int next = k == more.count || (i < out->count && out->value[i] < more.value[k])
+                                 ? out->value[i]
+                                 : more.value[k];
+            i += i < out->count && out->value[i] == next;
+            k += k < more.count && more.value[k] == next;
+            value[count++] = next;
+        }
+        *out = (space_list){count, value};
+    }
+    return PLAIT_OK;
+}
+
 /*
  * Returns whether the limits allow a value. If the runtime offloads gradients with the optimizer, a
  * limit to `optimizer` also allows `gradients`.
@@ -272,7 +298,8 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
 
 // ---- all keys ------------------------------------------------------------------------------
 
-plait_status space_list_values(plan_space *space, plait_arena *arena, plait_error *err)
+plait_status space_list_values(plan_space *space, const int *gbs, int batches, plait_arena *arena,
+                               plait_error *err)
 {
     const plait_problem *problem = space->problem;
     const plait_search_options *options = space->options;
@@ -281,8 +308,7 @@ plait_status space_list_values(plan_space *space, plait_arena *arena, plait_erro
     const plait_key_id no_key = PLAIT_KEYS;
 
     PLAIT_TRY(list_divisors(options, no_key, problem->job.gpus, arena, &space->divisors, err));
-    PLAIT_TRY(
-        list_divisors(options, PLAIT_KEY_MBS, problem->job.gbs, arena, &space->microbatch, err));
+    PLAIT_TRY(list_sizes(options, gbs, batches, arena, &space->microbatch, err));
     PLAIT_TRY(
         list_mask(space, can->takes[PLAIT_KEY_ZERO], PLAIT_KEY_ZERO, arena, &space->zero, err));
     PLAIT_TRY(list_mask(space, space_takes(space, PLAIT_KEY_SCHEDULE), PLAIT_KEY_SCHEDULE, arena,
