@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit 1
 # Generated pages are left out, because their texts are counted in the option tables; style.md quotes
 # the dialect on purpose.
 mapfile -t files < <(find README.md CHANGELOG.md dev CMakeLists.txt cmake completions docs include \
-    costmodel search src tests \
+    costmodel python search src tests \
     \( -path tests/golden -o -path tests/fuzz/corpus -o -path tests/data -o -path docs/plait.1 \
     -o -path docs/reference/cli.md -o -path docs/dev/style.md -o -path tests/prose.sh \) -prune -o \
     -type f \( -name '*.[ch]' -o -name '*.md' -o -name '*.sh' -o -name '*.py' -o -name '*.def' \
