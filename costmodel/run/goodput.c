@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "base/normal.h"
 #include "base/random.h"
 #include "plait/units.h"
 
@@ -251,7 +252,7 @@ double plait_finish_probability(double wall_s, double deadline_s, double low, do
 
     if (!(low > 0.0) || !(high > 0.0) || spread <= 0.0)
         return slack >= 0.0 ? 1.0 : 0.0;
-    return 0.5 * erfc(-slack / spread * z_of_90 * sqrt(0.5));
+    return normal_rounded(0.5 * erfc(-slack / spread * z_of_90 * sqrt(0.5)));
 }
 
 /* ---- simulation of one run with random events (C.327) ----

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 
+#include "base/normal.h"
 #include "costmodel/stage/stage_cost.h"
 
 shard_ways shard_ways_of(const plait_degrees *d)
@@ -341,7 +342,7 @@ double plait_memory_risk(const plait_problem *problem, double peak_bytes)
 {
     if (!(peak_bytes > 0.0))
         return 0.0;
-    return normal_tail(log(device_bytes(problem) / peak_bytes) / sigma_of(problem));
+    return normal_rounded(normal_tail(log(device_bytes(problem) / peak_bytes) / sigma_of(problem)));
 }
 
 double risk_accepted(double risk)

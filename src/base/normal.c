@@ -17,3 +17,8 @@ double normal_quantile(double probability)
     }
     return 0.5 * (low + high);
 }
+
+double normal_rounded(double probability)
+{
+    return ldexp(round(ldexp(probability, 40)), -40);
+}
