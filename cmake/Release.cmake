@@ -3,6 +3,9 @@
 # No -ffast-math, no contraction into fused multiply-adds: the same input gives the same bytes.
 # Asserts stay in: a call against its contract should stop, not answer.
 set(CMAKE_C_FLAGS_RELEASE "-O3 -g")
+if(EMSCRIPTEN) # which keeps all debug information in the program
+    set(CMAKE_C_FLAGS_RELEASE "-O3")
+endif()
 add_compile_options(-ffp-contract=off)
 
 # A price crosses five small files. gcc inlines them into each other in libplait and where a program
@@ -24,7 +27,7 @@ endif()
 # folder gives the same bytes. Code that is generated when linking needs both said again.
 set(PLAIT_RELEASE_OPTIONS -fstack-protector-strong
     "-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=" "-ffile-prefix-map=${CMAKE_BINARY_DIR}=build")
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
+if(CMAKE_BUILD_TYPE STREQUAL "Release" AND NOT EMSCRIPTEN) # WebAssembly has its own memory and stack
     include(CheckPIESupported)
     check_pie_supported()
     add_compile_options(${PLAIT_RELEASE_OPTIONS} -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)

@@ -46,7 +46,9 @@ function(plait_core_room folder)
     # Hidden: all but what the public headers push to default. And what is exported is not replaced
     # by someone else's function of that name, so that it may be inlined.
     set_target_properties(plait_${name} PROPERTIES C_VISIBILITY_PRESET hidden)
-    target_compile_options(plait_${name} PRIVATE -fno-semantic-interposition)
+    if(NOT EMSCRIPTEN)
+        target_compile_options(plait_${name} PRIVATE -fno-semantic-interposition)
+    endif()
     if(PLAIT_LTO AND ROOM_HOT)
         target_compile_options(plait_${name} PRIVATE -flto=auto -ffat-lto-objects)
     endif()

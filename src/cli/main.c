@@ -181,7 +181,7 @@ int main(int argc, const char **argv)
     if (stack_reserve(&err) != PLAIT_OK)
         return print_error(&err);
     signal(SIGXFSZ, SIG_IGN); // a write beyond the file size limit then fails like a full disk
-#ifdef M_TRIM_THRESHOLD
+#ifdef M_ARENA_MAX
     // Keep freed memory between searches (glibc). Returning it cost commands with many searches a
     // third of their time in page faults.
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
