@@ -21,9 +21,9 @@ from ._answer import Answer, Record, Rows, read as _read
 from ._program import InvalidQuestion, PlaitError, help_text as _help, invalid as _invalid
 from ._program import program, run as _run, temporary_folder as _temporary_folder, version as _version
 
+# eval and help are left out: `from plait import *` would hide those of Python.
 __all__ = ["Answer", "InvalidQuestion", "PlaitError", "Record", "Rows", "ask", "capacity",
-           "clusters", "eval", "explain", "help", "launch", "models", "program", "rl", "search",
-           "serve"]
+           "clusters", "explain", "launch", "models", "program", "rl", "search", "serve"]
 
 
 def __getattr__(name):

@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 
-from ._program import Document, PlaitError, invalid, plain, run, temporary_folder
+from ._program import Document, InvalidQuestion, PlaitError, invalid, plain, run, temporary_folder
 
 
 class Record(dict):
@@ -42,12 +42,16 @@ class Rows(list):
         return pandas.json_normalize(json.loads(json.dumps(self)))
 
     def _repr_html_(self):
-        columns = [key for key in (self[0] if self else ())
-                   if not isinstance(self[0][key], (dict, list))]
-        cells = [[html.escape(str(row.get(key, ""))) for key in columns] for row in self]
-        return ("<table><tr>" + "".join(f"<th>{html.escape(key)}</th>" for key in columns) +
-                "</tr>" + "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>"
-                                  for row in cells) + "</table>")
+        """A table of the values, and of the names of objects."""
+        rows = [{key: value.get("name") if isinstance(value, dict) else value
+                 for key, value in row.items() if not isinstance(value, list)} for row in self]
+        columns = [key for key, value in (rows[0] if rows else {}).items() if value is not None]
+        if not columns:
+            return None
+        lines = [columns, *([row.get(key, "") for key in columns] for row in rows)]
+        return "<table>" + "".join(
+            "<tr>" + "".join(f"<{tag}>{html.escape(str(cell))}</{tag}>" for cell in line) + "</tr>"
+            for tag, line in zip(["th", *["td"] * len(rows)], lines)) + "</table>"
 
 
 def _wrap(value):
@@ -109,9 +113,8 @@ class Answer(Record):
     Times end in _s (seconds) or _ms (milliseconds), memory in _bytes, and ratios such as mfu are
     shares of one; docs/reference/json.md describes every key.
 
-    text     the document, byte for byte as the program printed it
-    ok       False if the answer is no: no plan fits, or the plan does not run
-    command  the command of the program, such as "search"
+    text  the document, byte for byte as the program printed it
+    ok    False if the answer is no: no plan fits, or the plan does not run
     """
 
     __slots__ = ("_asked", "_documents", "_text", "_ok")
@@ -137,10 +140,6 @@ class Answer(Record):
     ok = property(lambda self: self._ok)
 
     @property
-    def command(self):
-        return self._asked[0]
-
-    @property
     def recommended(self):
         """The plan, deployment or row to choose; None if nothing fits."""
         rows = self.get("rows")
@@ -156,7 +155,7 @@ class Answer(Record):
                   if isinstance(value, Rows) and key in ("plans", "rows", "fleets", "models",
                                                          "clusters", "relaxations")]
         no = "" if self.ok else "the answer is no; "
-        return f"<plait.Answer to {self.command}: {no}{', '.join(counts) or ', '.join(self)}>"
+        return f"<plait.Answer to {self._asked[0]}: {no}{', '.join(counts) or ', '.join(self)}>"
 
     def page(self, suffix="html"):
         """Return the page of the answer: "html" with charts, or its tables as "md" or "csv".
@@ -180,10 +179,14 @@ class Answer(Record):
         """The page in a frame of its own, so that neither changes the style of the other."""
         try:
             page = self.page()
+        except InvalidQuestion:  # there is no page for this command
+            rows = next((rows for rows in self.values() if isinstance(rows, Rows) and rows), None)
+            return rows._repr_html_() if rows is not None else None
         except PlaitError:
             return None
+        text = html.escape(page).encode("ascii", "xmlcharrefreplace").decode()
         return ('<iframe sandbox="allow-scripts allow-downloads" width="100%" height="700" '
-                f'frameborder="0" srcdoc="{html.escape(page)}"></iframe>')
+                f'frameborder="0" srcdoc="{text}"></iframe>')
 
     def _repr_markdown_(self):
         """The answer in a sentence and its first table, for viewers that do not run scripts."""

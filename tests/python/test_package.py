@@ -131,7 +131,9 @@ class Answers(unittest.TestCase):
         answer = plait.search(**JOB)
         self.assertIn('<iframe sandbox="allow-scripts', answer._repr_html_())
         self.assertRegex(answer._repr_markdown_(), r"^# llama-3.1-8b on 16 GPUs(.|\n)*\| 10 \|.*\n$")
-        self.assertIsNone(plait.models("gpt2")._repr_html_())
+        self.assertIn("<td>gpt2</td>", plait.models("gpt2")._repr_html_())
+        nothing = plait.search("llama-3.1-405b", "8xH100", seq=8192, gbs=8)
+        self.assertIn("<td>112 GPUs instead of 8</td>", nothing._repr_html_())
         capacity = plait.capacity("llama-3.1-8b", "8xH100", tokens="1T", seq=8192, gbs=64,
                                   refine="none", limit={"recompute": "none"})
         self.assertIn("<script", capacity.page())
@@ -151,8 +153,8 @@ class Answers(unittest.TestCase):
         import pickle
         answer = plait.eval("llama-3.1-8b", "8xH100", seq=4096, gbs=8)
         for other in (copy.deepcopy(answer), pickle.loads(pickle.dumps(answer))):
-            self.assertEqual((other.text, other.plans, other.command),
-                             (answer.text, answer.plans, "eval"))
+            self.assertEqual((other.text, other.plans, repr(other)),
+                             (answer.text, answer.plans, repr(answer)))
         with self.assertRaisesRegex(AttributeError, "cannot be changed"):
             answer.plans[0].step_s = 1
 
@@ -217,7 +219,7 @@ class Errors(unittest.TestCase):
         try:
             with self.assertRaisesRegex(plait.PlaitError, "/proc: expected a folder"):
                 plait.models(Config())
-            self.assertIsNone(plait.models("gpt2")._repr_html_())
+            self.assertIsNone(plait.eval("gpt2", "dgx-h100", gpus=8, seq=1024, gbs=8)._repr_html_())
         finally:
             tempfile.tempdir = None
 
