@@ -133,7 +133,7 @@ class Answer(Record):
                 plan._origin = self
 
     def __reduce__(self):
-        # Documents are left out: dicts of the question stay in the process that asked it.
+        # A copy has no documents: their files are removed with this object.
         return Answer, (self._asked, 0 if self._ok else 1, self._text, [])
 
     text = property(lambda self: self._text)
