@@ -98,6 +98,13 @@ class Document:
 
     def __init__(self, text, file, label, beside=()):
         self.label = label
+        try:
+            self._write(text, file, beside)
+        except OSError as error:
+            raise PlaitError(f"{error.filename or file}: expected to write a temporary file, "
+                             f"found: {error.strerror}", error.filename) from error
+
+    def _write(self, text, file, beside):
         folder = temporary_folder()
         self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
         self.path = os.path.join(folder, file)
@@ -114,6 +121,8 @@ def plain(value, label, pointer=""):
     if value is None or isinstance(value, (bool, str)):
         return value
     if isinstance(value, numbers.Integral):
+        if int(value).bit_length() > 1024:
+            raise invalid(label, "a number that a double can hold", hex(value)[:20] + "...", pointer)
         return int(value)
     if isinstance(value, numbers.Real):
         if not math.isfinite(value):
@@ -194,8 +203,8 @@ def _word(value, name):
             word = repr(value)
         except ValueError:  # more digits than Python prints
             word = f"{value:#x}"
-    elif hasattr(value, "item"):
-        return _word(value.item(), name)
+    elif hasattr(value, "tolist"):  # a scalar of numpy
+        return _word(value.tolist(), name)
     else:
         raise invalid(name, "a number, a text, a list or a dict", f"{value!r:.60}")
     if isinstance(word, bytes):
@@ -207,6 +216,8 @@ def _word(value, name):
 
 def _text(value, name, ranges=False):
     """Return a value of an option; `ranges`: a pair is LOW..HIGH, with None for an open end."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
     if isinstance(value, collections.abc.Mapping):
         return ",".join(f"{_word(key, name)}={_text(item, name, True)}"
                         for key, item in value.items())
@@ -229,10 +240,11 @@ def _option(name, value, placeholder, documents, read):
     if isinstance(value, bool) and placeholder not in ("0|1", "on|off"):
         raise invalid(f"--{name}", f"a value ({placeholder})", value)
     if placeholder == "on|off":
-        value = {True: "on", False: "off"}.get(value, value)
+        value = ("off", "on")[value] if isinstance(value, bool) else value
     if re.search("FILE|MODEL|CLUSTER", placeholder):
         value = read(value, name, documents)
-    return [f"--{name}={_text(value, f'--{name}', '..' in placeholder)}"]
+    ranges = re.match(r"[^=]*\.\.", placeholder) is not None  # A..B, but not KEY=LOW..HIGH
+    return [f"--{name}={_text(value, f'--{name}', ranges)}"]
 
 
 def _relabel(message, documents):
@@ -276,10 +288,10 @@ def run(command, operands, given, read, json=True):
         words += _option(name.replace("_", "-"), value, placeholder, documents, read)
     words += ["--json"] if json else []
     words.append("--")
-    for label, value in operands:
+    for i, (label, value) in enumerate(operands):
         if value is not None:
             words.append(_word(read(value, label, documents), label))
-        elif any(later is not None for _, later in operands[operands.index((label, value)):]):
+        elif any(later is not None for _, later in operands[i:]):
             raise invalid(label, "a value, since the operands after it have one", None)
     done = _start([program(), command, *words])
     if done.returncode not in (0, 1) or json and not done.stdout:
