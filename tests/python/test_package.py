@@ -186,7 +186,7 @@ class Errors(unittest.TestCase):
         self.check("model", "/a/0", "neither NaN", "nan", model={"a": [float("nan")]})
         self.check("model", "/a~1b", "a value that JSON can have", "object", model={"a/b": object()})
         self.check("model", "/hidden_size", "a double", "0x", model=dict(CONFIG, hidden_size=10 ** 6000))
-        self.check("--limit pp", None, "", "9..1", limit=("tp=..8", "pp=9..1"))
+        self.check("--limit pp", None, "a number or a range", "9..1", limit=("tp=..8", "pp=9..1"))
         looped = {}
         looped["a"] = looped
         self.check("model", None, "that does not contain itself", "", model=looped)
