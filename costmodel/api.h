@@ -248,6 +248,9 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees,
  */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 
+/** Returns the memory of plait_shard_bound, in a fraction of its time. (C.94) */
+double plait_shard_bound_bytes(plait_table *table, const plait_degrees *degrees);
+
 /**
  * Returns lower bounds over all completions of a point of which only tp cp ep etp sp cp_comm mbs
  * fusion pp dp are fixed. (C.91)

@@ -327,6 +327,27 @@ static double min_memory_activations_peak(plait_table *table)
     return fullest;
 }
 
+double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d)
+{
+    const plait_state_bytes bytes = plait_state_of(&table->problem, d);
+    const shard_ways ways = shard_ways_of(d);
+    double fullest = 0.0;
+
+    table_select_stages(table, d);
+    table_select_min_memory(table, d->ep_overlap);
+    select_min_memory_loads(table);
+    for (int c = 0; c < table->ranks.count; c++) {
+        const stage_load *const load = &table->ranks.bound[c].load;
+        const stage_state state =
+            stage_state_of(&table->problem, d, &table->row, &bytes, ways, load);
+        fullest =
+            larger(fullest, state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
+                                stage_activation_bytes(load) + state.buffers_bytes +
+                                stage_buffer_bytes(&table->problem, d, &table->row, load));
+    }
+    return fullest * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
+}
+
 /*
  * Lower bound on exposed reductions, for any recomputation. Recomputation lengthens backward
  * passes, which then overlap more of the reductions. On stage `slowest` this costs at least as much

@@ -266,20 +266,37 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
     }
 }
 
-/* Bounds each choice over all shards and each shard over all choices, then prices what remains. */
+/*
+ * Returns the plans to search for in a shard. First only its memory is computed, which excludes most
+ * shards together with the time of their group.
+ */
+static set_use shard_use(const search_run *run, search_worker *worker, const plait_degrees *degrees,
+                         plait_price of_group, set_use most, const search_found *found)
+{
+    of_group.peak_bytes = plait_shard_bound_bytes(worker->table, degrees);
+    most = smaller_use(most, use_of(run, found, of_group));
+    return most == SET_NOTHING
+               ? most
+               : smaller_use(most, use_of(run, found, plait_shard_bound(worker->table, degrees)));
+}
+
+/*
+ * Bounds each choice over all shards and each shard over all choices, then prices what remains.
+ *
+ * @param bound  bound of the group (C.90)
+ */
 static void price_group(const search_run *run, search_worker *worker, const space_kind *kind,
-                        plait_degrees degrees, int choices, int64_t first, set_use most,
-                        search_found *found)
+                        plait_degrees degrees, plait_price bound, int choices, int64_t first,
+                        set_use most, search_found *found)
 {
     const int left = use_choices(run, worker, degrees, choices, kind->shards, most, found);
 
     for (int i = 0; left > 0 && i < kind->shards; i++) {
         const int s = search_order(run, i, kind->shards);
         space_apply_shard(run->space, &kind->shard[s], &degrees);
-        const set_use use =
-            choices < CHOICES_WORTH_A_BOUND
-                ? most
-                : smaller_use(most, use_of(run, found, plait_shard_bound(worker->table, &degrees)));
+        const set_use use = choices < CHOICES_WORTH_A_BOUND
+                                ? most
+                                : shard_use(run, worker, &degrees, bound, most, found);
         if (use != SET_NOTHING)
             price_shard(run, worker, degrees, choices, first + (int64_t)s * choices, use, found);
     }
@@ -300,12 +317,12 @@ static void explore_kind(const search_run *run, search_worker *worker, const spa
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
         degrees.split = split->split;
-        const set_use use = smaller_use(
-            most, use_of(run, found,
-                         plait_degrees_bound(worker->table, &degrees, most_bytes(run, found))));
+        const plait_price bound =
+            plait_degrees_bound(worker->table, &degrees, most_bytes(run, found));
+        const set_use use = smaller_use(most, use_of(run, found, bound));
         if (use != SET_NOTHING)
-            price_group(run, worker, kind, degrees, choices_of(run, split, class), first, use,
-                        found);
+            price_group(run, worker, kind, degrees, bound, choices_of(run, split, class), first,
+                        use, found);
         first += kind->shards * space_choices_in(&run->space->recompute, class, 1, split->choices);
     }
 }
