@@ -102,11 +102,13 @@ typedef struct plait_refinement {
     const char *name; /* "layouts" */
     bool any;         /* whether it found a better plan than all before */
     plait_ranked best;
-    double before;  /* best objective before this refinement */
-    double floor;   /* lower bound over all plans of this kind, at most `before` */
-    bool optimal;   /* the lower bound is reached */
-    int64_t points; /* points whose bounds do not exclude a better plan */
-    int64_t solved; /* points that were refined */
+    double before;    /* best objective before this refinement */
+    double floor;     /* lower bound over all plans of this kind, at most `before` */
+    bool optimal;     /* the lower bound is reached */
+    int64_t points;   /* points whose bounds do not exclude a better plan */
+    int64_t solved;   /* points that were refined */
+    int64_t unlisted; /* pipelines whose points were not listed, since the budget of bounds ended;
+                       * the lower bound includes them */
     double elapsed_s;
 } plait_refinement;
 

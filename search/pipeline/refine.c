@@ -15,7 +15,7 @@
 
 enum {
     BLOCK = 32,            /* number of items that threads solve before results are merged */
-    MOST_BOUNDS = 1 << 29, /* most lower bounds of points that one listing computes */
+    MOST_BOUNDS = 1 << 20, /* most lower bounds of points that one listing computes */
     MOST_TRIES = 256,      /* most points that are solved while points are listed */
     MOST_KEPT = 1 << 15 /* points that are kept for solving, several times as many as are solved */
 };
@@ -93,6 +93,38 @@ void refine_take_less(const plait_model *model, const plait_rank_loads *other,
 }
 
 /*
+ * Returns a lower bound of the load of a layer: `base` has a choice of recomputation without the
+ * gathers of ZeRO, `own` has the gathers and the state of a shard without recomputation.
+ */
+static plait_layer_load larger_load(const plait_layer_load *base, const plait_layer_load *own,
+                                    bool pairs)
+{
+    plait_layer_load out = *base;
+
+    out.time.forward_s = fmax(base->time.forward_s, own->time.forward_s);
+    out.time.backward_s = fmax(base->time.backward_s, own->time.backward_s);
+    // the time that pairs of microbatches save depends on the number of chunks
+    if (!pairs)
+        out.work_s = fmax(base->work_s, own->work_s);
+    out.state_bytes = own->state_bytes;
+    return out;
+}
+
+void refine_take_shard(const search_run *run, const refine_group *group, int s,
+                       const plait_rank_loads *base, plait_rank_loads *bound)
+{
+    const refine_shard *const own = &group->own[s];
+    const bool pairs = group->degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
+
+    bound->rank_bytes = own->rank_bytes;
+    bound->after_s = own->after_s;
+    for (int k = 0; k < run->problem->model->kinds; k++) {
+        bound->layer[k] = larger_load(&base->layer[k], &own->layer[k], pairs);
+        bound->rest[k] = larger_load(&base->rest[k], &own->layer[k], pairs);
+    }
+}
+
+/*
  * Computes the least state and time after the pipeline once for all numbers of chunks of a kind,
  * with the fewest chunks: only the sends depend on this number, and more chunks take longer to send.
  */
@@ -108,7 +140,11 @@ plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker
         plait_degrees own = d;
         space_apply_shard(run->space, &group->shard[s], &own);
         const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &own);
+        refine_shard *const kept = &group->own[s];
 
+        kept->rank_bytes = one.rank_bytes;
+        kept->after_s = one.after_s;
+        memcpy(kept->layer, one.layer, (size_t)run->problem->model->kinds * sizeof *kept->layer);
         if (s == 0)
             *least = one;
         refine_take_less(run->problem->model, &one, least);
@@ -120,6 +156,21 @@ plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker
     return out;
 }
 
+/* Allocates the loads of shards in worker->scratch. Returns false when out of memory. */
+static bool make_own(const search_run *run, search_worker *worker, int shards, refine_group *group)
+{
+    const size_t kinds = (size_t)run->problem->model->kinds;
+    plait_layer_load *const layer =
+        plait_arena_alloc(worker->scratch, (size_t)shards * kinds, sizeof *layer);
+
+    group->own = plait_arena_alloc(worker->scratch, (size_t)shards, sizeof *group->own);
+    if (!layer || !group->own)
+        return false;
+    for (int s = 0; s < shards; s++)
+        group->own[s].layer = layer + (size_t)s * kinds;
+    return true;
+}
+
 static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                       int kind, refine_list *list, search_found *found)
 {
@@ -128,11 +179,16 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     const int filled =
         (items + p->degrees.pp - 1) / p->degrees.pp; // with more chunks per rank some stay empty
     const int can = run->problem->runtime->can.most[PLAIT_KEY_VPP];
+    const plait_arena_mark mark = plait_arena_save(worker->scratch);
     refine_group group;
     plait_degrees *const d = &group.degrees;
 
     if (plait_schedule_replicas(schedule) > 1 || p->kind[kind].shards == 0)
         return;
+    if (!make_own(run, worker, p->kind[kind].shards, &group)) {
+        found->failed = true;
+        return;
+    }
     group.least_valid = false;
     group.shards = p->kind[kind].shards;
     group.shard = p->kind[kind].shard;
@@ -149,6 +205,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
                           plait_degrees_microbatches(d, run->problem->job.gbs));
         list(run, worker, &group, found);
     }
+    plait_arena_rewind(worker->scratch, mark);
 }
 
 // ---- pipelines -----------------------------------------------------------------------------
@@ -206,6 +263,15 @@ static void list_pipelines(const search_run *run, search_worker *worker, int64_t
 
 // ---- points --------------------------------------------------------------------------------
 
+bool refine_may_win(const search_run *run, const refine_group *group, const plait_rank_loads *bound,
+                    search_found *found)
+{
+    const double best_s = refine_best_s(run);
+
+    found->floors++;
+    return layout_lower_bound_s(&group->shape, bound, run->capacity_bytes, best_s) < best_s;
+}
+
 void refine_add(const search_run *run, const refine_group *group, const plait_degrees *degrees,
                 const plait_rank_loads *loads, double likely, search_found *found)
 {
@@ -252,6 +318,7 @@ typedef struct refine_state {
     pipeline_list pipelines; /* pipelines to list, in ascending order of their bounds */
     point_list open;         /* points to solve */
     int64_t removed;         /* points with larger estimates, which are not kept */
+    int64_t unlisted;        /* number of pipelines that the budget of bounds left out */
     int64_t floors;          /* number of lower bounds computed for points */
     int64_t tries;           /* number of points solved while points are listed */
     double floor_s;          /* lower bound of the points left out or solved without a proof */
@@ -387,7 +454,10 @@ static plait_status list_by_pipelines(search_run *listing, refine_state *at, pla
         plait_arena_free(at->listed[i].open.arena);
     PLAIT_TRY(status);
     for (int64_t i = done; i < at->pipelines.count; i++)
-        at->floor_s = fmin(at->floor_s, at->pipelines.pipeline[i].floor_s);
+        if (at->pipelines.pipeline[i].floor_s < refine_best_s(listing)) {
+            at->floor_s = fmin(at->floor_s, at->pipelines.pipeline[i].floor_s);
+            at->unlisted++;
+        }
     return PLAIT_OK;
 }
 
@@ -469,6 +539,7 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
         .optimal = at->floor_s >= best_s,
         .points = at->open.count + at->removed,
         .solved = at->solved,
+        .unlisted = at->unlisted,
     };
     return at->any ? steps->rank(run, steps->context, &at->best_degrees, &at->best, &out->best, err)
                    : PLAIT_OK;

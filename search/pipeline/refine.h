@@ -11,6 +11,12 @@
 #include "search/exhaustive/exhaustive.h"
 #include "search/pipeline/layouts.h"
 
+/** Loads of one shard without recomputation, which are the same for all numbers of chunks. */
+typedef struct refine_shard {
+    double rank_bytes, after_s;
+    plait_layer_load *layer; /* [kinds] */
+} refine_shard;
+
 /** Points that differ only in shards and recomputation. */
 typedef struct refine_group {
     const space_shard *shard;
@@ -19,6 +25,7 @@ typedef struct refine_group {
     layout_shape shape;
     bool least_valid;
     plait_rank_loads least; /* result of refine_least_loads, if least_valid */
+    refine_shard *own;      /* [shards], if least_valid */
 } refine_group;
 
 /** Adds the points of a group that may win to found->open. */
@@ -33,11 +40,25 @@ void refine_take_less(const plait_model *model, const plait_rank_loads *other,
                       plait_rank_loads *least);
 
 /**
+ * Computes lower bounds of the loads of shard s of a group. Valid after refine_least_loads.
+ *
+ * @param base   loads without the gathers of ZeRO
+ * @param bound  receives the bounds of layers, of an empty rank and of the time after the pipeline;
+ *               initially equal to `base`, or the result for another shard
+ */
+void refine_take_shard(const search_run *run, const refine_group *group, int s,
+                       const plait_rank_loads *base, plait_rank_loads *bound);
+
+/**
  * Returns loads without recomputation and without the gathers of ZeRO, with the least state and the
  * least time after the pipeline of all shards: lower bounds for every shard.
  */
 plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker,
                                     refine_group *group);
+
+/** Returns whether a lower bound on loads does not exclude a better plan. */
+bool refine_may_win(const search_run *run, const refine_group *group, const plait_rank_loads *bound,
+                    search_found *found);
 
 /**
  * Adds a point if its lower bound is below the best known step.

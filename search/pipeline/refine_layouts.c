@@ -63,7 +63,7 @@ static bool use_choices(const search_run *run, search_worker *worker, refine_gro
     return any;
 }
 
-/* Adds the points of a group with every shard and every marked choice. */
+/* Adds the points of a group with every marked choice and every shard. */
 static void list_group(const search_run *run, search_worker *worker, refine_group *group,
                        search_found *found)
 {
@@ -72,12 +72,17 @@ static void list_group(const search_run *run, search_worker *worker, refine_grou
 
     if (!use_choices(run, worker, group, choices))
         return;
-    for (int s = 0; s < group->shards; s++) {
-        space_apply_shard(run->space, &group->shard[s], &d);
-        for (int c = 0; c < choices; c++) {
-            if (!worker->use[c])
+    for (int c = 0; c < choices; c++) {
+        if (!worker->use[c])
+            continue;
+        space_apply_choice(run->space, c, &d);
+        const plait_rank_loads base = bound_loads(worker, d);
+        plait_rank_loads bound = base;
+        for (int s = 0; s < group->shards; s++) {
+            refine_take_shard(run, group, s, &base, &bound);
+            if (!refine_may_win(run, group, &bound, found))
                 continue;
-            space_apply_choice(run->space, c, &d);
+            space_apply_shard(run->space, &group->shard[s], &d);
             const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &d);
             refine_add(run, group, &d, &loads, LIKELY, found);
         }

@@ -73,30 +73,26 @@ static bool solves_exactly(const search_run *run, const plait_degrees *d)
     return refine_may_layout(run) && per_stage_dp_applies(d);
 }
 
-/*
- * Returns whether choices of some shard may win, by a bound with layers that recompute nothing and
- * store no activations.
- */
-static bool may_win(const search_run *run, search_worker *worker, refine_group *group)
+static void list_group(const search_run *run, search_worker *worker, refine_group *group,
+                       search_found *found)
 {
-    const double best_s = refine_best_s(run);
+    plait_degrees d = group->degrees;
+    // a bound with layers that recompute nothing and store no activations
     plait_rank_loads bound = refine_least_loads(run, worker, group);
 
     for (int k = 0; k < run->problem->model->kinds; k++)
         bound.layer[k].saved_bytes = bound.rest[k].saved_bytes = 0.0;
     if (may_keep(run))
         bound.after_s = 0.0; // an optimizer on the device takes less time than one on the host
-    return layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
-}
-
-static void list_group(const search_run *run, search_worker *worker, refine_group *group,
-                       search_found *found)
-{
-    plait_degrees d = group->degrees;
-
-    if (!may_win(run, worker, group))
+    if (!refine_may_win(run, group, &bound, found))
         return;
+    const plait_rank_loads base = bound;
     for (int s = 0; s < group->shards; s++) {
+        refine_take_shard(run, group, s, &base, &bound);
+        if (may_keep(run))
+            bound.after_s = 0.0;
+        if (!refine_may_win(run, group, &bound, found))
+            continue;
         space_apply_shard(run->space, &group->shard[s], &d);
         const plait_rank_loads loads = least_loads(run, worker, d);
         refine_add(run, group, &d, &loads, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);

@@ -197,6 +197,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
         json_member_string(json, "proof", of->optimal ? "optimal" : "gap");
         json_member_int64(json, "points", of->points);
         json_member_int64(json, "solved", of->solved);
+        json_member_int64(json, "unlisted", of->unlisted);
         json_member_number(json, "elapsed_s", of->elapsed_s);
         json_end_object(json);
     }

@@ -314,16 +314,18 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     if (!of->any)
         fputs(first ? "no plan fits" : "no plan is faster", out);
     if (first && !of->any)
-        fputs(", proven", out);
+        fputs(of->optimal ? ", proven" : "; not proven", out);
     else if (of->optimal)
         fputs("; proven optimal within this refinement", out);
     else if (isfinite(of->floor))
         fprintf(out, "; not proven, lower bound %s, gap %s", units_seconds(of->floor, floor),
                 gap_text(1.0 - of->floor / found, gap));
-    fprintf(out,
-            "; %lld candidates not pruned by bounds, %lld solved exactly\n"
-            "elapsed %s in refinement %s\n",
-            (long long)of->points, (long long)of->solved, units_seconds(of->elapsed_s, elapsed),
+    fprintf(out, "; %lld candidates not pruned by bounds, %lld solved exactly",
+            (long long)of->points, (long long)of->solved);
+    if (of->unlisted > 0)
+        fprintf(out, "; candidates of %lld pipelines, those with the largest bounds, not listed",
+                (long long)of->unlisted);
+    fprintf(out, "\nelapsed %s in refinement %s\n", units_seconds(of->elapsed_s, elapsed),
             of->name);
 }
 
