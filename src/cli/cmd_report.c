@@ -9,12 +9,16 @@
 
 typedef struct report_values {
     const char *output;
+    bool no_alternatives;
     int threads;
 } report_values;
 
 static const opt options[] = {
     OPT_OF_TEXT(report_values, output, "output", 'o', "FILE",
                 "page to write: FILE.html, or its tables as FILE.md, .csv or .json"),
+    OPT_OF_FLAG(
+        report_values, no_alternatives, "no-alternatives",
+        "leave out the best plans with other values of one key, which take up to 24 searches"),
     OPT_OF_INT(report_values, threads, "threads", "N", 1, 1024,
                "threads of a search (default: OMP_NUM_THREADS or all processors)"),
     OPT_END,
@@ -127,6 +131,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     r->page.plans = count;
     PLAIT_TRY(find_run(path, r, err));
     r->page.problem = &r->problem;
+    r->page.no_alternatives = flags->no_alternatives;
     PLAIT_TRY(plans_load_command(path, r->arena, &r->page.command, err));
     PLAIT_TRY(plans_page_write(&r->page, flags->output, flags->threads, arena, err));
     print_message("%s: %d plan%s, %d Pareto-optimal\n", flags->output, r->page.plans,

@@ -145,6 +145,8 @@ static plait_status search_plans(reporting *r, plait_error *err)
     PLAIT_TRY(plait_sensitivities(r->problem, &plan->plan, r->arena, r->sensitivity, err));
     r->page.sensitivity = r->sensitivity;
     r->page.sensitivities = PLAIT_SENSITIVITIES;
+    if (r->page.no_alternatives)
+        return PLAIT_OK;
     static const plait_key_id keys[] = {PLAIT_KEY_TP, PLAIT_KEY_PP, PLAIT_KEY_VPP,
                                         PLAIT_KEY_CP, PLAIT_KEY_EP, PLAIT_KEY_MBS};
     const plait_degrees *const d = &r->page.plan[r->page.run].degrees;

@@ -54,6 +54,7 @@ typedef struct page_plans {
     int plans;
     const report_plan *plan; /* [plans] in the order of the ranking */
     int run;                 /* index of the plan to run, which the page describes */
+    bool no_alternatives;    /* leave out `other`, which takes up to 24 searches */
     int front;
     const report_plan *front_plan; /* [front] plans of the Pareto front, fastest first */
     int sensitivities;

@@ -33,6 +33,8 @@ for form in html md csv json; do
     "$plait" report plans.json -o "page.$form" || complain "no .$form"
 done
 "$plait" report plans.json --threads 2 -o again.html && cmp page.html again.html || complain "other bytes the second time"
+"$plait" report plans.json --no-alternatives -o brief.json && grep -q '"others"' page.json && ! grep -q '"others"' brief.json ||
+    complain "--no-alternatives does not leave out the alternatives, or they were missing before"
 grep -q '"command": "plait search llama-3.1-8b dgx-h100 --gpus 16 --seq 8k --gbs 64"' plans.json ||
     complain "the command is told as $(grep '"command"' plans.json)"
 
