@@ -324,7 +324,7 @@ const nothing = {load: () => Promise.reject(new Error("pages fetch nothing")),
 
 /* Shows a box beside the pointer. It has text only, so that no text of a file is read as markup. */
 function tipHandler() {
-    const box = document.createElement("div");
+    const box = document.getElementById("tip") || document.createElement("div");
     box.id = "tip";
     box.hidden = true;
     document.body.append(box);
@@ -345,16 +345,17 @@ function rowsOf(table) {
 
 async function draw(figure, table, showTip) {
     const rows = rowsOf(table);
+    const plot = figure.querySelector(".plot");
     const spec = {
         $schema: "https://vega.github.io/schema/vega-lite/v6.json",
-        width: 640,
+        width: "container",
         height: 280,
         data: {values: rows},
         config,
         ...charts[figure.dataset.chart](rows),
     };
-    const plot = figure.querySelector(".plot");
-    const view = new vega.View(vega.parse(compile(spec).spec, null, {ast: true}), {
+    plot.hidden = false; // the chart is as wide as its element
+    const view = new vega.View(vega.parse(compile(spec, {logger: vega.logger(vega.Error)}).spec, null, {ast: true}), {
         expr: expressionInterpreter,
         loader: nothing,
         renderer: "svg",
@@ -365,22 +366,24 @@ async function draw(figure, table, showTip) {
         description: figure.querySelector("figcaption").textContent,
     });
     await view.runAsync();
-    plot.hidden = false;
     const details = figure.querySelector("details");
     if (details)
         details.open = false;
 }
 
-async function drawAll() {
-    const data = JSON.parse(document.getElementById("data").textContent);
+/* Draws the charts of a part of the document that have data and are not drawn yet. */
+async function drawAll(root, tables) {
     const showTip = tipHandler();
 
-    for (const figure of document.querySelectorAll("figure[data-chart]")) {
-        const table = data.tables[figure.dataset.table];
-        if (table && table.rows.length > 0)
+    for (const figure of root.querySelectorAll("figure[data-chart]")) {
+        const table = tables[figure.dataset.table];
+        if (table && table.rows.length > 0 && figure.querySelector(".plot").hidden)
             await draw(figure, table, showTip);
     }
     document.documentElement.dataset.charts = "drawn";
 }
 
-drawAll();
+globalThis.plaitPage.draw = drawAll;
+const data = document.getElementById("data");
+if (data)
+    drawAll(document, JSON.parse(data.textContent).tables);

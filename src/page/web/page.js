@@ -1,9 +1,10 @@
-/* page.js - sorts, filters and downloads tables, which are complete without this script */
+/* page.js - sorts, filters and downloads tables, which are complete without this script
+ *
+ * The page that plans puts reports into its own document and calls plaitPage for them.
+ */
 "use strict";
 
-(function () {
-    const data = JSON.parse(document.getElementById("data").textContent);
-
+globalThis.plaitPage = (function () {
     function make(tag, properties, ...inside) {
         const made = Object.assign(document.createElement(tag), properties);
         made.append(...inside);
@@ -93,9 +94,17 @@
         element.closest(".scroll").before(tools);
     }
 
-    for (const [id, table] of Object.entries(data.tables)) {
-        const element = document.getElementById(id);
-        makeSortable(element, table);
-        addTools(element, table, id);
+    /* Adds buttons and filters to the tables of a report, which are in the document. */
+    function addControls(tables) {
+        for (const [id, table] of Object.entries(tables)) {
+            const element = document.getElementById(id);
+            makeSortable(element, table);
+            addTools(element, table, id);
+        }
     }
+
+    const data = document.getElementById("data");
+    if (data)
+        addControls(JSON.parse(data.textContent).tables);
+    return {addControls};
 })();
