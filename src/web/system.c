@@ -1,11 +1,13 @@
 /*
- * qsort.c - qsort() that keeps the order of equal elements
+ * system.c - two functions of emscripten's C library, changed to those of glibc
  *
- * The C library of emscripten sorts in place and does not keep that order, but glibc merges and
- * does. Answers in the browser then have the bytes of the native program.
+ * qsort() of emscripten sorts in place and does not keep the order of equal elements, but glibc merges and does;
+ * answers in the browser then have the bytes of the native program. The first umask leaves no
+ * permission to new files.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef int order(const void *, const void *);
 
@@ -46,4 +48,9 @@ void qsort(void *base, size_t count, size_t size, order *compare)
         abort(); // the page then reports that the program has stopped
     sort(base, count, size, compare, spare);
     free(spare);
+}
+
+__attribute__((constructor)) static void set_umask(void)
+{
+    umask(022);
 }

@@ -1,0 +1,113 @@
+/* answer.js - runs the commands of a question and turns their output into what the page shows */
+import {ask} from "./engine.js";
+import {argvOf, questions} from "./questions.js";
+
+/* The program refused the question; the message is what it printed. */
+export class Refusal extends Error {}
+
+const PAGE = "out/page.html";
+const text = (made, path) => {
+    const file = made.find((one) => "out/" + one.path === path);
+    return file ? new TextDecoder().decode(file.bytes) : null;
+};
+
+/* The parts of a page that `plait report` or `plait capacity` wrote. */
+function partsOf(html) {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    return {
+        sentence: page.querySelector("header .answer").textContent,
+        figures: [...page.querySelectorAll("header .figures > div")],
+        sections: page.querySelector("nav ul"),
+        body: [...page.querySelector("main").childNodes],
+        tables: JSON.parse(page.getElementById("data").textContent).tables,
+    };
+}
+
+function figure(title, value, note) {
+    const made = document.createElement("div");
+    for (const [tag, className, content] of [["dt", "", title], ["dd", "", value], ["dd", "note", note]])
+        made.append(Object.assign(document.createElement(tag), {className, textContent: content}));
+    return made;
+}
+
+function printed(output) {
+    return Object.assign(document.createElement("pre"), {textContent: output, tabIndex: 0});
+}
+
+const GIB = 2 ** 30;
+const seconds = (s) => s >= 100 ? s.toFixed(0) + " s" : s.toPrecision(3) + " s";
+
+/* Text output whose first sentence is the answer: no plan fits, or a command without a page. */
+function partsOfText(output, sentence, figures) {
+    return {sentence, figures, sections: null, body: [printed(output)], tables: {}};
+}
+
+function nothingFits(output, closest) {
+    const blocks = output.split(/\n\n+/).map((block) => block.trim());
+    const no = blocks.findIndex((block) => /^No /.test(block));
+    const sentence = no < 0 ? "Nothing fits." : [blocks[no], ...blocks.slice(no + 1, no + 2).map((block) => block.split("\n")[0])].join(" ");
+    const memory = closest?.memory;
+
+    return partsOfText(output, sentence, memory ? [
+        figure("memory of the closest plan", (memory.peak_bytes / GIB).toFixed(1) + " GiB", "on the fullest GPU"),
+        figure("memory that plans may use", (memory.capacity_bytes / GIB).toFixed(1) + " GiB", "per GPU"),
+        figure("missing", ((memory.peak_bytes - memory.capacity_bytes) / GIB).toFixed(1) + " GiB", "per GPU"),
+    ] : []);
+}
+
+function ofRl(output, doc) {
+    const best = doc.plans[0];
+    const run = /^run: (.*)$/m.exec(output);
+    const memory = Object.values(best.memory).map((phase) => phase.device_bytes).filter(Number.isFinite);
+
+    return partsOfText(output, "Run " + (run ? run[1] : best.placement) + ".", [
+        figure("step time", seconds(best.step_s), `${(100 * best.phases.rollout_s / best.step_s).toFixed(0)} % of it generates answers`),
+        figure("tokens/s per GPU", best.tokens_per_s_per_gpu.toFixed(0), `${best.tokens.toExponential(2)} tokens in a step`),
+        figure("memory of the fullest GPU", (Math.max(...memory) / GIB).toFixed(1) + " GiB", "in the fullest phase"),
+    ]);
+}
+
+async function done(argv, options) {
+    const answer = await ask(argv, options);
+    if (answer.status > 1)
+        throw new Refusal(answer.err.trim().replace(/^plait: /, "") || `status ${answer.status}`);
+    return answer;
+}
+
+/**
+ * Answers a state. `answered(json)` is called with the document of --json, and then `show(parts, whole)` with
+ * what is known so far. The promise has the argument list, that document, and the page if there is one.
+ */
+export async function answerOf(state, files, {signal, onProgress, answered, show}) {
+    const argv = argvOf(state);
+    const options = {files, signal, onProgress};
+    const kind = questions[state.q].command;
+
+    if (kind === "capacity") {
+        const {out, made} = await done([...argv, "--json", "-o", PAGE], options);
+        const page = text(made, PAGE);
+        answered(out);
+        show(partsOf(page), true);
+        return {argv, kind, json: out, page};
+    }
+    const {out} = await done([...argv, "--json"], options);
+    const doc = JSON.parse(out);
+    answered(out);
+    if (doc.plans.length === 0) {
+        show(nothingFits((await done(argv, options)).out, doc.closest), true);
+        return {argv, kind, json: out, page: null};
+    }
+    if (kind === "rl") {
+        show(ofRl((await done(argv, options)).out, doc), true);
+        return {argv, kind, json: out, page: null};
+    }
+    // The front and the alternatives take longer than the rest: show the answer first.
+    const report = async (document, more) =>
+        text((await done(["report", "plans.json", "-o", PAGE, ...more],
+                         {...options, files: {...files, "plans.json": document}})).made, PAGE);
+    if (kind === "search")
+        show(partsOf(await report(JSON.stringify({...doc, front: []}), ["--no-alternatives"])), false);
+    const page = await report(out, []);
+    show(partsOf(page), true);
+    return {argv, kind, json: out, page};
+}
