@@ -54,6 +54,12 @@ plait_arena_mark plait_arena_save(const plait_arena *arena);
 void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark);
 
 /**
+ * Limits the bytes that all arenas of the process hold together: an allocation beyond the limit fails
+ * as if memory were short. 0: no limit.
+ */
+void plait_arena_limit(size_t bytes);
+
+/**
  * For tests: the next `calls` allocations of any arena in any thread succeed, and all later ones
  * fail until the next call of this function. A negative number ends this mode.
  */

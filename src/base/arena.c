@@ -37,7 +37,15 @@
 #define ASAN_UNPOISON_MEMORY_REGION(address, size) ((void)(address), (void)(size))
 #endif
 
-enum { ALIGNMENT = alignof(max_align_t), BLOCK_SIZE = 64 * 1024 - 64 };
+/*
+ * A search has an arena for each of a thousand tasks, most of which need little, so the first block
+ * is small and each later one is twice as large as the one before, up to LARGEST_BLOCK.
+ */
+enum {
+    ALIGNMENT = alignof(max_align_t),
+    FIRST_BLOCK = 4 * 1024 - 64,
+    LARGEST_BLOCK = 64 * 1024 - 64
+};
 
 typedef struct arena_block {
     struct arena_block *next;
@@ -70,15 +78,33 @@ static bool request_must_fail(void)
     return left == 0;
 }
 
+static _Atomic size_t held, most_held = SIZE_MAX;
+
+void plait_arena_limit(size_t bytes)
+{
+    atomic_store(&most_held, bytes > 0 ? bytes : SIZE_MAX);
+}
+
+static void block_free(arena_block *block)
+{
+    atomic_fetch_sub_explicit(&held, sizeof *block + block->size, memory_order_relaxed);
+    free(block);
+}
+
 static arena_block *block_new(size_t size)
 {
     arena_block *block;
 
     if (size > SIZE_MAX - sizeof *block)
         return NULL;
-    block = malloc(sizeof *block + size);
-    if (block == NULL)
+    const size_t bytes = sizeof *block + size;
+    const size_t before = atomic_fetch_add_explicit(&held, bytes, memory_order_relaxed);
+    const size_t most = atomic_load_explicit(&most_held, memory_order_relaxed);
+    block = before <= most && bytes <= most - before ? malloc(bytes) : NULL;
+    if (block == NULL) {
+        atomic_fetch_sub_explicit(&held, bytes, memory_order_relaxed);
         return NULL;
+    }
     *block = (arena_block){.size = size};
     ASAN_POISON_MEMORY_REGION(block->data, size);
     return block;
@@ -93,7 +119,7 @@ plait_arena *plait_arena_new(void)
     arena = malloc(sizeof *arena);
     if (arena == NULL)
         return NULL;
-    arena->first = arena->current = block_new(BLOCK_SIZE);
+    arena->first = arena->current = block_new(FIRST_BLOCK);
     if (arena->first == NULL) {
         free(arena);
         return NULL;
@@ -107,7 +133,7 @@ void plait_arena_free(plait_arena *arena)
         return;
     for (arena_block *block = arena->first, *next; block != NULL; block = next) {
         next = block->next;
-        free(block);
+        block_free(block);
     }
     free(arena);
 }
@@ -119,7 +145,9 @@ static bool arena_advance(plait_arena *arena, size_t size)
     arena_block *block = full->next;
 
     if (block == NULL || block->size < size) {
-        block = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+        const size_t twice = full->size < LARGEST_BLOCK / 2 ? 2 * full->size : LARGEST_BLOCK;
+
+        block = block_new(size > twice ? size : twice);
         if (block == NULL)
             return false;
         block->next = full->next;
