@@ -113,7 +113,7 @@ static plait_status put_first(const search_run *run, const plait_ranked *best,
 
 /*
  * Counts the variants that each plan of the ranking represents, and the spread of their objectives.
- * (S.96)
+ * (S.96) They are not counted if memory is short.
  */
 static plait_status count_variants(search_run *run, const search_found *found,
                                    plait_search_result *result, plait_error *err)
@@ -121,10 +121,15 @@ static plait_status count_variants(search_run *run, const search_found *found,
     plait_ranked *plans = plait_arena_alloc(run->arena, (size_t)result->plans + 1, sizeof *plans);
     variant_count *variant;
 
-    if (run->options->distinct == 0 || result->plans == 0)
+    if (run->options->distinct == 0 || result->plans == 0 || found->unfinished)
         return PLAIT_OK;
     PLAIT_TRY(plait_check_allocated(plans, err));
-    PLAIT_TRY(search_count_variants(run, found, &variant, err));
+    const plait_status status = search_count_variants(run, found, &variant, err);
+    if (status == PLAIT_ERROR_NOMEM && run->threads == 1) {
+        result->short_of_memory = true;
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(status);
     for (int i = 0; i < result->plans; i++) {
         const int at = top_find(&found->top, &result->plan[i].plan.degrees);
 
@@ -154,7 +159,13 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
         run->known = found;
         if (!refinements[i]->is_applicable(run))
             continue;
-        PLAIT_TRY(refinements[i]->run(run, out, err));
+        const plait_status status = refinements[i]->run(run, out, err);
+        // with several threads the search is repeated on one
+        if (status != PLAIT_ERROR_NOMEM || run->threads > 1)
+            PLAIT_TRY(status);
+        if (status != PLAIT_OK)
+            *out = (plait_refinement){.floor = (double)NAN, .short_of_memory = true};
+        result->short_of_memory = result->short_of_memory || out->short_of_memory;
         out->name = refinements[i]->name;
         out->before = result->plans > 0 ? result->plan[0].objective : HUGE_VAL;
         out->elapsed_s = search_seconds() - start_s;
@@ -201,7 +212,8 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
         .tight = found.tight,
         .threads = run->threads,
         .strategy = "exhaustive",
-        .optimal = true,
+        .optimal = !found.unfinished,
+        .short_of_memory = found.unfinished,
         .plans = found.top.count,
     };
     PLAIT_TRY(answer_ranking(run, found.top.plan, found.top.count, &plan, err));

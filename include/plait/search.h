@@ -109,6 +109,7 @@ typedef struct plait_refinement {
     int64_t solved;   /* points that were refined */
     int64_t unlisted; /* pipelines whose points were not listed, since the budget of bounds ended;
                        * the lower bound includes them */
+    bool short_of_memory; /* memory ended it: it has no plan and no lower bound */
     double elapsed_s;
 } plait_refinement;
 
@@ -125,6 +126,8 @@ typedef struct plait_search_result {
     const char *strategy; /* method of the search: "exhaustive" or "mixed" (plans over several node
                            * groups) */
     bool optimal;         /* whether the ranking is proven */
+    bool short_of_memory; /* memory ended the search of uniform plans or a refinement: the plans are
+                           * the best of those found until then */
     bool unmeasured;      /* whether plans use techniques without measured runs, because no other
                            * plan fits */
     int plans;

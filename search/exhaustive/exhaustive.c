@@ -502,11 +502,16 @@ static plait_status make_all_exact(const search_run *run, search_found *known, p
  */
 enum { POINTS_WORTH_A_PROOF = 1 << 20 };
 
+/*
+ * If memory is short for the second pass on one thread, the plans that were found until then are the
+ * result.
+ */
 static plait_status both_passes(search_run *run, search_found *coarse, search_found *found,
                                 plait_error *err)
 {
     run->coarse = true;
-    const plait_status status = search_batches(run, explore, coarse, err);
+    plait_status status = search_batches(run, explore, coarse, err);
+
     run->coarse = false;
     PLAIT_TRY(status);
     PLAIT_TRY(make_all_exact(run, coarse, err));
@@ -516,7 +521,15 @@ static plait_status both_passes(search_run *run, search_found *coarse, search_fo
         return PLAIT_OK;
     }
     run->known = coarse;
-    PLAIT_TRY(search_batches(run, explore, found, err));
+    status = search_batches(run, explore, found, err);
+    if (status == PLAIT_ERROR_NOMEM && run->threads == 1 && !run->closest &&
+        coarse->top.count > 0) {
+        if (found->top.count == 0 || top_leads(&coarse->top.plan[0], &found->top))
+            *found = *coarse;
+        found->unfinished = true;
+        return PLAIT_OK;
+    }
+    PLAIT_TRY(status);
     if (run->closest && found->top.count == 0)
         found->top = coarse->top; // no plan is better by PLAIT_CLOSEST_WITHIN
     return PLAIT_OK;

@@ -81,6 +81,7 @@ typedef struct search_found {
     pipeline_list pipelines; /* pipelines for a refinement to list */
     int64_t floors;          /* number of lower bounds that the refinement has computed */
     bool failed;             /* true if out of memory */
+    bool unfinished;         /* true if memory ended the pass, and the plans may not be the best */
 } search_found;
 
 typedef struct search_run {

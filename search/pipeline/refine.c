@@ -498,10 +498,11 @@ static void drop_late_points(const search_run *run, point_list *list)
     list->count = kept;
 }
 
-plait_status refine_points(search_run *run, const refine_steps *steps, plait_refinement *out,
-                           plait_error *err)
+/* Refines with lists in `scratch`; only the best plan is in run->arena. */
+static plait_status refine_in(search_run *run, const refine_steps *steps, plait_arena *scratch,
+                              plait_refinement *out, plait_error *err)
 {
-    refine_state *const at = plait_arena_alloc(run->arena, 1, sizeof *at);
+    refine_state *const at = plait_arena_alloc(scratch, 1, sizeof *at);
     plan_space space = *run->space;
     search_run listing = *run;
     search_found found;
@@ -509,12 +510,13 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
 
     PLAIT_TRY(plait_check_allocated(at, err));
     space.layouts = steps->layouts;
+    listing.arena = scratch;
     listing.space = &space;
     listing.coarse = false;
     listing.refined_s = HUGE_VAL;
     *at = (refine_state){.steps = steps,
                          .listing = &listing,
-                         .open = {.floor_s = HUGE_VAL, .arena = run->arena},
+                         .open = {.floor_s = HUGE_VAL, .arena = scratch},
                          .floor_s = HUGE_VAL};
     if (steps->group) {
         PLAIT_TRY(list_by_pipelines(&listing, at, err));
@@ -543,4 +545,15 @@ plait_status refine_points(search_run *run, const refine_steps *steps, plait_ref
     };
     return at->any ? steps->rank(run, steps->context, &at->best_degrees, &at->best, &out->best, err)
                    : PLAIT_OK;
+}
+
+plait_status refine_points(search_run *run, const refine_steps *steps, plait_refinement *out,
+                           plait_error *err)
+{
+    plait_arena *const scratch = plait_arena_new();
+
+    PLAIT_TRY(plait_check_allocated(scratch, err));
+    const plait_status status = refine_in(run, steps, scratch, out, err);
+    plait_arena_free(scratch);
+    return status;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/magnitude.h"
 #include "base/numbers.h"
 #include "shell/shell.h"
 #include "base/text.h"
@@ -31,6 +32,7 @@ typedef struct search_values {
     int tries;
     int top;
     int threads;
+    const char *memory_limit;
     bool json;
     const char *output; /* path of the JSON document, or NULL */
     const char *page;   /* path of the page if -o ends in .html, .md or .csv, or NULL */
@@ -70,6 +72,9 @@ static const opt options[] = {
                "number of plans to list (default: 10, with --try 30)"),
     OPT_OF_INT(search_values, threads, "threads", "N", 1, 1024,
                "threads (default: OMP_NUM_THREADS or all processors); does not change the answer"),
+    OPT_OF_TEXT(search_values, memory_limit, "memory-limit", 0, "BYTES",
+                "bytes that the search may hold, such as 100M or 2G; if they do not suffice, the "
+                "answer has the plans found until then; implies --threads 1"),
     OPT_HEADING("search only plans with these values; --tp 8 equals --fix tp=8"),
     OPT_OF_KEYS(search_values, key),
     OPT_HEADING("the answer"),
@@ -222,7 +227,7 @@ static plait_status read_options(const search_values *flags, const plait_problem
                           plait_objective_name[search->objective]);
     search->allow_numerics = flags->allow_numerics;
     search->top = flags->top > 0 ? flags->top : flags->tries > 0 ? 30 : 10;
-    search->threads = flags->threads;
+    search->threads = flags->memory_limit != NULL ? 1 : flags->threads;
     progress_attach(shown, search);
     return PLAIT_OK;
 }
@@ -543,6 +548,39 @@ static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
     return rest != 0 ? rest > 0 : llabs(batch - job->gbs) < llabs(best - job->gbs);
 }
 
+enum { LEAST_MEMORY = 1000000 }; /* bytes; a search needs several times as many */
+
+/* Reads the bytes that the search may hold; 0: no limit. */
+static plait_status read_memory_limit(const search_values *flags, size_t *bytes, plait_error *err)
+{
+    double found;
+
+    *bytes = 0;
+    if (flags->memory_limit == NULL)
+        return PLAIT_OK;
+    if (!magnitude_parse(flags->memory_limit, &found) || found < LEAST_MEMORY || found > 1e15)
+        return plait_fail(err, PLAIT_ERROR_RANGE, "--memory-limit",
+                          "expected bytes from 1M to 1000T, such as 100M or 2G, found \"%s\"",
+                          flags->memory_limit);
+    *bytes = (size_t)found;
+    return PLAIT_OK;
+}
+
+/* Searches with at most `most_bytes` of memory; 0: no limit. */
+static plait_status search_within(size_t most_bytes, const plait_problem *problem,
+                                  const plait_search_options *search, plait_arena *arena,
+                                  plait_search_result *result, plait_error *err)
+{
+    plait_arena_limit(most_bytes);
+    const plait_status status = plait_search(problem, search, arena, result, err);
+    plait_arena_limit(0);
+    if (status == PLAIT_ERROR_NOMEM && most_bytes > 0)
+        return plait_fail(err, status, "--memory-limit",
+                          "expected enough bytes to list the plans, found %.0f MB",
+                          (double)most_bytes / 1e6);
+    return status;
+}
+
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
@@ -555,6 +593,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     plait_error refusal = {PLAIT_OK, "", ""};
     plait_status status;
     progress shown = progress_of(1, "searching");
+    size_t most_bytes;
     char why[256];
 
     if (form == PAGE_JSON || form == PAGE_FORMS) {
@@ -571,6 +610,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     }
     PLAIT_TRY(problem_resolve(&flags.problem, operands, file, arena, &problem, err));
     PLAIT_TRY(read_options(&flags, &problem, &shown, arena, &search, err));
+    PLAIT_TRY(read_memory_limit(&flags, &most_bytes, err));
     if (!plait_model_check(problem.runtime, problem.model, why, sizeof why)) {
         if (runtime_part_missed(problem.runtime, problem.model) >= 0)
             print_warning("%s", why);
@@ -578,7 +618,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
             print_warning("%s: plait launch cannot express this model: expected %s",
                           problem.model->name, why);
     }
-    status = plait_search(&problem, &search, arena, &result, &refusal);
+    status = search_within(most_bytes, &problem, &search, arena, &result, &refusal);
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
     if (status == PLAIT_OK || text_equal(refusal.where, "search")) {

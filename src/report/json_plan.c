@@ -186,6 +186,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
     JSON_NUMBERS(json, {"elapsed_s", result->elapsed_s}, {"threads", result->threads});
     JSON_STRINGS(json, {"strategy", result->strategy},
                  {"proof", result->optimal ? "optimal" : "gap"});
+    json_member_bool(json, "short_of_memory", result->short_of_memory);
     json_member_array(json, "refinements");
     for (int i = 0; i < result->refinements; i++) {
         const plait_refinement *const of = &result->refinement[i];
@@ -198,6 +199,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
         json_member_int64(json, "points", of->points);
         json_member_int64(json, "solved", of->solved);
         json_member_int64(json, "unlisted", of->unlisted);
+        json_member_bool(json, "short_of_memory", of->short_of_memory);
         json_member_number(json, "elapsed_s", of->elapsed_s);
         json_end_object(json);
     }

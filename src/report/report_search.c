@@ -307,6 +307,11 @@ static void print_refinement(const plait_refinement *of, FILE *out)
     const double found = of->any ? of->best.objective : of->before;
 
     fprintf(out, "refinement %s: ", of->name);
+    if (of->short_of_memory) {
+        fprintf(out, "no result, since memory ended it\nelapsed %s in refinement %s\n",
+                units_seconds(of->elapsed_s, elapsed), of->name);
+        return;
+    }
     if (of->any)
         fprintf(out, "%s", units_seconds(of->best.price.step_s, step));
     if (of->any && !first)
@@ -523,6 +528,11 @@ plait_status report_search(const plait_problem *problem, const report_found *fou
         fprintf(out, "%s search: proven: %s\n", result->strategy,
                 result->plans > 0 ? "no other plan of this space is better"
                                   : "no plan of this space fits");
+    else if (result->short_of_memory)
+        fprintf(out,
+                "%s search: not proven, since memory ended it: a plan that is not listed may be "
+                "better\n",
+                result->strategy);
     else
         fprintf(out, "%s search: optimality not proven\n", result->strategy);
     fprintf(out, "elapsed %s on %d thread%s\n", units_seconds(result->elapsed_s, elapsed),
