@@ -15,6 +15,9 @@ import {compile} from "vega-lite";
 
 const DAY = 86400, GIB = 2 ** 30;
 
+/* Width of a chart that is best as wide as high, on a screen that may be narrower. */
+const square = (most) => Math.max(180, Math.min(most, document.documentElement.clientWidth - 150));
+
 // ---- parts of charts
 
 const quantity = (field, title, more) => ({field, type: "quantitative", title, ...more});
@@ -127,8 +130,8 @@ const charts = {
 
     traffic: (rows) => ({
         mark: {type: "rect"},
-        width: 420,
-        height: 420,
+        width: square(420),
+        height: square(420),
         encoding: {
             x: ordered("to", "to " + (rows[0] || {}).of, {axis: {labelAngle: 0, labelOverlap: true}}),
             y: ordered("from", "from " + (rows[0] || {}).of, {axis: {labelOverlap: true}}),
@@ -139,7 +142,7 @@ const charts = {
 
     placement: (rows) => ({
         mark: {type: "rect", stroke: "#00000055"},
-        width: 420,
+        width: square(420),
         height: {step: Math.max(8, Math.min(24, 480 / (1 + new Set(rows.map((row) => row.node)).size)))},
         encoding: {
             x: ordered("gpu", "GPU of the node", {axis: {labelAngle: 0}}),
@@ -273,7 +276,7 @@ const charts = {
         const ends = [Math.min(...at), Math.max(...at)];
         const log = {scale: {type: "log", nice: false, padding: 8}, axis: {format: "~g", tickCount: 8}};
         return {
-            width: 520,
+            width: square(520),
             height: 420,
             layer: [
                 {data: {values: ends.map((end) => ({x: end, y: end}))}, mark: {type: "line", opacity: 0.6, color: "currentColor"},
@@ -349,7 +352,7 @@ async function draw(figure, table, showTip) {
     const spec = {
         $schema: "https://vega.github.io/schema/vega-lite/v6.json",
         width: "container",
-        height: 280,
+        height: Math.max(280, Math.min(520, document.documentElement.clientWidth / 7)),
         data: {values: rows},
         config,
         ...charts[figure.dataset.chart](rows),
