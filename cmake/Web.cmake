@@ -8,7 +8,7 @@ target_sources(plait_cli PRIVATE src/web/system.c)
 target_link_options(plait_cli PRIVATE
     "SHELL:-s MODULARIZE=1" "SHELL:-s EXPORT_NAME=plaitProgram" "SHELL:-s ENVIRONMENT=worker"
     "SHELL:-s INVOKE_RUN=0" "SHELL:-s EXIT_RUNTIME=1" "SHELL:-s FORCE_FILESYSTEM=1"
-    "SHELL:-s EXPORTED_RUNTIME_METHODS=FS,callMain"
+    "SHELL:-s EXPORTED_RUNTIME_METHODS=ENV,FS,callMain"
     "SHELL:-s ALLOW_MEMORY_GROWTH=1" "SHELL:-s TOTAL_STACK=4MB"
     "SHELL:--js-library ${CMAKE_SOURCE_DIR}/src/web/system.js")
 

@@ -42,29 +42,32 @@ function partsOfText(output, sentence, figures) {
     return {sentence, figures, sections: null, body: [printed(output)], tables: {}};
 }
 
-function nothingFits(output, closest) {
+function nothingFits(output, doc) {
     const blocks = output.split(/\n\n+/).map((block) => block.trim());
     const no = blocks.findIndex((block) => /^No /.test(block));
     const sentence = no < 0 ? "Nothing fits." : [blocks[no], ...blocks.slice(no + 1, no + 2).map((block) => block.split("\n")[0])].join(" ");
-    const memory = closest?.memory;
+    const memory = doc.closest?.memory, gpus = /^ *([\d,]+) GPUs instead of/m.exec(output);
 
     return partsOfText(output, sentence, memory ? [
         figure("memory of the closest plan", (memory.peak_bytes / GIB).toFixed(1) + " GiB", "on the fullest GPU"),
         figure("memory that plans may use", (memory.capacity_bytes / GIB).toFixed(1) + " GiB", "per GPU"),
-        figure("missing", ((memory.peak_bytes - memory.capacity_bytes) / GIB).toFixed(1) + " GiB", "per GPU"),
+        gpus ? figure("GPUs on which a plan fits", gpus[1], "with the same job")
+             : figure("missing", ((memory.peak_bytes - memory.capacity_bytes) / GIB).toFixed(1) + " GiB", "per GPU"),
     ] : []);
 }
 
 function ofRl(output, doc) {
     const best = doc.plans[0];
     const run = /^run: (.*)$/m.exec(output);
+    const phases = [...output.matchAll(/^ {2}(\S.*?) {2,}([\d.]+ \S+) +([\d.]+) %$/gm)]
+        .map(([, name, time, share]) => ({name, value: Number(share), text: time}));
     const memory = Object.values(best.memory).map((phase) => phase.device_bytes).filter(Number.isFinite);
 
-    return partsOfText(output, "Run " + (run ? run[1] : best.placement) + ".", [
+    return {...partsOfText(output, "Run " + (run ? run[1] : best.placement) + ".", [
         figure("step time", seconds(best.step_s), `${(100 * best.phases.rollout_s / best.step_s).toFixed(0)} % of it generates answers`),
-        figure("tokens/s per GPU", best.tokens_per_s_per_gpu.toFixed(0), `${best.tokens.toExponential(2)} tokens in a step`),
+        figure("tokens/s per GPU", best.tokens_per_s_per_gpu.toFixed(0), `${(best.tokens / 1e6).toPrecision(3)} M tokens in a step`),
         figure("memory of the fullest GPU", (Math.max(...memory) / GIB).toFixed(1) + " GiB", "in the fullest phase"),
-    ]);
+    ]), bars: [{title: "Time of a step", parts: phases}]};
 }
 
 async function done(argv, options) {
@@ -94,7 +97,7 @@ export async function answerOf(state, files, {signal, onProgress, answered, show
     const doc = JSON.parse(out);
     answered(out);
     if (doc.plans.length === 0) {
-        show(nothingFits((await done(argv, options)).out, doc.closest), true);
+        show(nothingFits((await done(argv, options)).out, doc), true);
         return {argv, kind, json: out, page: null};
     }
     if (kind === "rl") {

@@ -28,9 +28,9 @@ function rowsOf(table) {
 const GIB = 2 ** 30;
 const percent = (share) => (100 * share).toFixed(share < 0.0995 ? 1 : 0) + " %";
 
-/* The bars that the tables of a report have data for. */
-export function barsOf(tables, plan) {
-    const bars = [];
+/* The bars that an answer has data for: its own, and those of the tables of its report. */
+export function barsOf({tables, bars: own = []}, plan) {
+    const bars = own.map(({title, parts}) => bar(title, parts, 0));
 
     if (tables.step) {
         const rows = rowsOf(tables.step);

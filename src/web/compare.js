@@ -15,7 +15,7 @@ export async function comparison(place, a, b, unpin) {
         return;
     const difference = make("pre", {tabIndex: 0, className: "difference"});
     place.replaceChildren(make("h2", {}, "Comparison"),
-        make("p", {}, b ? "" : "This answer is pinned. Change the question to compare it with another answer.", " ",
+        make("p", {}, b ? "Two answers side by side." : "This answer is pinned. Change the question to compare it with another answer.", " ",
              make("button", {type: "button", onclick: unpin}, "Unpin")),
         make("div", {className: "sides"}, column("Pinned", a), b ? column("Compared with", b) : ""));
     if (!b || a.kind !== b.kind || a.kind === "rl")

@@ -47,11 +47,11 @@ const turn = () => new Promise((go) => {
 /**
  * Runs the program with arguments.
  *
- * `files` are put into its current folder, by name. The answer has the exit status, what the program
+ * `files` are put into its current folder, by name; lines of text have at most `columns` letters. The answer has the exit status, what the program
  * printed (`out`, `err`), and the files `made` that it left in the folder "out". When `signal` is
  * aborted the worker is ended, and the promise fails with AbortError.
  */
-export async function ask(argv, {files = {}, signal, onProgress = () => {}} = {}) {
+export async function ask(argv, {files = {}, columns, signal, onProgress = () => {}} = {}) {
     await turn();
     let worker;
     try {
@@ -74,7 +74,7 @@ export async function ask(argv, {files = {}, signal, onProgress = () => {}} = {}
                 resolve(data);
             };
             worker.onerror = (event) => reject(new Error(event.message || "the worker failed"));
-            worker.postMessage({id, argv, files});
+            worker.postMessage({id, argv, files, columns});
         });
         idle.push(worker);
         worker = null;

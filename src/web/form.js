@@ -20,8 +20,8 @@ function names(data, folder) {
 
 const option = (value) => Array.isArray(value) ? make("option", {value: value[0]}, value[1]) : make("option", {value}, value);
 
-function labelled(label, control, hint) {
-    return make("label", {className: hint ? "wide" : ""}, make("span", {}, label), control,
+function labelled(label, control, hint, wide) {
+    return make("label", {className: hint || wide ? "wide" : ""}, make("span", {}, label), control,
                 hint ? make("small", {}, hint) : null);
 }
 
@@ -64,7 +64,7 @@ export function showForm(state, data, files, changed, dropped) {
     clusters.value = state.cluster;
 
     const where = make("fieldset", {className: "fields"}, make("legend", {}, "Model and cluster"),
-        labelled("Model", input("model", {list: "models", type: "search"})), labelled("Cluster", clusters),
+        labelled("Model", input("model", {list: "models", type: "search"}), null, true), labelled("Cluster", clusters),
         ...(own ? [labelled("Accelerator", choice("accelerator", all.accelerators.map(option))),
                    labelled("Nodes", input("nodes", {inputMode: "numeric"})),
                    labelled("GPUs per node", input("pernode", {inputMode: "numeric"})),
@@ -88,7 +88,7 @@ export function showKinds(q, chosen) {
 // ---- the drawing: nodes as boxes with a dot for each accelerator
 
 const SVG = "http://www.w3.org/2000/svg";
-const MOST_NODES = 24;
+const MOST_NODES = 64;
 
 function shape(tag, attributes, ...inside) {
     const made = document.createElementNS(SVG, tag);
@@ -126,8 +126,9 @@ export function drawCluster(state, data, files) {
         return;
     }
     const nodes = Math.ceil(gpus / each), shown = Math.min(nodes, MOST_NODES);
-    const across = Math.ceil(Math.sqrt(each)), down = Math.ceil(each / across);
-    const wide = 8 * across + 6, high = 8 * down + 6, columns = Math.min(shown, Math.max(1, Math.floor(320 / (wide + 4))));
+    const across = each <= 4 ? each : Math.ceil(Math.sqrt(2 * each)), down = Math.ceil(each / across);
+    const dot = shown <= 16 ? 8 : 5, wide = dot * across + 6, high = dot * down + 6; // pixels
+    const columns = Math.min(shown, Math.max(1, Math.floor(320 / (wide + 4))));
     const drawing = shape("svg", {viewBox: `0 0 ${columns * (wide + 4)} ${Math.ceil(shown / columns) * (high + 4)}`, "aria-hidden": "true"});
 
     drawing.style.width = columns * (wide + 4) + "px";
@@ -135,7 +136,7 @@ export function drawCluster(state, data, files) {
         const box = shape("g", {transform: `translate(${node % columns * (wide + 4)},${Math.floor(node / columns) * (high + 4)})`},
                           shape("rect", {width: wide, height: high, rx: 3}));
         for (let gpu = 0; gpu < Math.min(each, gpus - node * each); gpu++)
-            box.append(shape("circle", {cx: 7 + gpu % across * 8, cy: 7 + Math.floor(gpu / across) * 8, r: 2.5}));
+            box.append(shape("circle", {cx: 3 + dot * (gpu % across + 0.5), cy: 3 + dot * (Math.floor(gpu / across) + 0.5), r: 0.32 * dot}));
         drawing.append(box);
     }
     place.replaceChildren(make("figure", {}, drawing, make("figcaption", {},

@@ -45,11 +45,18 @@ function openDialog(title, text) {
         $("dialog").showModal();
 }
 
-/* Runs a command for a dialog, which shows what it prints. */
-async function openOutput(title, argv, more = {}) {
+function letterWidth() {
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = getComputedStyle($("dialog-text")).font;
+    return context.measureText("m").width;
+}
+
+/* Runs a command for a dialog, which shows what it prints from a pattern on. */
+async function openOutput(title, argv, from = /^/) {
     openDialog(title, "…");
-    const {out, err} = await ask(argv, {files: {...current.files, "plans.json": current.json, ...more}});
-    openDialog(title, out || err);
+    const columns = Math.floor($("dialog-text").clientWidth / letterWidth()) - 4;
+    const {out, err} = await ask(argv, {columns, files: {...current.files, "plans.json": current.json}});
+    openDialog(title, out.slice(Math.max(0, out.search(from))) || err);
 }
 
 // ---- the answer
@@ -57,18 +64,18 @@ async function openOutput(title, argv, more = {}) {
 const isPlans = () => current.kind === "search";
 
 /* Makes the first cells of a table buttons that explain their row. */
-function makeRowsExplain(id, label, argv) {
+function makeRowsExplain(id, label, argv, from) {
     for (const row of document.getElementById(id)?.tBodies[0].rows || []) {
         const cell = row.cells[0], value = cell.textContent;
         cell.replaceChildren(make("button", {type: "button", className: "explain", title: label + " " + value,
-                                             onclick: () => openOutput(label + " " + value, argv(value))}, value));
+                                             onclick: () => openOutput(label + " " + value, argv(value), from)}, value));
     }
 }
 
 async function show(parts, whole) {
     $("sentence").textContent = parts.sentence;
     $("figures").replaceChildren(...parts.figures);
-    $("bars").replaceChildren(...barsOf(parts.tables, current.plan));
+    $("bars").replaceChildren(...barsOf(parts, current.plan));
     $("result").hidden = false;
     $("result").classList.remove("stale");
     $("sections").replaceChildren(...(parts.sections ? [parts.sections] : []));
@@ -76,7 +83,7 @@ async function show(parts, whole) {
     globalThis.plaitPage.addControls(parts.tables);
     if (isPlans()) {
         makeRowsExplain("ranking", "Explain plan", (rank) => ["explain", "--plan", "plans.json:" + rank]);
-        makeRowsExplain("others", "Why not", (asked) => ["explain", "--plan", "plans.json", "--why-not", asked]);
+        makeRowsExplain("others", "Why not", (asked) => ["explain", "--plan", "plans.json", "--why-not", asked], /^Why not/m);
     }
     document.documentElement.dataset.charts = "";
     await globalThis.plaitPage.draw?.($("report"), parts.tables);
@@ -91,6 +98,7 @@ async function answer() {
     const began = performance.now();
     const late = setTimeout(() => say("Searching", null), 150);
     const mine = {...files};
+    let first;
 
     document.documentElement.dataset.answer = "";
     showProblem(null);
@@ -98,12 +106,15 @@ async function answer() {
         const asked = {kind: questions[state.q].command, files: mine, state: {...state}};
         const result = await answerOf(state, mine, {
             signal,
-            onProgress: (what, share) => say(what[0].toUpperCase() + what.slice(1), share),
+            onProgress: (what, share) => first === undefined && say(what[0].toUpperCase() + what.slice(1), share),
             async show(parts, whole) {
                 if (signal.aborted)
                     return;
+                clearTimeout(late);
                 current = {...asked, parts};
-                document.documentElement.dataset.firstMs ||= Math.round(performance.now() - began);
+                first ??= performance.now() - began;
+                say(`Answered in ${(first / 1000).toFixed(1)} s` + (whole ? "" : "; adding the front and the alternatives"));
+                document.documentElement.dataset.openedMs ??= Math.round(performance.now());
                 await show(parts, whole);
             },
             answered(json) {
@@ -114,7 +125,6 @@ async function answer() {
         });
         Object.assign(current, result);
         clearTimeout(late);
-        say(`Answered in ${((performance.now() - began) / 1000).toFixed(1)} s`);
         showActions();
         showComparison();
         document.documentElement.dataset.answer = "done";
@@ -248,6 +258,7 @@ function chosen(q) {
 }
 
 function restart() {
+    history.replaceState(null, "", fragmentOf(state));
     showKinds(state.q, chosen);
     refill();
     update();

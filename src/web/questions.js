@@ -122,11 +122,12 @@ export function defaultsOf(q) {
     };
 }
 
-/* The state as the fragment of an address, and back. Values equal to the defaults are left out. */
+/* The state as the fragment of an address, with every value, so that new defaults do not change its meaning. */
 export function fragmentOf(state) {
-    const defaults = defaultsOf(state.q);
-    const pairs = Object.entries(state).filter(([key, value]) => key === "q" || key === "model" || value !== defaults[key]);
-    return "#" + new URLSearchParams(pairs);
+    const own = ["accelerator", "nodes", "pernode", "nic"];
+    const used = Object.entries(state).filter(([key, value]) => value !== defaultsOf(state.q)[key] ||
+        (value !== "" && (state.cluster === "own" ? key !== "gpus" : !own.includes(key))));
+    return "#" + new URLSearchParams(used);
 }
 
 export function stateOf(fragment) {

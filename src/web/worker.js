@@ -59,9 +59,13 @@ function listen(FS, onProgress) {
     return () => text;
 }
 
-async function run({id, argv, files}) {
+async function run({id, argv, files, columns}) {
     const program = await plaitProgram({
         thisProgram: "plait",
+        preRun: [({ENV}) => {
+            if (columns)
+                ENV.COLUMNS = String(columns);
+        }],
         instantiateWasm(imports, done) {
             WebAssembly.instantiate(module, imports).then((instance) => done(instance));
             return {};
