@@ -85,6 +85,7 @@ def search(
     try_: _Value | None = None,
     top: _Value | None = None,
     threads: _Value | None = None,
+    memory_limit: _Value | None = None,
     tp: _Value | None = None,
     sp: bool | int | str | None = None,
     pp: _Value | None = None,
@@ -184,6 +185,8 @@ def search(
         the optimum as possible; `plait launch FILE:try` writes a folder for each
     top: number of plans to list (default: 10, with --try 30)
     threads: threads (default: OMP_NUM_THREADS or all processors); does not change the answer
+    memory_limit: bytes that the search may hold, such as 100M or 2G; if they do not suffice, the
+        answer has the plans found until then; implies --threads 1
     tp: tensor parallelism
     sp: sequence parallelism within the tensor-parallel group (default: 1 if tp > 1)
     pp: pipeline stages
