@@ -34,8 +34,8 @@ typedef struct calibrate_values {
 
 static const opt options[] = {
     OPT_HEADING("the kit"),
-    OPT_OF_TEXT(calibrate_values, kit, "kit", 0, "DIR",
-                "write the benchmarks for your cluster into DIR, a new or empty folder"),
+    OPT_OF_OUTPUT(calibrate_values, kit, "kit", 0, "DIR",
+                  "write the benchmarks for your cluster into DIR, a new or empty folder"),
     OPT_OF_FLAG(calibrate_values, force, "force", "write into a folder that has files"),
     OPT_HEADING("kernels and links"),
     OPT_OF_WORD(calibrate_values, accelerator, "accelerator", "NAME",
@@ -63,10 +63,10 @@ static const opt options[] = {
         "fit this profile of a serving engine to the measured serving runs in RUNS.csv; all: "
         "fit all profiles and their bands, and write them into the folder of -o"),
     OPT_HEADING("the answer"),
-    OPT_OF_TEXT(calibrate_values, output, "output", 'o', "FILE",
-                "write the result of the fit to FILE; - means standard output"),
-    OPT_OF_TEXT(calibrate_values, site, "site", 0, "FILE",
-                "write the cluster with the fitted accelerator and links to FILE"),
+    OPT_OF_OUTPUT(calibrate_values, output, "output", 'o', "FILE",
+                  "write the result of the fit to FILE; - means standard output"),
+    OPT_OF_OUTPUT(calibrate_values, site, "site", 0, "FILE",
+                  "write the cluster with the fitted accelerator and links to FILE"),
     OPT_END,
 };
 

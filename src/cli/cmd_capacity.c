@@ -68,9 +68,9 @@ static const opt options[] = {
     CAPACITY_SERVE_OPTIONS(capacity_values, serve),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(capacity_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(capacity_values, output, "output", 'o', "FILE",
-                "also write a page to FILE.html, .md or .csv, or the JSON document to FILE; - "
-                "means --json"),
+    OPT_OF_OUTPUT(capacity_values, output, "output", 'o', "FILE",
+                  "also write a page to FILE.html, .md or .csv, or the JSON document to FILE; - "
+                  "means --json"),
     OPT_END,
 };
 

@@ -20,11 +20,11 @@ static const opt options[] = {
     PLAN_REQUEST_OPTIONS,
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(eval_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(eval_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE; - means --json"),
-    OPT_OF_TEXT(eval_values, timeline, "timeline", 0, "FILE",
-                "simulate the step and write its timeline: FILE.json for chrome://tracing or "
-                "Perfetto, FILE.svg as a drawing"),
+    OPT_OF_OUTPUT(eval_values, output, "output", 'o', "FILE",
+                  "also write the JSON document to FILE; - means --json"),
+    OPT_OF_OUTPUT(eval_values, timeline, "timeline", 0, "FILE",
+                  "simulate the step and write its timeline: FILE.json for chrome://tracing or "
+                  "Perfetto, FILE.svg as a drawing"),
     OPT_END,
 };
 

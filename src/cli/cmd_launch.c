@@ -29,7 +29,8 @@ static const opt options[] = {
     OPT_OF_WORD(launch_values, target, "target", "NAME", OPT_WORDS(plait_launch_target_name),
                 "software to launch: {words} (default: the plan's runtime); for serving: vllm, "
                 "sglang, trtllm, dynamo, llm-d"),
-    OPT_OF_TEXT(launch_values, output, "output", 'o', "DIR", "folder for the files, new or empty"),
+    OPT_OF_OUTPUT(launch_values, output, "output", 'o', "DIR",
+                  "folder for the files, new or empty"),
     OPT_OF_TEXT(launch_values, container, "container", 0, "IMAGE",
                 "container image of SLURM and Kubernetes jobs (default: a placeholder)"),
     OPT_OF_TEXT(launch_values, account, "account", 0, "NAME",

@@ -18,8 +18,8 @@ typedef struct merge_values {
 } merge_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(merge_values, output, "output", 'o', "FILE",
-                "write all lines in order to FILE (default: standard output, also named -)"),
+    OPT_OF_OUTPUT(merge_values, output, "output", 'o', "FILE",
+                  "write all lines in order to FILE (default: standard output, also named -)"),
     OPT_END,
 };
 

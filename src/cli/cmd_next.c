@@ -23,9 +23,9 @@ typedef struct next_values {
 
 static const opt options[] = {
     OPT_OF_FLAG(next_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(next_values, output, "output", 'o', "CLUSTER.json",
-                "write the cluster file, with speeds calibrated to the measured steps; with -, "
-                "print only this file"),
+    OPT_OF_OUTPUT(next_values, output, "output", 'o', "CLUSTER.json",
+                  "write the cluster file, with speeds calibrated to the measured steps; with -, "
+                  "print only this file"),
     OPT_END,
 };
 

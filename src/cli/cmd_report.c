@@ -14,8 +14,8 @@ typedef struct report_values {
 } report_values;
 
 static const opt options[] = {
-    OPT_OF_TEXT(report_values, output, "output", 'o', "FILE",
-                "page to write: FILE.html, or its tables as FILE.md, .csv or .json"),
+    OPT_OF_OUTPUT(report_values, output, "output", 'o', "FILE",
+                  "page to write: FILE.html, or its tables as FILE.md, .csv or .json"),
     OPT_OF_FLAG(
         report_values, no_alternatives, "no-alternatives",
         "leave out the best plans with other values of one key, which take up to 24 searches"),

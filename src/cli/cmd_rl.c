@@ -100,10 +100,10 @@ static const opt options[] = {
     OPT_OF_TEXT(rl_values, problem.risk, "risk", 0, "P",
                 "accepted risk of running out of memory (default: 0.05)"),
     MODEL_OPTION(rl_values, problem.assume_llama),
-    OPT_OF_TEXT(rl_values, launch, "launch", 0, "DIR",
-                "write the files that start the best plan that the framework can run"),
+    OPT_OF_OUTPUT(rl_values, launch, "launch", 0, "DIR",
+                  "write the files that start the best plan that the framework can run"),
     OPT_OF_FLAG(rl_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(rl_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
+    OPT_OF_OUTPUT(rl_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
     OPT_END,
 };
 

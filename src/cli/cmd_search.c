@@ -79,9 +79,10 @@ static const opt options[] = {
     OPT_OF_KEYS(search_values, key),
     OPT_HEADING("the answer"),
     OPT_OF_FLAG(search_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(search_values, output, "output", 'o', "FILE",
-                "also write the JSON document to FILE, or the page of `plait report` to FILE.html, "
-                ".md or .csv; - means --json"),
+    OPT_OF_OUTPUT(
+        search_values, output, "output", 'o', "FILE",
+        "also write the JSON document to FILE, or the page of `plait report` to FILE.html, "
+        ".md or .csv; - means --json"),
     OPT_END,
 };
 

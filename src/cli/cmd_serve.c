@@ -79,7 +79,8 @@ static const opt options[] = {
          "compare the best deployment with the one in FILE, written by `plait serve -o`, under "
          "the load given here"),
     OPT_OF_FLAG(serve_values, json, "json", "one JSON document on standard output"),
-    OPT_OF_TEXT(serve_values, file, "output", 'o', "FILE", "also write the JSON document to FILE"),
+    OPT_OF_OUTPUT(serve_values, file, "output", 'o', "FILE",
+                  "also write the JSON document to FILE"),
     OPT_END,
 };
 

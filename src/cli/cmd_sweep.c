@@ -16,13 +16,15 @@ typedef struct sweep_values {
 static const opt options[] = {
     OPT_OF_TEXT(sweep_values, shard, "shard", 0, "K/N",
                 "run only part K of the scenarios, which are divided into N parts"),
-    OPT_OF_TEXT(sweep_values, output, "output", 'o', "FILE",
-                "write one line of JSON per scenario to FILE (default: standard output, also named "
-                "-); an interrupted run continues at its last line"),
+    OPT_OF_OUTPUT(
+        sweep_values, output, "output", 'o', "FILE",
+        "write one line of JSON per scenario to FILE (default: standard output, also named "
+        "-); an interrupted run continues at its last line"),
     OPT_OF_INT(sweep_values, threads, "threads", "N", 1, 1024,
                "threads (default: OMP_NUM_THREADS or all processors); does not change the answer"),
-    OPT_OF_TEXT(sweep_values, sbatch, "sbatch", 0, "FILE",
-                "write a SLURM script with an array of --shards jobs instead of running the sweep"),
+    OPT_OF_OUTPUT(
+        sweep_values, sbatch, "sbatch", 0, "FILE",
+        "write a SLURM script with an array of --shards jobs instead of running the sweep"),
     OPT_OF_INT(sweep_values, shards, "shards", "N", 1, 100000,
                "number of jobs in the array of --sbatch (default: 16)"),
     OPT_END,

@@ -35,10 +35,10 @@ static const opt options[] = {
                 "best measured one (a minute or two)"),
     OPT_OF_WORD(validate_values, by, "by", "KEY", OPT_WORDS(plait_run_key_name),
                 "group errors of the step time by source (default), sweep, accelerator or layers"),
-    OPT_OF_TEXT(validate_values, plot, "plot", 0, "FILE",
-                "also plot measured against predicted step times, as an SVG file"),
-    OPT_OF_TEXT(validate_values, output, "output", 'o', "FILE",
-                "also write a page to FILE.html, or its tables to FILE.md, .csv or .json"),
+    OPT_OF_OUTPUT(validate_values, plot, "plot", 0, "FILE",
+                  "also plot measured against predicted step times, as an SVG file"),
+    OPT_OF_OUTPUT(validate_values, output, "output", 'o', "FILE",
+                  "also write a page to FILE.html, or its tables to FILE.md, .csv or .json"),
     OPT_END,
 };
 

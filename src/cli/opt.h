@@ -61,6 +61,7 @@ typedef struct opt {
     int min;
     int max;
     bool tokens; /* the suffix k means 1024, as for tokens; otherwise 1000 */
+    bool writes; /* the value is a file or folder that the command writes */
     opt_offer offer;
     const char *help;
 } opt;
@@ -80,6 +81,9 @@ typedef struct opt {
             .tokens = true, .help = help_)
 #define OPT_OF_TEXT(values, field, name, letter_, value_, help_)                                   \
     OPT_ROW(OPT_TEXT, values, field, name, .letter = letter_, .value = value_, .help = help_)
+#define OPT_OF_OUTPUT(values, field, name, letter_, value_, help_)                                 \
+    OPT_ROW(OPT_TEXT, values, field, name, .letter = letter_, .value = value_, .writes = true,     \
+            .help = help_)
 #define OPT_OF_WORD(values, field, name, value_, offer_, help_)                                    \
     OPT_ROW(OPT_TEXT, values, field, name, .value = value_, .offer = offer_, .help = help_)
 #define OPT_OF_LIST(values, field, name, value_, help_)                                            \
