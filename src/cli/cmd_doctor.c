@@ -297,8 +297,12 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
                         bool *no, plait_error *err)
 {
     const doctor_values *const flags = values;
-    const import_rl_flags rl = {flags->model,        flags->cluster, flags->log,
-                                flags->problem.gpus, flags->verbose, flags->json};
+    const import_rl_flags rl = {.model = flags->model,
+                                .cluster = flags->cluster,
+                                .log = flags->log,
+                                .gpus = flags->problem.gpus,
+                                .verbose = flags->verbose,
+                                .json = flags->json};
     const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
     bool done = false;
 

@@ -41,8 +41,8 @@ static const opt options[] = {
                "GPUs of the job, if the file does not state them"),
     OPT_OF_FLAG(import_values, verbose, "verbose", "list the options of FILE that are not read"),
     OPT_OF_FLAG(import_values, json, "json", "the plan as one JSON document on standard output"),
-    OPT_OF_TEXT(import_values, output, "output", 'o', "FILE",
-                "write the plan to FILE; - means --json"),
+    OPT_OF_OUTPUT(import_values, output, "output", 'o', "FILE",
+                  "write the plan to FILE; - means --json"),
     OPT_END,
 };
 
@@ -131,10 +131,10 @@ static void append_degree(text_builder *out, const char *option, int value, int 
         text_append_printf(out, " --%s %d", option, value);
 }
 
-static plait_status import_serving(const char *from, const opt_operands *operands,
-                                   const char *model, const char *cluster, bool verbose,
+static plait_status import_serving(const import_values *flags, const opt_operands *operands,
                                    plait_arena *arena, plait_error *err)
 {
+    const char *const from = flags->from, *const cluster = flags->cluster, *model = flags->model;
     const launch_call call = {.arguments = operands->count > 0 ? operands->count - 1 : 0,
                               .argument = operands->text + 1};
     const plait_engine_kind kind = (plait_engine_kind)text_index(from, plait_engine_name);
@@ -183,7 +183,10 @@ static plait_status import_serving(const char *from, const opt_operands *operand
     const char *next = text_builder_finish(&out, NULL);
     PLAIT_TRY(plait_check_allocated(next, err));
     imported_warn(operands->text[0], warning);
-    imported_warn_not_read(operands->text[0], in.not_read, verbose);
+    imported_warn_not_read(operands->text[0], in.not_read, flags->verbose);
+    PLAIT_TRY(command_deliver_command(next, flags->output, flags->json, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
     const plait_worker w = in.worker;
     print_message("%s: a worker of %s", operands->text[0], plait_engine_name[in.kind]);
     if (in.checkpoint != NULL)
@@ -206,38 +209,29 @@ static plait_status import_serving(const char *from, const opt_operands *operand
 static plait_status run(const void *values, const opt_operands *operands, plait_arena *arena,
                         bool *no, plait_error *err)
 {
-    const import_values *const flags = values;
+    import_values read = *(const import_values *)values, *const flags = &read;
     const imported_flags file = {flags->from, flags->model,   flags->cluster,
                                  flags->gpus, flags->verbose, flags->assume_llama};
-    const char *output = flags->output, *text;
-    bool json = flags->json;
+    const char *text;
     plans_entry entry;
     size_t length;
 
     (void)no;
-    if (flags->from != NULL && text_index(flags->from, serving_import_name) >= 0) {
-        if (flags->json || flags->output != NULL)
-            return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
-                              "expected no such option, since --from %s prints a command of plait "
-                              "serve instead of a plan",
-                              flags->from);
-        return import_serving(flags->from, operands, flags->model, flags->cluster, flags->verbose,
-                              arena, err);
-    }
+    PLAIT_TRY(command_output(&flags->output, &flags->json, err));
+    const char *const output = flags->output;
+    const bool json = flags->json;
+    if (flags->from != NULL && text_index(flags->from, serving_import_name) >= 0)
+        return import_serving(flags, operands, arena, err);
     const int framework = flags->from != NULL ? text_index(flags->from, rl_import_name) : -1;
-    if (framework >= 0 && (flags->json || flags->output != NULL))
-        return plait_fail(err, PLAIT_ERROR_SCHEMA, flags->json ? "--json" : "--output",
-                          "expected no such option, since --from %s prints a command of plait rl "
-                          "instead of a plan",
-                          flags->from);
     if (framework >= 0)
         return import_rl((plait_rl_framework)framework,
                          &(import_rl_flags){.model = flags->model,
                                             .cluster = flags->cluster,
+                                            .output = output,
                                             .gpus = flags->gpus,
-                                            .verbose = flags->verbose},
+                                            .verbose = flags->verbose,
+                                            .json = json},
                          operands, arena, err);
-    PLAIT_TRY(command_output(&output, &json, err));
     PLAIT_TRY(imported_read(&file, operands, arena, &entry, NULL, err));
     if (json && entry.gpus == 0) // neither the file nor a default gives the GPUs
         imported_warn(operands->text[0],

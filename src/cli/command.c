@@ -128,6 +128,19 @@ plait_status command_deliver_json(json_writer *json, const char *path, bool prin
     return command_deliver(text, length, path, print, err);
 }
 
+plait_status command_deliver_command(const char *line, const char *path, bool print,
+                                     plait_arena *arena, plait_error *err)
+{
+    json_writer json;
+
+    if (path == NULL && !print)
+        return PLAIT_OK;
+    command_begin_json(&json, arena);
+    json_member_version(&json);
+    json_member_string(&json, "command", line);
+    return command_deliver_json(&json, path, print, err);
+}
+
 plait_status command_check_runtime(const char *path, const char *runtime, plait_arena *arena,
                                    plait_error *err)
 {

@@ -23,7 +23,8 @@ typedef struct command {
 extern const command command_search, command_eval, command_explain, command_operators,
     command_launch, command_import, command_validate, command_calibrate, command_case,
     command_models, command_clusters, command_next, command_capacity, command_serve, command_rl,
-    command_doctor, command_report, command_sweep, command_merge, command_diff;
+    command_doctor, command_report, command_sweep, command_merge, command_diff, command_schema,
+    command_mcp;
 
 /**
  * Return the command line in shell syntax, "plait search llama-3.1-8b p5 --seq 8k ...", without the
@@ -68,6 +69,14 @@ void command_begin_json(json_writer *json, plait_arena *arena);
 /** End the document and write it as command_deliver() does. */
 PLAIT_MUST_CHECK plait_status command_deliver_json(json_writer *json, const char *path, bool print,
                                                    plait_error *err);
+
+/**
+ * Write the document of an import that results in a command, {"plait": ..., "command": ...}, if it
+ * is requested.
+ */
+PLAIT_MUST_CHECK plait_status command_deliver_command(const char *line, const char *path,
+                                                      bool print, plait_arena *arena,
+                                                      plait_error *err);
 
 /**
  * Warn if the document `path` refers to a runtime profile by a path, because readers look for that

@@ -179,6 +179,9 @@ plait_status import_rl(plait_rl_framework framework, const import_rl_flags *flag
     PLAIT_TRY(read_file(framework, flags, operands, arena, &in, &out, err));
     const char *const next = command_text(out.count, out.word, arena);
     PLAIT_TRY(plait_check_allocated(next, err));
+    PLAIT_TRY(command_deliver_command(next, flags->output, flags->json, arena, err));
+    if (flags->json)
+        return PLAIT_OK;
     print_message("%s: a step of %s by %s", operands->text[0],
                   plait_rl_algorithm_name[in.algorithm], plait_rl_framework_name[framework]);
     if (in.model != NULL)

@@ -7,12 +7,13 @@
 /** Options of the command that the file does not give; NULL and 0: none. */
 typedef struct import_rl_flags {
     const char *model, *cluster;
-    const char *log; /* log of the run */
+    const char *log;    /* log of the run */
+    const char *output; /* file for the document of plait import */
     int gpus;
     bool verbose, json;
 } import_rl_flags;
 
-/** Print the command of plait rl for a config. */
+/** Print the command of plait rl for a config, or with flags->json its document. */
 PLAIT_MUST_CHECK plait_status import_rl(plait_rl_framework framework, const import_rl_flags *flags,
                                         const opt_operands *operands, plait_arena *arena,
                                         plait_error *err);
