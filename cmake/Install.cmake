@@ -13,6 +13,8 @@ foreach(folder IN ITEMS models clusters)
                 GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
     endif()
 endforeach()
+install(FILES "${CMAKE_BINARY_DIR}/schema/answers.schema.json" docs/launch.schema.json
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/plait/schema)
 if(EXISTS "${CMAKE_SOURCE_DIR}/completions/plait.bash")
     install(FILES completions/plait.bash RENAME plait
             DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)

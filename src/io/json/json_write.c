@@ -175,6 +175,21 @@ void json_write_null(json_writer *json)
     text_append(&json->out, "null");
 }
 
+void json_write_value(json_writer *json, const char *text, size_t length)
+{
+    begin_item(json);
+    while (length > 0) {
+        const char *const end = json->row > 0 ? memchr(text, '\n', length) : NULL;
+        const size_t line = end != NULL ? (size_t)(end - text) : length;
+
+        text_append_bytes(&json->out, text, line);
+        if (end != NULL)
+            text_append_char(&json->out, ' ');
+        text += line + (end != NULL);
+        length -= line + (end != NULL);
+    }
+}
+
 void json_member_object(json_writer *json, const char *key)
 {
     json_write_key(json, key);

@@ -53,6 +53,9 @@ void json_write_int64(json_writer *json, int64_t number);
 void json_write_bool(json_writer *json, bool value);
 void json_write_null(json_writer *json);
 
+/** Writes a text that is a JSON value already. Inside a row its line ends become blanks. */
+void json_write_value(json_writer *json, const char *text, size_t length);
+
 /* Write a key and its value, or the beginning of its value. */
 void json_member_object(json_writer *json, const char *key);
 void json_member_array(json_writer *json, const char *key);
