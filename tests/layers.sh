@@ -45,10 +45,11 @@ allowed_folders() { # the folders whose headers a folder may include, besides it
         echo src/base src/plan src/rules src/io src/io/{data,json,plans} src/launch src/launch/{read,write} src/shell
         ;;
     src/mpi) echo src/cli ;;
+    src/mcp) echo src/base src/io src/io/json ;;
     src/page) echo src/base src/plan src/io src/io/{data,json,plans} src/report ;;
     src/cli)
         echo src/base src/plan src/rules src/io src/io/{cluster,csv,data,json,model,plans,runtime} src/report \
-            src/page src/launch src/shell src/validate src/calibrate
+            src/page src/launch src/shell src/validate src/calibrate src/mcp
         ;;
     esac
 }

@@ -29,6 +29,7 @@ static const command *const commands[] = {
     &command_import,   &command_validate, &command_calibrate, &command_case,      &command_models,
     &command_clusters, &command_next,     &command_capacity,  &command_serve,     &command_rl,
     &command_doctor,   &command_report,   &command_sweep,     &command_merge,     &command_diff,
+    &command_schema,   &command_mcp,
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
