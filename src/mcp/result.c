@@ -1,4 +1,4 @@
-/* call.c - turns the output of a command into the result of a call */
+/* result.c - turns the output of a command into the result of a call */
 #include "mcp/call.h"
 
 #include <dirent.h>
