@@ -9,7 +9,7 @@ set -euo pipefail
 readonly folder=$1 toolchain=${2:-}
 readonly prefix=$folder/prefix
 flags="-ffile-prefix-map=$folder/="
-[ -n "$toolchain" ] || flags+=" -fstack-protector-strong" # which WebAssembly, with a stack apart, does not have
+[[ $toolchain == *mscripten* ]] || flags+=" -fstack-protector-strong" # WebAssembly has a stack of another kind
 
 get_sources() {
     local apt=$folder/apt
