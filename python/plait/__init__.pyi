@@ -26,8 +26,7 @@ class PlaitError(Exception):
 
 class InvalidQuestion(PlaitError, ValueError): ...
 
-class Record(dict[str, Any]):
-    def __getattr__(self, key: str) -> Any: ...
+class Record(dict[str, Any]): ...
 
 class Rows(list[_T]):
     def to_pandas(self) -> Any: ...
@@ -37,15 +36,1748 @@ class Answer(Record):
     def text(self) -> str: ...
     @property
     def ok(self) -> bool: ...
-    @property
-    def command(self) -> str: ...
-    @property
-    def recommended(self) -> Any: ...
     def page(self, suffix: str = "html") -> str: ...
 
 def program() -> str: ...
-def ask(command: str, *operands: _Name, **options: Any) -> Answer: ...
+def ask(command: str, *operands: _Name, **options: Any) -> Any: ...
 def help(command: str) -> None: ...
+
+class SearchSearchRefinements(Record):
+    name: str
+    before: float | None
+    after: float | None
+    floor: float | None
+    proof: str
+    points: int
+    solved: int
+    unlisted: int
+    short_of_memory: bool
+    elapsed_s: float
+
+class SearchSearch(Record):
+    points: int
+    """plans of the space; equals `priced` + `pruned`"""
+    priced: int
+    """plans whose price was computed"""
+    pruned: int
+    """plans that lower bounds ruled out"""
+    fits: int
+    """of the priced, those that fit"""
+    tight: int
+    """of the priced, those that may run out of memory"""
+    elapsed_s: float
+    """of this run"""
+    threads: int
+    """of this run"""
+    strategy: str
+    """the strategy of the uniform search"""
+    proof: Literal['optimal', 'gap']
+    """`optimal`: the ranking is proven; `gap`: it is not"""
+    short_of_memory: bool
+    """memory ended the search or a refinement: the plans are the best of those found until then"""
+    refinements: Rows[SearchSearchRefinements]
+    """what was searched after the uniform plans, in order"""
+
+class SearchNearestRun(Record):
+    job: str
+    source: str
+    gpus: int
+    same_model: bool
+    differs: list[str]
+
+class SearchByModel(Record):
+    step_s: float
+    unmeasured: dict[str, str]
+
+class SearchTries(Record):
+    rank: int
+    expected_regret: float | None
+
+class SearchFewerGpus(Record):
+    gpus: int
+    ideal_s: float
+    searched: int
+    proof: str
+    best: FrontPlan
+
+class SearchIdleGroups(Record):
+    group: int
+    gpus: int
+    step_s: float | None
+
+class SearchAnswer(Answer):
+    plait: str
+    """version of the program that wrote the document"""
+    model: Model
+    """the model in full, as a model file, whatever file it came from; launch files take learning
+    rates from its `training`"""
+    cluster: Cluster
+    """the cluster in full, as a cluster file, with each accelerator inside it"""
+    job: Job
+    """`seq`, the `document` if it was given, `documents` with `--lengths` (each `length` with
+    its `share`, and `padded` or `balanced` if true), `images` and `image_tokens` ..."""
+    command: str
+    """the command line"""
+    search: SearchSearch | None
+    """how the answer was found, see below"""
+    nearest_run: SearchNearestRun | None
+    """the measured run of this software, on such accelerators, with the fewest keys that differ
+    from the recommended plan; a run of another model counts as three more"""
+    by_model: SearchByModel | None
+    """the recommended plan with techniques that no measured run supports, if the model claims a
+    shorter step (S.111)"""
+    plans: Rows[Plan]
+    """the best plans, best first, each a PLAN; empty when nothing fits"""
+    tries: Rows[SearchTries]
+    front: Rows[FrontPlan]
+    """the Pareto front of step time and memory, fastest first"""
+    refusal: str
+    fewer_gpus: SearchFewerGpus
+    closest: Plan
+    """only when nothing fits: the PLAN that lacks the least memory"""
+    closest_proven: bool
+    """beside it: true if no plan lacks less; in a space of more than 32,768 rows, true if none
+    lacks 5 % less"""
+    relaxations: Rows[Relaxation]
+    """only when nothing fits: the smallest changes to the question that make a plan fit, among
+    them `search with --fix offload=...` and another runtime"""
+    idle_groups: Rows[SearchIdleGroups]
+    """of a cluster with several kinds of nodes: for each `group` of nodes that the first plan
+    leaves idle, its `gpus`, and the `step_s` of the best plan that uses it (null: ..."""
+    routing: Routing
+    """of models with experts over several ranks, what the first plan's price assumes"""
+    tight: FrontPlan
+    """only when a plan that may run out of memory beats all that fit: the best of them, as in
+    `front`, with its `risk`"""
+    @property
+    def recommended(self) -> Plan | None: ...
+
+class EvalAnswer(Answer):
+    plait: str
+    """version of the program that wrote the document"""
+    model: Model
+    """the model in full, as a model file, whatever file it came from; launch files take learning
+    rates from its `training`"""
+    cluster: Cluster
+    """the cluster in full, as a cluster file, with each accelerator inside it"""
+    job: Job
+    """`seq`, the `document` if it was given, `documents` with `--lengths` (each `length` with
+    its `share`, and `padded` or `balanced` if true), `images` and `image_tokens` ..."""
+    plans: Rows[Plan]
+    """the best plans, best first, each a PLAN; empty when nothing fits"""
+    routing: Routing
+    """of models with experts over several ranks, what the first plan's price assumes"""
+    relaxations: Rows[Relaxation]
+    """only when nothing fits: the smallest changes to the question that make a plan fit, among
+    them `search with --fix offload=...` and another runtime"""
+    @property
+    def recommended(self) -> Plan | None: ...
+
+class ExplainExplainTime(Record):
+    term: str
+    equation: str
+    what: str
+    seconds: float
+
+class ExplainExplainMemory(Record):
+    term: str
+    equation: str
+    what: str
+    bytes: float
+
+class ExplainExplainTenPercentMore(Record):
+    resource: str
+    step_s: float
+    gain: float | None
+
+class ExplainExplainLimits(Record):
+    parallelism: str
+    ranks: int
+    counts: str
+    value: float
+    least: float
+    equation: str
+
+class ExplainExplainWhyNot(Record):
+    asked: str
+    sentence: str
+    best: Plan
+    winner: Plan
+
+class ExplainExplain(Record):
+    time: Rows[ExplainExplainTime]
+    """every term"""
+    memory: Rows[ExplainExplainMemory]
+    """every term"""
+    slowest_stage: int
+    """indices into `stages`"""
+    fullest_stage: int
+    """indices into `stages`"""
+    ten_percent_more: Rows[ExplainExplainTenPercentMore]
+    """for each `resource`, the `step_s` with a tenth more of it, and `gain`, the share of the
+    step that this saves"""
+    limits: Rows[ExplainExplainLimits]
+    """when communication binds each kind of parallelism of the plan"""
+    relaxations: Rows[Relaxation]
+    """as above, if the plan runs out of memory or cannot run; else empty"""
+    why_not: ExplainExplainWhyNot
+    """`asked`, `sentence`, `best` (the best PLAN with the requested keys, or null) and `winner`
+    (that of the search, or null)"""
+    versus: Plan
+    """the PLAN of `--versus`"""
+
+class ExplainAnswer(Answer):
+    plait: str
+    """version of the program that wrote the document"""
+    model: Model
+    """the model in full, as a model file, whatever file it came from; launch files take learning
+    rates from its `training`"""
+    cluster: Cluster
+    """the cluster in full, as a cluster file, with each accelerator inside it"""
+    job: Job
+    """`seq`, the `document` if it was given, `documents` with `--lengths` (each `length` with
+    its `share`, and `padded` or `balanced` if true), `images` and `image_tokens` ..."""
+    plans: Rows[Plan]
+    """the best plans, best first, each a PLAN; empty when nothing fits"""
+    explain: ExplainExplain
+    @property
+    def recommended(self) -> Plan | None: ...
+
+class ServeJobSpeculate(Record):
+    tokens: float
+    accept: float
+
+class ServeJobLora(Record):
+    adapters: int
+    rank: int
+    """place in its list, from 1; 0 of `nearest`"""
+
+class ServeJob(Record):
+    input: float
+    output: float
+    prefix_cached: float
+    lengths: Lengths
+    concurrency: float
+    rate: float
+    ttft_ms: float | None
+    ttft_p95_ms: float | None
+    ttft_p99_ms: float | None
+    tpot_ms: float | None
+    tpot_p95_ms: float | None
+    tpot_p99_ms: float | None
+    confidence: float
+    gpus: int
+    max_model_len: float
+    redundant_experts: int
+    speculate: ServeJobSpeculate
+    lora: ServeJobLora
+
+class ServeSearch(Record):
+    exact: bool
+    workers: int
+    priced: int
+    simulations: int
+    rejected: dict[str, int]
+
+class ServeLoadCurve(Record):
+    load: float
+    rate: float
+    ttft_ms: float
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    ttft_p99_ms: float | None
+    """milliseconds; within which 95 and 99 of 100 requests lie; null if not simulated"""
+    tpot_ms: float
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    running: float
+    """requests; on one decode (or aggregated) worker"""
+    out_tok_s: float
+    """output tokens per second; of all replicas, and of one GPU"""
+
+class ServeReach(Record):
+    rate: float | None
+    gpus: int | None
+    """replicas, and GPUs of all of them"""
+
+class ServeAnswer(Answer):
+    plait: str
+    """version; names"""
+    model: str
+    """version; names"""
+    cluster: str
+    """version; names"""
+    model_file: str
+    """as given on the command line: `plait launch` reads them from there"""
+    cluster_file: str
+    """as given on the command line: `plait launch` reads them from there"""
+    job: ServeJob
+    """`input`, `output`, `prefix_cached` mean tokens; of a distribution also `lengths` {`input`
+    and `output` {`p50`, `p90`, `p99`, `max`}, `longest` request of input and ..."""
+    search: ServeSearch
+    """`exact`; number of valid `workers`, of deployments `priced`, of `simulations` that judged
+    them, and of `rejected` deployments by reason; absent with `--eval`"""
+    plans: Rows[Deployment]
+    """deployments that carry the load within the bounds, most output tokens/s per GPU first; the
+    best of each way to cut workers"""
+    why: str
+    """with `--eval`: why the deployment does not run, with amounts, and `plans` is empty; or
+    which part of the load or which bound its simulation misses"""
+    simulated: Simulated
+    """the first plan step by step"""
+    load_curve: Rows[ServeLoadCurve]
+    front: Rows[Deployment]
+    """single workers that no other beats in both TPOT and tokens/s per GPU, lowest TPOT first"""
+    nearest: Deployment
+    """if no plan meets the bounds: the deployment that misses them least"""
+    saturated: bool
+    """for a `rate`: the deployment of `--eval`, or every deployment, is overloaded"""
+    reach: ServeReach
+    """for a `rate` without an answer: the `rate` that the GPUs carry within the bounds, and the
+    `gpus` that the requested rate needs; null if none was found"""
+    @property
+    def recommended(self) -> Deployment | None: ...
+
+class CapacityAsked(Record):
+    tokens: float
+    deadline_s: float | None
+    budget_usd: int | None
+    co2_g_per_kwh: float | None
+    knee: float
+    runs: int
+    interruptions_per_node_day: float
+    node_loss: float
+    repeat: float
+    straggler: float
+    detect_s: float
+    restart_s: float
+    repair_s: float
+    node_bytes_per_s: float
+    most_bytes_per_s: float
+
+class CapacityClustersSearched(Record):
+    gpus_from: int
+    gpus_to: int
+    numbers: int
+    divide: int
+    searches: int
+    whole: bool
+    assumed: bool
+
+class CapacityClusters(Record):
+    name: str
+    usd_per_gpu_hour: float | None
+    price_source: str
+    pue: float
+    pue_source: str
+    batches: list[int]
+    searched: CapacityClustersSearched | None
+
+class CapacityRowsGoodput(Record):
+    effective: float
+    mtbf_s: float
+    checkpoint_bytes: float
+    write_s: float
+    blocked_s: float
+    interval_s: float
+    wait_s: float
+    spare_nodes: int
+
+class CapacityRowsDrawn(Record):
+    mean_days: float | None
+    p10_days: float | None
+    p50_days: float | None
+    p90_days: float | None
+    in_time: float | None
+
+class CapacityRows(Record):
+    cluster: str
+    gpus: int
+    gbs: int
+    fits: bool
+    binds: str | None
+    step_s: float
+    """as in a PLAN"""
+    step_low_s: float | None
+    """as in a PLAN"""
+    step_high_s: float | None
+    """as in a PLAN"""
+    tokens_per_s: float
+    """of all GPUs, while they compute"""
+    mfu: float
+    """as in a PLAN"""
+    memory_bytes: float
+    """as in a PLAN"""
+    steps: int
+    """of the run"""
+    days: float
+    """calendar days (C.323), and their 80 % band, which is that of the step"""
+    days_low: float | None
+    """calendar days (C.323), and their 80 % band, which is that of the step"""
+    days_high: float | None
+    """calendar days (C.323), and their 80 % band, which is that of the step"""
+    in_time: float | None
+    """probability of ending by the deadline (C.326)"""
+    cost_usd: float | None
+    """of the run (C.328)"""
+    power_mw: float
+    """of the facility during a step, PUE included (C.328)"""
+    energy_mwh: float | None
+    """of the run (C.328)"""
+    co2_t: float | None
+    """of the run (C.328)"""
+    scaling: float | None
+    """against the fewest GPUs of the cluster; against the row before; true for the first row
+    that gains too little (C.329)"""
+    gain: float | None
+    """against the fewest GPUs of the cluster; against the row before; true for the first row
+    that gains too little (C.329)"""
+    knee: bool
+    """against the fewest GPUs of the cluster; against the row before; true for the first row
+    that gains too little (C.329)"""
+    front: bool
+    """true if no row is both faster and cheaper"""
+    between: bool
+    """true if the row was found between the numbers that were asked for"""
+    days_tie: bool
+    """true if measured runs cannot distinguish its days from those of the answer, or its dollars
+    from the least in time"""
+    cost_ties: bool
+    """true if measured runs cannot distinguish its days from those of the answer, or its dollars
+    from the least in time"""
+    goodput: CapacityRowsGoodput
+    """`effective` share of time, `mtbf_s`, `checkpoint_bytes`, `write_s`, `blocked_s`,
+    `interval_s`, `wait_s` for nodes, `spare_nodes`"""
+    drawn: CapacityRowsDrawn
+    """`mean_days`, `p10_days`, `p50_days`, `p90_days` and `in_time` of the drawn runs (C.327);
+    null: none were drawn"""
+    plan: Degrees
+    """its keys"""
+
+class CapacityTornado(Record):
+    what: str
+    days_less: float | None
+    days_more: float | None
+    usd_less: float | None
+    usd_more: float | None
+
+class CapacityAnswer(Answer):
+    plait: str
+    model: str
+    """its name"""
+    asked: CapacityAsked
+    """`tokens`, `deadline_s` and `budget_usd` (null: none), `co2_g_per_kwh` (null: unknown), the
+    `knee`; the number of drawn `runs`; assumptions on failures"""
+    clusters: Rows[CapacityClusters]
+    """each cluster's `name`, `usd_per_gpu_hour` (null if unknown), `price_source` (`--price`, or
+    the source in the accelerator's file), `pue`, `pue_source` (that of the ..."""
+    cost_leaves_out: str
+    """what the dollars do not include"""
+    rows: Rows[CapacityRows]
+    """one for each cluster, number of GPUs and batch, in that order; for a range, its doublings,
+    and the numbers between them that are smallest or cheapest"""
+    smallest: int | None
+    """indices into `rows`, from 0: fewest GPUs within deadline and budget, fewest dollars within
+    the deadline, fewest days; null: none"""
+    cheapest: int | None
+    """indices into `rows`, from 0: fewest GPUs within deadline and budget, fewest dollars within
+    the deadline, fewest days; null: none"""
+    fastest: int | None
+    """indices into `rows`, from 0: fewest GPUs within deadline and budget, fewest dollars within
+    the deadline, fewest days; null: none"""
+    answer: int | None
+    """the row of the `tornado`"""
+    tornado: Rows[CapacityTornado]
+    """the effect of a tenth less and more of each `what`"""
+    @property
+    def recommended(self) -> CapacityRows | None: ...
+
+class FleetAsked(Record):
+    input: float
+    output: float
+    prefix_cached: float
+    ttft_ms: float | None
+    ttft_p95_ms: float | None
+    ttft_p99_ms: float | None
+    tpot_ms: float | None
+    tpot_p95_ms: float | None
+    tpot_p99_ms: float | None
+    gpus: int
+    availability: float
+    by: str
+    interruptions_per_node_day: float
+    node_loss: float
+    repeat: float
+    detect_s: float
+    restart_s: float
+    repair_s: float
+    rates: list[float]
+    spare_nodes: int
+
+class FleetFleetsWorkers(Record):
+    aggregated: FleetWorker
+    prefill: FleetWorker
+    decode: FleetWorker
+
+class FleetFleetsNodeHoursDay(Record):
+    reserved: int
+    elastic: float
+
+class FleetFleetsUsdMonth(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsUsdPerMtok(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsKwhMonth(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsBandLowUsdMonth(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsBandLow(Record):
+    nodes: int
+    gpus: int
+    usd_month: FleetFleetsBandLowUsdMonth
+
+class FleetFleetsBandHighUsdMonth(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsBandHigh(Record):
+    nodes: int
+    gpus: int
+    usd_month: FleetFleetsBandHighUsdMonth
+
+class FleetFleetsBand(Record):
+    low: FleetFleetsBandLow
+    high: FleetFleetsBandHigh
+
+class FleetFleetsHoursUsed(Record):
+    reserved: float
+    elastic: float
+
+class FleetFleetsHours(Record):
+    hour: int
+    rate: float
+    aggregated: int
+    prefill: int
+    decode: int
+    nodes: int
+    spare_nodes: int
+    available: float
+    lacks: float | None
+    ttft_ms: float | None
+    ttft_p99_ms: float | None
+    tpot_ms: float | None
+    used: FleetFleetsHoursUsed
+
+class FleetFleets(Record):
+    rank: int
+    """place in its list, from 1; 0 of `nearest`"""
+    engine: str
+    """the engine, and the name or path of the profile with its numbers"""
+    profile: str
+    """the engine, and the name or path of the profile with its numbers"""
+    mode: str
+    """`aggregated`, or `disaggregated`: prefill and decode on different workers"""
+    workers: FleetFleetsWorkers
+    """by role, `aggregated`, or `prefill` and `decode`"""
+    weights: str
+    """formats of the weights and of the cache"""
+    kv: str
+    """formats of the weights and of the cache"""
+    chunk_tokens: float
+    nodes: int
+    spare_nodes: int
+    gpus: int
+    """replicas, and GPUs of all of them"""
+    simulated: bool
+    """the simulation judged it; near saturation its times are those of that run"""
+    margin: float
+    available: float
+    busiest_hour: int
+    binds: str
+    """what binds it"""
+    ttft_low_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    ttft_high_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    tpot_low_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    tpot_high_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    sustains_rate: float
+    out_tok_day: int
+    node_hours_day: FleetFleetsNodeHoursDay
+    usd_month: FleetFleetsUsdMonth
+    usd_per_mtok: FleetFleetsUsdPerMtok
+    """dollars per million output tokens; null if no price is known"""
+    kwh_month: FleetFleetsKwhMonth
+    band: FleetFleetsBand
+    hours: Rows[FleetFleetsHours]
+
+class FleetNeeds(Record):
+    gpus: float | None
+    """replicas, and GPUs of all of them"""
+    ttft_ms: float | None
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    tpot_ms: float | None
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+
+class FleetAnswer(Answer):
+    plait: str
+    model: str
+    """names; GPUs that fail together"""
+    cluster: str
+    """names; GPUs that fail together"""
+    gpus_per_node: int
+    """names; GPUs that fail together"""
+    asked: FleetAsked
+    """`input`, `output`, `prefix_cached`, `lengths` as in `job` of serve, bounds in ms (null:
+    none), `gpus` at most, `availability`, `by` (`reserved`, `elastic`), failures ..."""
+    considered: int
+    """deployments of the search; the share of the busiest hour's requests that it was made for"""
+    divided: float
+    """deployments of the search; the share of the busiest hour's requests that it was made for"""
+    fleets: Rows[FleetFleets]
+    """the cheapest first, with its `rank`: engine, profile, mode, `workers` by role (`count` in
+    the busiest hour, degrees, `nodes` of one, `a_node`, `available`), formats, ..."""
+    needs: FleetNeeds
+    """if there is no fleet"""
+    @property
+    def recommended(self) -> FleetFleets | None: ...
+
+class RlSearch(Record):
+    training_plans: int
+    workers: int
+    priced: int
+
+class RlAnswer(Answer):
+    plait: str
+    model: str
+    """the job"""
+    cluster: str
+    """the job"""
+    gpus: int
+    """the job"""
+    algorithm: str
+    """the job"""
+    prompts: int
+    """the job"""
+    generations: int | None
+    """the job"""
+    prompt_tokens: float | None
+    """mean tokens of prompts and of answers; the longest request"""
+    answer_tokens: float | None
+    """mean tokens of prompts and of answers; the longest request"""
+    longest_tokens: float | None
+    """mean tokens of prompts and of answers; the longest request"""
+    plans: Rows[RlPlan]
+    """the fastest plan of each division of the GPUs, fastest first; empty if none fits"""
+    sizes: Rows[RlPlan]
+    """with `--up-to`: the best plan of each doubling of the GPUs on which one fits"""
+    closest: RlPlan
+    """if no plan fits: the one that comes closest, with its reason in `why`"""
+    fewest_gpus: int
+    """with `--fewest`: the fewest GPUs, in a doubling series, on which a plan fits"""
+    search: RlSearch
+    """`training_plans`, `workers` and `priced`: training plans, workers and pairs of both that
+    were priced"""
+    log: RlLog
+    """with `--log`, and of `plait doctor LOG`"""
+    @property
+    def recommended(self) -> RlPlan | None: ...
+
+class ModelsModelsParams(Record):
+    total: int
+    active: int
+    embedding: int
+    head: int
+    mtp: int
+    encoders: int
+
+class ModelsModelsEncodersAudio(Record):
+    params: int
+    patches: int
+    tokens: float
+    forward_flops: float
+
+class ModelsModelsEncodersVision(Record):
+    params: int
+    patches: int
+    tokens: float
+    forward_flops: float
+
+class ModelsModelsEncoders(Record):
+    audio: ModelsModelsEncodersAudio
+    vision: ModelsModelsEncodersVision
+
+class ModelsModels(Record):
+    model: Model
+    params: ModelsModelsParams
+    encoders: ModelsModelsEncoders
+    seq: int
+    train_flops_per_token: float
+    train_flops_per_token_square: float
+
+class ModelsAnswer(Answer):
+    plait: str
+    models: Rows[ModelsModels]
+
+class ClustersAnswer(Answer):
+    plait: str
+    clusters: Rows[Cluster]
+    graphs: Rows[Graph]
+    accelerators: Rows[Accelerator]
+
+class ModelEmbedding(Record):
+    learned_positions: float
+    norm: bool
+    patch_dim: float
+    per_layer_vocab: float
+
+class ModelResidual(Record):
+    block: float
+    streams: float
+
+class ModelNumericsRope(Record):
+    kind: str
+    base: float
+    local_base: float
+    fraction: float
+    interleaved: bool
+    factor: float
+    low_freq: float
+    high_freq: float
+    beta_fast: float
+    beta_slow: float
+    mscale: float
+    mscale_all_dim: float
+    original_seq: float
+
+class ModelNumericsRouter(Record):
+    score: str
+    normalised: bool
+    correction_bias: bool
+    scale: float
+    aux_loss: float
+
+class ModelNumerics(Record):
+    activation: str
+    norm_eps: float
+    init_std: float
+    alibi: bool
+    qk_l2_norm: bool
+    qk_norm_whole: bool
+    attention_softcap: float
+    logit_softcap: float
+    attention_scale: float
+    embedding_scale: float
+    residual_scale: float
+    logit_scale: float
+    rope: ModelNumericsRope
+    router: ModelNumericsRouter
+
+class ModelTraining(Record):
+    source: str
+    lr: float
+    min_lr: float
+    tokens: float
+    decay_tokens: float
+    warmup_tokens: float
+    warmup_steps: float
+    beta1: float
+    beta2: float
+    eps: float
+    clip: float
+    bias_rate: float
+    mtp_loss: float
+    weight_decay: float
+    decay: str
+    balance: str
+
+class ModelLayers(Record):
+    pattern: list[str]
+    kind: str
+    count: float
+
+class ModelAudio(Record):
+    patch: float
+    patches_per_token: float
+    projector_params: float
+    model: Model
+
+class ModelVision(Record):
+    patch: float
+    patches_per_token: float
+    projector_params: float
+    model: Model
+
+class Model(Record):
+    name: str
+    family: str
+    source: str
+    hidden: float
+    vocab: float
+    max_seq: float
+    weights: str
+    attention_weights: str
+    norm: str
+    tied: bool
+    head_bias: bool
+    dropout: bool
+    embedding: ModelEmbedding
+    residual: ModelResidual
+    numerics: ModelNumerics
+    training: ModelTraining
+    kinds: dict[str, LayerKind]
+    layers: Rows[ModelLayers]
+    mtp: Mtp
+    audio: ModelAudio
+    vision: ModelVision
+    weight_bits: float
+    wide_layers: int
+
+class ClusterGroups(Record):
+    accelerator: Accelerator
+    gpus_per_node: float
+    nodes: float
+    levels: Rows[Level]
+
+class ClusterPower(Record):
+    node_overhead_w: float
+    pue: float
+
+class ClusterHost(Record):
+    memory_gib: float
+
+class Cluster(Record):
+    name: str
+    source: str
+    groups: Rows[ClusterGroups]
+    levels: Rows[Level]
+    power: ClusterPower
+    host_speed: float
+    host: ClusterHost
+
+class JobDocuments(Record):
+    length: list[float]
+    share: list[float]
+    balanced: bool
+    padded: bool
+
+class JobTuning(Record):
+    kind: str
+    frozen: list[str]
+    reference: str
+    reference_time: float
+    reference_weights: float
+    reference_gpus: int
+    rank: int
+    targets: list[str]
+    format: str
+
+class Job(Record):
+    seq: int | None
+    document: int
+    documents: JobDocuments
+    images: int
+    image_tokens: int
+    gbs: int | None
+    gpus: int | None
+    precision: str
+    runtime: str
+    frontier: bool
+    risk: float
+    imbalance: float | str
+    tuning: JobTuning
+
+class PlanCommunication(Record):
+    what: str
+    term: str
+    group: str
+    ranks: int
+    count: float
+    bytes: float
+    seconds: float
+    exposed_s: float
+
+class PlanVariants(Record):
+    count: float
+    within: float
+
+class PlanFused(Record):
+    rule: str
+    decision: str
+    calls: int
+    before_bytes: float
+    after_bytes: float
+    before_s: float
+    after_s: float
+
+class Plan(Keys):
+    rank: int | None
+    """place in the ranking, from 1; of an evaluated plan 1 or its rank in the file; null of a
+    plan that is not ranked (`closest`)"""
+    verdict: Literal['fits', 'tight', 'out_of_memory', 'invalid']
+    """`fits`; `tight`: it may run out of memory; `out_of_memory`: it probably does, and still
+    has all its numbers; `invalid`: it cannot run, its numbers are null and its ..."""
+    why: str
+    """unless it fits: a sentence with the amount"""
+    settings: Settings
+    """what the runtime profile decides, see below"""
+    stages: Rows[Stage]
+    """one entry per pipeline rank, see below"""
+    risk: float
+    """probability of running out of memory, 0 to 1 (C.85): at most `--risk` for a plan that
+    fits, at most one half for a tight one"""
+    step_s: float | None
+    """time of one step"""
+    step_low_s: float | None
+    """band that holds 80 % of the measured runs like it, by `clusters/evidence.csv` (C.98); null
+    without evidence"""
+    step_high_s: float | None
+    """band that holds 80 % of the measured runs like it, by `clusters/evidence.csv` (C.98); null
+    without evidence"""
+    tokens_per_s_per_gpu: float | None
+    model_tflops_per_gpu: float | None
+    """model FLOPs in TFLOP/s, causal attention halved, recomputation not counted: what Megatron-
+    LM has logged since core 0.12 and Megatron-Bridge since 0.2 (C.5)"""
+    mfu: float | None
+    """`model_tflops_per_gpu` over the peak of the job's precision"""
+    hfu: float | None
+    """the share of that peak that the kernels compute: recomputation counts, and so does the
+    masked half of attention if an unfused kernel computes it"""
+    mfu_square: float | None
+    """the same two with attention as whole squares, as Megatron-LM up to core 0.11, torchtitan,
+    PaLM and most papers count; `model_tflops_per_gpu` times `mfu_square / mfu` ..."""
+    hfu_square: float | None
+    """the same two with attention as whole squares, as Megatron-LM up to core 0.11, torchtitan,
+    PaLM and most papers count; `model_tflops_per_gpu` times `mfu_square / mfu` ..."""
+    cost_usd: float | None
+    """of one step over all GPUs; null if no price or power is known"""
+    energy_j: float | None
+    """of one step over all GPUs; null if no price or power is known"""
+    time: Time | None
+    """terms of the step time, `NAME_s`, which sum to `step_s`"""
+    memory: Memory | None
+    """of the fullest GPU"""
+    communication: Rows[PlanCommunication]
+    """each kind of communication of one GPU of the slowest stage"""
+    network_s: float
+    """seconds of those between scale-up domains, one after the other (C.311)"""
+    variants: PlanVariants
+    """only of a plan of a search that represents nearly equal ones: their `count`, and the share
+    `within` that the slowest of them loses, at most 0.01"""
+    fused: Rows[PlanFused]
+    """only of plans with `fusion` `auto`: for each rule of C.141 `rule`, `decision` (`fused`;
+    `declined`: it or the step would take longer; `already`: the plan's own ..."""
+    order: list[str]
+    """axes in which ranks are numbered, innermost first: `["tp", "cp", "dp", "pp"]`"""
+    gbs: int
+    """the keys of the plan; the plan file explains each"""
+    microbatches: int | None
+    """the keys of the plan; the plan file explains each"""
+    precision: str
+    """the keys of the plan; the plan file explains each"""
+    runtime: str
+    """the keys of the plan; the plan file explains each"""
+
+class FrontPlanMemory(Record):
+    peak_bytes: float
+    capacity_bytes: float
+
+class FrontPlan(Keys):
+    rank: int | None
+    """place in the ranking, from 1; of an evaluated plan 1 or its rank in the file; null of a
+    plan that is not ranked (`closest`)"""
+    verdict: Literal['fits', 'tight', 'out_of_memory', 'invalid']
+    """`fits`; `tight`: it may run out of memory; `out_of_memory`: it probably does, and still
+    has all its numbers; `invalid`: it cannot run, its numbers are null and its ..."""
+    risk: float
+    """probability of running out of memory, 0 to 1 (C.85): at most `--risk` for a plan that
+    fits, at most one half for a tight one"""
+    step_s: float
+    """time of one step"""
+    memory: FrontPlanMemory
+    """of the fullest GPU"""
+    order: list[str]
+    """axes in which ranks are numbered, innermost first: `["tp", "cp", "dp", "pp"]`"""
+    gbs: int
+    """the keys of the plan; the plan file explains each"""
+    microbatches: int
+    """the keys of the plan; the plan file explains each"""
+    precision: str
+    """the keys of the plan; the plan file explains each"""
+    runtime: str
+    """the keys of the plan; the plan file explains each"""
+
+class Relaxation(Record):
+    change: str
+    best: FrontPlan
+
+class Routing(Record):
+    imbalance: float
+    stated: bool
+    natural_low_s: float | None
+    natural_high_s: float | None
+
+class LengthsInput(Record):
+    p50: float
+    p90: float | None
+    p99: float
+    max: int
+
+class LengthsOutput(Record):
+    p50: float
+    p90: float | None
+    p99: float
+    max: int
+
+class Lengths(Record):
+    input: LengthsInput
+    output: LengthsOutput
+    longest: int
+
+class DeploymentWorkers(Record):
+    prefill: Worker
+    decode: Worker
+    aggregated: Worker
+
+class DeploymentStart(Record):
+    prefill: Start
+    decode: Start
+    aggregated: Start
+
+class DeploymentStepOrigin(Record):
+    hardware: str
+    engine: str
+    """the engine, and the name or path of the profile with its numbers"""
+
+class Deployment(Record):
+    rank: int
+    """place in its list, from 1; 0 of `nearest`"""
+    engine: str
+    """the engine, and the name or path of the profile with its numbers"""
+    profile: str
+    """the engine, and the name or path of the profile with its numbers"""
+    mode: str
+    """`aggregated`, or `disaggregated`: prefill and decode on different workers"""
+    replicas: int
+    """replicas, and GPUs of all of them"""
+    replicas_that_fit: int
+    """without a load, where each plan is one replica: replicas that fit on the GPUs"""
+    gpus: int
+    """replicas, and GPUs of all of them"""
+    workers: DeploymentWorkers
+    """by role, `aggregated`, or `prefill` and `decode`"""
+    start: DeploymentStart
+    """by role, figures of memory that the engine prints at its start (C.368), of one GPU"""
+    weights: str
+    """formats of the weights and of the cache"""
+    kv: str
+    """formats of the weights and of the cache"""
+    memory_fraction: float
+    """settings of the engine: its share of device memory, most running sequences of an attention
+    rank, and host memory for KV caches of each GPU, if it was given"""
+    max_num_seqs: int
+    """settings of the engine: its share of device memory, most running sequences of an attention
+    rank, and host memory for KV caches of each GPU, if it was given"""
+    two_batch_overlap: bool
+    """true with `--two-batch-overlap` on an engine that supports it; else absent"""
+    cache_cpu_gib: float
+    """settings of the engine: its share of device memory, most running sequences of an attention
+    rank, and host memory for KV caches of each GPU, if it was given"""
+    evidence: str
+    """evidence of the profile for the model and the accelerator, which selects the band (C.383),
+    and the number of held-out runs that the band is of"""
+    evidence_runs: int
+    """evidence of the profile for the model and the accelerator, which selects the band (C.383),
+    and the number of held-out runs that the band is of"""
+    simulated: bool
+    """the simulation judged it; near saturation its times are those of that run"""
+    concurrency: float
+    """requests; in flight, over all replicas"""
+    running: float
+    """requests; on one decode (or aggregated) worker"""
+    ttft_ms: float
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    ttft_low_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    ttft_high_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    ttft_p95_ms: float | None
+    """milliseconds; within which 95 and 99 of 100 requests lie; null if not simulated"""
+    ttft_p99_ms: float | None
+    """milliseconds; within which 95 and 99 of 100 requests lie; null if not simulated"""
+    tpot_ms: float
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    tpot_low_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    tpot_high_ms: float | None
+    """milliseconds; 80 % of measured runs lie between them"""
+    tpot_p95_ms: float | None
+    """milliseconds; within which 95 and 99 of 100 requests lie; null if not simulated"""
+    tpot_p99_ms: float | None
+    """milliseconds; within which 95 and 99 of 100 requests lie; null if not simulated"""
+    e2e_ms: float
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    out_tok_s: float
+    """output tokens per second; of all replicas, and of one GPU"""
+    out_tok_s_gpu: float
+    """output tokens per second; of all replicas, and of one GPU"""
+    usd_per_mtok: float | None
+    """dollars per million output tokens; null if no price is known"""
+    joules_per_tok: float | None
+    """joules per output token; null if no power is known"""
+    binds: str
+    """what binds it"""
+    step_ms: dict[str, float]
+    """milliseconds; of each part of a decode step"""
+    step_origin: dict[str, DeploymentStepOrigin]
+    """of the constants of each part"""
+
+class Simulated(Record):
+    rank: int
+    """place in its list, from 1; 0 of `nearest`"""
+    requests: int
+    preempted: int
+    stopped: bool
+    saturated: bool
+    carried: float
+    ttft_ms: Percentiles
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    tpot_ms: Percentiles
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    e2e_ms: Percentiles
+    """milliseconds; to the first token, per output token after the first, of a whole request:
+    means"""
+    out_tok_s: float
+    """output tokens per second; of all replicas, and of one GPU"""
+
+class Degrees(Keys):
+    order: str
+    """axes in which ranks are numbered, innermost first: `["tp", "cp", "dp", "pp"]`"""
+
+class FleetWorker(Record):
+    count: float
+    tp: int
+    pp: int
+    ep: int
+    dp_attention: int
+    nodes: int
+    a_node: int
+    available: float
+
+class RlPlanGeneration(Record):
+    engine: str
+    weights: str
+    tp: int
+    pp: int
+    dp_attention: int
+    ep: int
+    workers: int
+    cache_tokens: float
+
+class RlPlanPhases(Record):
+    rollout_s: float
+    reward_s: float
+    logprob_s: float
+    reference_s: float
+    critic_s: float
+    train_s: float
+    handover_s: float
+    swap_s: float
+    wait_s: float
+
+class RlPlanMemory(Record):
+    generation: RlMemory
+    """`engine`, `weights`, `tp`, `pp`, `dp_attention`, `ep`, `workers`, and `cache_tokens` of an
+    attention rank"""
+    logprobs: RlMemory
+    updates: RlMemory
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    capacity_bytes: float
+
+class RlPlan(Record):
+    placement: str
+    """`colocated` or `apart`; GPUs of each side, the same number if colocated"""
+    train_gpus: int
+    """`colocated` or `apart`; GPUs of each side, the same number if colocated"""
+    rollout_gpus: int
+    """`colocated` or `apart`; GPUs of each side, the same number if colocated"""
+    staleness: int
+    """steps that generation runs ahead of training"""
+    offload: bool
+    """whether the state of training is on the host while the engine runs"""
+    handover: str
+    """`bucketed` or `by_parameter`"""
+    training: Degrees
+    """all keys of the training plan, as in `plans`"""
+    generation: RlPlanGeneration
+    """`engine`, `weights`, `tp`, `pp`, `dp_attention`, `ep`, `workers`, and `cache_tokens` of an
+    attention rank"""
+    verdict: str
+    """whether the plan fits, and the reason if it does not"""
+    why: str
+    """whether the plan fits, and the reason if it does not"""
+    step_s: float
+    """seconds and tokens of a step, prompts included"""
+    tokens: float
+    """seconds and tokens of a step, prompts included"""
+    tokens_per_s_per_gpu: float
+    """seconds and tokens of a step, prompts included"""
+    idle_share: float
+    """mean share of the step in which a GPU waits"""
+    updates: int
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    update_s: float
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    imbalance: float
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    sequences: int
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    sequence_tokens: float
+    """updates of a step, seconds of one, tokens of the fullest rank over the mean (C.442),
+    packed sequences of an update and tokens of each (C.440)"""
+    handover_bytes: float | None
+    """weights that are sent; dollars of a step, null if no price is known"""
+    usd: float | None
+    """weights that are sent; dollars of a step, null if no price is known"""
+    phases: RlPlanPhases
+    """`rollout_s`, `reward_s`, `logprob_s`, `reference_s`, `critic_s`, `train_s`, `handover_s`,
+    `swap_s`, `wait_s`; they overlap if generation runs ahead (C.448)"""
+    memory: RlPlanMemory
+    """of `generation`, `logprobs` and `updates`"""
+
+class RlLogPhases(Record):
+    phase: str
+    measured_s: float | None
+    predicted_s: float | None
+    advice: str
+
+class RlLog(Record):
+    file: str
+    framework: str
+    steps: int
+    used: int
+    prompt_tokens: float | None
+    answer_tokens: float | None
+    longest_answer: int | None
+    tokens_per_s_per_gpu: float
+    phases: Rows[RlLogPhases]
+
+class GraphLevels(Record):
+    name: str
+    nodes: float
+    links: float
+    cut_links: float
+    bisection_bytes_per_s: float
+    diameter: float
+    mean_hops: float
+
+class Graph(Record):
+    name: str
+    levels: Rows[GraphLevels]
+    nodes: float
+    links: float
+    cut_links: float
+    bisection_bytes_per_s: float
+    diameter: float
+    mean_hops: float
+
+class AcceleratorMemory(Record):
+    memory_gib: float
+    hbm_tb_per_s: float
+
+class AcceleratorPower(Record):
+    limit_w: float | None
+    idle_w: float
+
+class AcceleratorPrice(Record):
+    usd_per_hour: float | None
+    source: str
+
+class AcceleratorScaleUp(Record):
+    kind: str
+    domain: float
+    bandwidth_gb_per_s: float
+    torus: list[float]
+    wrap_block: float
+
+class AcceleratorNode(Record):
+    accelerators: float
+    nic_gbit_per_s: float
+
+class AcceleratorMemoryOp(Record):
+    fraction: float
+    t0_us: float
+    measured: bool
+
+class AcceleratorP2P(Record):
+    latency_us: float
+    bandwidth_gb_per_s: float
+
+class AcceleratorHost(Record):
+    link_gb_per_s: float
+    adam_ns: float
+
+class AcceleratorLacks(Record):
+    kernels: list[str]
+
+class Accelerator(Record):
+    name: str
+    vendor: str
+    source: str
+    confidence: str
+    peak_tflops: dict[str, float]
+    compute_units: float
+    memory: AcceleratorMemory
+    power: AcceleratorPower
+    price: AcceleratorPrice
+    scale_up: AcceleratorScaleUp
+    node: AcceleratorNode
+    sustained: dict[str, float]
+    wgrad_ratio: float
+    speed_spread: float
+    memory_op: AcceleratorMemoryOp
+    p2p: AcceleratorP2P
+    host: AcceleratorHost
+    lacks: AcceleratorLacks
+    gemm: dict[str, Gemm]
+    grouped_gemm: dict[str, GroupedGemm]
+    attention: dict[str, AttentionKernel]
+    attention_decode: dict[str, AttentionDecode]
+    collectives: dict[str, Collective]
+
+class LayerKindOpaque(Record):
+    params: float
+    forward_flops: float
+    forward_bytes: float
+    activation_bytes: float
+
+class LayerKindConv(Record):
+    width: float
+    kernel: float
+    blocks: float
+    bias: bool
+
+class LayerKindMamba(Record):
+    inner: float
+    state: float
+    conv: float
+    dt_rank: float
+    heads: float
+    groups: float
+    chunk: float
+
+class LayerKindDeltaNet(Record):
+    key_heads: float
+    value_heads: float
+    key_dim: float
+    value_dim: float
+    conv: float
+    plain: bool
+    decay_rank: float
+    gate_rank: float
+
+class LayerKindAttention(Record):
+    heads: float
+    kv_heads: float
+    head_dim: float
+    v_dim: float
+    window: float
+    chunk: float
+    qkv_bias: bool
+    out_bias: bool
+    qk_norm: bool
+    rotary: bool
+    gate: bool
+    sinks: bool
+    shared_kv: bool
+    reused_kv: bool
+    full_mask: bool
+    q_rank: float
+    out_groups: float
+    out_rank: float
+    compress: float
+    index_heads: float
+    index_dim: float
+    index_topk: float
+
+class LayerKindMla(Record):
+    heads: float
+    q_rank: float
+    kv_rank: float
+    nope_dim: float
+    rope_dim: float
+    v_dim: float
+    gate: bool
+    index_heads: float
+    index_dim: float
+    index_topk: float
+
+class LayerKindMoe(Record):
+    experts: float
+    topk: float
+    width: float
+    shared_width: float
+    groups: float
+    group_topk: float
+    gated: bool
+    bias: bool
+    router_bias: bool
+    shared_gate: bool
+    latent: float
+    latent_norm: bool
+    zero_experts: float
+    capacity: float
+    padded: bool
+
+class LayerKindMlp(Record):
+    width: float
+    gated: bool
+    bias: bool
+
+class LayerKind(Record):
+    opaque: LayerKindOpaque
+    norms: float
+    parallel_residual: bool
+    conv: LayerKindConv
+    mamba: LayerKindMamba
+    delta_net: LayerKindDeltaNet
+    attention: LayerKindAttention
+    per_layer_dim: float
+    mla: LayerKindMla
+    moe: LayerKindMoe
+    mlp: LayerKindMlp
+    laurel_rank: float
+
+class Mtp(Record):
+    kind: str
+    count: float
+
+class Level(Record):
+    name: str
+    kind: str
+    gpus: float | None
+    sides: list[float]
+    wrap: list[bool]
+    wrap_block: float
+    ports: float
+    bandwidth_gb_per_s: float
+    latency_us: float
+    efficiency: float
+    ramp_mb: float
+    oversubscription: float
+    in_network_reduction: float
+    scattered: float
+
+class Keys(Record):
+    tp: int
+    """the keys of the plan; the plan file explains each"""
+    sp: int
+    """the keys of the plan; the plan file explains each"""
+    pp: int
+    """the keys of the plan; the plan file explains each"""
+    vpp: int
+    """the keys of the plan; the plan file explains each"""
+    cp: int
+    """the keys of the plan; the plan file explains each"""
+    cp_comm: str
+    """the keys of the plan; the plan file explains each"""
+    ep: int
+    """the keys of the plan; the plan file explains each"""
+    etp: int
+    """the keys of the plan; the plan file explains each"""
+    dispatcher: str
+    """the keys of the plan; the plan file explains each"""
+    ep_overlap: str
+    """the keys of the plan; the plan file explains each"""
+    dp: int | None
+    """the keys of the plan; the plan file explains each"""
+    zero: int
+    """the keys of the plan; the plan file explains each"""
+    shard_group: int | None
+    """the keys of the plan; the plan file explains each"""
+    reshard: str
+    """the keys of the plan; the plan file explains each"""
+    scatter: str
+    """the keys of the plan; the plan file explains each"""
+    quantise: str
+    """the keys of the plan; the plan file explains each"""
+    mbs: int
+    """the keys of the plan; the plan file explains each"""
+    attention: str
+    """the keys of the plan; the plan file explains each"""
+    fp8_attention: int
+    """the keys of the plan; the plan file explains each"""
+    fused_grouped_mlp: int
+    """the keys of the plan; the plan file explains each"""
+    tp_comm_overlap: int
+    """the keys of the plan; the plan file explains each"""
+    permute_fusion: int
+    """the keys of the plan; the plan file explains each"""
+    router_fusion: int
+    """the keys of the plan; the plan file explains each"""
+    cuda_graph: str
+    """the keys of the plan; the plan file explains each"""
+    recompute: str
+    """the keys of the plan; the plan file explains each"""
+    offload_acts: str
+    """the keys of the plan; the plan file explains each"""
+    schedule: str
+    """the keys of the plan; the plan file explains each"""
+    post_validation: int
+    """the keys of the plan; the plan file explains each"""
+    grad_sync: str
+    """the keys of the plan; the plan file explains each"""
+    gather_with_step: int
+    """the keys of the plan; the plan file explains each"""
+    bucket: str
+    """the keys of the plan; the plan file explains each"""
+    fusion: str
+    """the keys of the plan; the plan file explains each"""
+    split: str
+    """how layers are assigned to stages"""
+    placement: str
+    """physical axes of a torus or mesh along which ranks run, first to last"""
+    grad_reduce: str
+    """the keys of the plan; the plan file explains each"""
+    optimizer_state: str
+    """the keys of the plan; the plan file explains each"""
+    offload: str
+    """the keys of the plan; the plan file explains each"""
+    offload_share: str
+    """the keys of the plan; the plan file explains each"""
+    fp8_params: int
+    """the keys of the plan; the plan file explains each"""
+
+class SettingsOptimizerDtypes(Record):
+    master: str
+    exp_avg: str
+    exp_avg_sq: str
+
+class Settings(Record):
+    overlap_grad_reduce: bool
+    """whether that communication is overlapped: reductions if the profile overlaps them and
+    `grad_sync` is `bucketed`; gathers if it overlaps them and `zero` is not 0; ..."""
+    overlap_param_gather: bool
+    """whether that communication is overlapped: reductions if the profile overlaps them and
+    `grad_sync` is `bucketed`; gathers if it overlaps them and `zero` is not 0; ..."""
+    tp_overlap: bool
+    """whether that communication is overlapped: reductions if the profile overlaps them and
+    `grad_sync` is `bucketed`; gathers if it overlaps them and `zero` is not 0; ..."""
+    bucket_bytes: float
+    """minimum size of a gradient bucket; 0: one for all"""
+    microbatch_group: int | None
+    """`pp`: the microbatches that a rank works on before it changes its chunk, if they divide by
+    it; null if not interleaved"""
+    reshard_after_forward: bool | None
+    """whether gathered parameters are dropped after forward (ZeRO-3, unless `reshard` is
+    `never`) or kept"""
+    grad_dtype: str
+    """format in which gradients are kept"""
+    optimizer_dtypes: SettingsOptimizerDtypes | None
+    """`master`, `exp_avg`, `exp_avg_sq`"""
+    fp8_recipe: str | None
+    """`tensorwise`, `blockwise`, `mxfp8`, `nvfp4`"""
+    moe_dispatcher: str | None
+    """`dispatcher`; null if nothing is sent (`ep` 1)"""
+    offload: str | None
+    """`optimizer`, `gradients` (and the optimizer), `params` (and both), or null"""
+
+class StageChunks(Record):
+    layers: list[int]
+    embedding: bool
+    loss: bool
+    mtp: int
+
+class StageLogicalMesh(Record):
+    tp: int
+    """the keys of the plan; the plan file explains each"""
+    cp: int
+    """the keys of the plan; the plan file explains each"""
+    dp: int
+    """the keys of the plan; the plan file explains each"""
+    ep: int
+    """the keys of the plan; the plan file explains each"""
+    etp: int
+    """the keys of the plan; the plan file explains each"""
+
+class Stage(Record):
+    chunks: Rows[StageChunks]
+    """one per model chunk"""
+    group: int
+    """of a plan whose stages differ: index of the cluster's node group that the stage occupies"""
+    degrees: dict[str, str]
+    """of such a plan: the keys of this stage that differ from the plan's"""
+    mesh: list[int]
+    """[nodes, GPUs of each] that the ranks of the stage occupy"""
+    logical_mesh: StageLogicalMesh
+    """sizes of the axes inside the stage"""
+    recompute: list[list[int | str]] | str
+    """one word, or runs of layers if they differ: `[["full", 4], ["none", 6]]`"""
+    offload_acts: str
+    """only if the stage offloads differently from the plan"""
+    memory_bytes: float
+    """peak of one GPU of the stage"""
+    forward_s: float
+    """of one microbatch over all chunks"""
+    backward_s: float
+    """of one microbatch over all chunks"""
+    offload: str
+    """only if the stage offloads differently from the plan"""
+    offload_share: str
+    """only if the stage offloads differently from the plan"""
+    tp: int | list[list[int]]
+    """if layers have values of their own: one number, or runs of layers, `[[4, 10], [2, 6]]`;
+    `dp` and `mbs` of a layer follow (C.280)"""
+    zero: int | list[list[int]]
+    """if layers have values of their own: one number, or runs of layers, `[[4, 10], [2, 6]]`;
+    `dp` and `mbs` of a layer follow (C.280)"""
+
+class Time(Record):
+    matmul_s: float
+    """matrix products, forward and backward"""
+    attention_s: float
+    """core attention"""
+    memory_ops_s: float
+    """memory-bound kernels: norms, activations, residuals"""
+    recompute_s: float
+    """forward work repeated in backward"""
+    launch_s: float
+    """waiting for the host to launch kernels"""
+    tp_comm_s: float
+    """exposed communication of that axis"""
+    cp_comm_s: float
+    """exposed communication of that axis"""
+    ep_comm_s: float
+    """exposed communication of that axis"""
+    gather_s: float
+    """exposed parameter gathers (ZeRO-3) and gradient scatters by microbatch (ZeRO-2 and -3)"""
+    offload_s: float
+    """exposed transfers of activations to host memory and back, and of parameters to the GPU"""
+    pp_comm_s: float
+    """exposed communication of that axis"""
+    bubble_s: float
+    """idle while the pipeline fills and drains, and while uneven stages wait"""
+    dp_comm_s: float
+    """exposed gradient reduction and parameter gather"""
+    optimizer_s: float
+    """gradient norm and optimizer step"""
+    data_s: float
+    """waiting for the rank whose documents take longest (C.417)"""
+    reference_s: float
+    """forward pass of a reference model or a teacher"""
+
+class Memory(Record):
+    peak_bytes: float
+    low_bytes: float
+    high_bytes: float
+    capacity_bytes: float
+    allocated_bytes: float
+    reserved_bytes: float
+    weights_bytes: float
+    gradients_bytes: float
+    optimizer_bytes: float
+    activations_bytes: float
+    buffers_bytes: float
+    runtime_bytes: float
+    host_bytes: float
+    host_capacity_bytes: float | None
+
+class Worker(Record):
+    count: float
+    tp: int
+    pp: int
+    ep: int
+    dp_attention: int
+    batch: int
+    chunk_tokens: float
+    kv_tokens: float
+
+class Start(Record):
+    weights_gib: float
+    cache_gib: float | None
+    cache_tokens: float | None
+    max_model_len: float
+    concurrency: float | None
+    free_gib: float
+    activation_gib: float
+
+class Percentiles(Record):
+    mean: float
+    p50: float
+    p95: float
+    p99: float
+
+class RlMemory(Record):
+    device_bytes: float
+    host_bytes: float
+
+class Gemm(Record):
+    emax: float
+    k0: float
+    q: float
+    r128: float
+    r64: float
+    r32: float
+    eb: float
+    t0_us: float
+    p: float
+    cq: float
+    measured: bool
+
+class GroupedGemm(Record):
+    emax: float
+    rs: float
+    k0: float
+    eb: float
+    t0_us: float
+    permute_passes: float
+    measured: bool
+
+class AttentionKernel(Record):
+    e: dict[str, float]
+    s0: float
+    q: float
+    t0_us: float
+    fp8_rate: float
+    backward_ratio: float
+    measured: bool
+
+class AttentionDecode(Record):
+    eb: float
+    few: float
+    t0_us: float
+    measured: bool
+
+class Collective(Record):
+    a_us: list[float]
+    b_us: list[float]
+    bus_gb_per_s: list[float]
+    local_gb_per_s: float
+    nvls_a_us: float
+    nvls_gb_per_s: float
+    measured: bool
 
 def search(
     model: _Name | None = None,
@@ -127,136 +1859,140 @@ def search(
     offload_share: Literal['1', '0.1', '0.2', '0.3', '0.4', '0.5', '0.6', '0.7', '0.8', '0.9'] | _Value | None = None,
     fp8_params: bool | int | str | None = None,
     output: _Path | None = None,
-) -> Answer:
+) -> SearchAnswer:
     """Find the best plans of a training job. The answer is not ok if no plan fits.
 
     seq: tokens of one sequence
-    document: tokens of one document, if a sequence packs several and attention is limited to each
-        (default: one document a sequence)
-    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0, text
-        alone)
-    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x 1024
-        pixels if it takes any size)
+    document: tokens of one document, if a sequence packs several and attention is limited to
+        each (default: one document a sequence)
+    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0,
+        text alone)
+    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x
+        1024 pixels if it takes any size)
     gbs: sequences of one step, over all GPUs; of --job dpo pairs of them
     gpus: use N GPUs of the cluster (default: all, if the cluster has a size)
     precision: format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4
-    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed, nanotron,
-        ...; megatron@25.09 selects the releases up to that month, megatron@core-v0.14.0 one release
+    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed,
+        nanotron, ...; megatron@25.09 selects the releases up to that month,
+        megatron@core-v0.14.0 one release
     risk: a plan fits if its probability of running out of memory is at most P (default: 0.05)
-    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the mean, 1
-        if balanced; natural: routing is not balanced, so the band is wider (default: from the
-        runtime profile)
-    frontier: decide by the cost model alone: also search techniques that no measured run supports,
-        and count the whole gain that the model claims
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the
+        mean, 1 if balanced; natural: routing is not balanced, so the band is wider (default:
+        from the runtime profile)
+    frontier: decide by the cost model alone: also search techniques that no measured run
+        supports, and count the whole gain that the model claims
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     job: what is trained: pretrain (default), sft, lora, qlora, dpo, distill or reward
     lora_rank: rank of the adapters of lora and qlora (default: 32)
-    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and fc1;
-        experts; all (default: qkv,o,fc1,down)
-    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for qlora
-        nf4)
-    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router, norms,
-        vision, audio, projector
-    reference: weights of dpo's reference: resident (default), offloaded to the host, cached log-
-        probabilities, or adapters: the model without them
+    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and
+        fc1; experts; all (default: qkv,o,fc1,down)
+    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for
+        qlora nf4)
+    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router,
+        norms, vision, audio, projector
+    reference: weights of dpo's reference: resident (default), offloaded to the host, cached
+        log-probabilities, or adapters: the model without them
     teacher: teacher of distill, on the same GPUs
     teacher_gpus: other GPUs, of the same kind, that run the teacher during the step
-    lengths: tokens of the documents that are packed into a sequence: attention costs the sum of
-        their squares, and ranks wait for the longest; a file has one length a line, or is CSV or
-        lines of JSON with `length`
+    lengths: tokens of the documents that are packed into a sequence: attention costs the sum
+        of their squares, and ranks wait for the longest; a file has one length a line, or is
+        CSV or lines of JSON with `length`
     padding: do not pack: a sequence is one document, padded to the longest of its microbatch
     balance: packs are distributed over data-parallel ranks by their attention work
     plan: take the model, cluster and job from a file that `plait import` or `plait search -o`
         wrote; other options override it
     fix: search only plans with these values, such as tp=8,recompute=full
     limit: search only plans within these ranges, such as tp=..8,pp=2..16
-    refine: how far to search beyond uniform plans: none, layouts (assign layers to chunks), stages
-        (layouts, and recomputation and offload per stage), layers (stages, and TP and ZeRO per
-        layer), all (default)
+    refine: how far to search beyond uniform plans: none, layouts (assign layers to chunks),
+        stages (layouts, and recomputation and offload per stage), layers (stages, and TP and
+        ZeRO per layer), all (default)
     objective: quantity to minimise: time (default), memory, cost, energy
-    allow_numerics: also search plans whose gradients, moments or parameters have fewer bits than in
-        the runtime's recipe
+    allow_numerics: also search plans whose gradients, moments or parameters have fewer bits
+        than in the runtime's recipe
     distinct: list only the best of all plans with equal values of these keys (default:
-        tp,pp,vpp,cp,ep,mbs,recompute,zero, where recompute counts only as none, partial or full,
-        and zero only as 3 or below 3)
+        tp,pp,vpp,cp,ep,mbs,recompute,zero, where recompute counts only as none, partial or
+        full, and zero only as 3 or below 3)
     all: list all plans, also those that --distinct would leave out
-    try_: choose N plans to measure for a few steps, such that the fastest of them is as close to
-        the optimum as possible; `plait launch FILE:try` writes a folder for each
+    try_: choose N plans to measure for a few steps, such that the fastest of them is as close
+        to the optimum as possible; `plait launch FILE:try` writes a folder for each
     top: number of plans to list (default: 10, with --try 30)
     threads: threads (default: OMP_NUM_THREADS or all processors); does not change the answer
-    memory_limit: bytes that the search may hold, such as 100M or 2G; if they do not suffice, the
-        answer has the plans found until then; implies --threads 1
+    memory_limit: bytes that the search may hold, such as 100M or 2G; if they do not suffice,
+        the answer has the plans found until then; implies --threads 1
     tp: tensor parallelism
     sp: sequence parallelism within the tensor-parallel group (default: 1 if tp > 1)
     pp: pipeline stages
     vpp: model chunks per pipeline rank; 1 means not interleaved
     cp: context parallelism
-    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses), a2a+p2p
-        (both)
+    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses),
+        a2a+p2p (both)
     ep: expert parallelism; shares the ranks of tp, cp and dp
     etp: tensor parallelism inside an expert
     dispatcher: method that sends tokens to experts: alltoall, allgather, deepep, deepep-fp8,
         hybridep (default: the runtime's)
-    ep_overlap: overlap of expert communication with the compute of another microbatch: none, pairs
-        (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
+    ep_overlap: overlap of expert communication with the compute of another microbatch: none,
+        pairs (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
     dp: data parallelism; follows from the other degrees, so a given value is only checked
     zero: ZeRO stage
     shard_group: number of ranks that share one set of ZeRO shards (default: dp times cp)
-    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward), never
-        (only after backward), node (as always, but each node keeps a sharded copy)
-    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each microbatch),
-        step (once per step)
-    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits), gradients
-        (4 bits), both
+    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward),
+        never (only after backward), node (as always, but each node keeps a sharded copy)
+    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each
+        microbatch), step (once per step)
+    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits),
+        gradients (4 bits), both
     mbs: sequences per microbatch on each data-parallel rank
-    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, flash3,
-        fused
-    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or fewer
-        (default of a plan: 0)
+    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2,
+        flash3, fused
+    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or
+        fewer (default of a plan: 0)
     fused_grouped_mlp: one kernel for both products of experts and the activation between them
         (default of a plan: 0)
-    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of a
-        plan: 0)
-    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them back
+    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of
+        a plan: 0)
+    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them
+        back (default: the runtime's)
+    router_fusion: the router's scores, choice of experts and loss take one kernel each
         (default: the runtime's)
-    router_fusion: the router's scores, choice of experts and loss take one kernel each (default:
-        the runtime's)
-    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but experts),
-        full_iteration (the whole step)
-    recompute: activations that backward recomputes: none, selective, full, full:N (N layers per
-        stage), modules:a+b, sac (default: the least that fits)
-    offload_acts: modules whose inputs are kept in host memory until backward: none, core_attn,
-        core_attn+attn_proj, expert_fc1, moe_act, ...
+    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but
+        experts), full_iteration (the whole step)
+    recompute: activations that backward recomputes: none, selective, full, full:N (N layers
+        per stage), modules:a+b, sac (default: the least that fits)
+    offload_acts: modules whose inputs are kept in host memory until backward: none,
+        core_attn, core_attn+attn_proj, expert_fc1, moe_act, ...
     schedule: pipeline schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...
         (default: 1f1b, or interleaved if vpp > 1)
-    post_validation: check gradients after the optimizer step instead of before it, so that ranks do
-        not wait for each other (default: 0)
-    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward), bucketed
-        (in buckets during the last backward), shifted (after the last backward) (default: the
-        runtime's)
-    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer step
-        of the others (default of a plan: 0)
+    post_validation: check gradients after the optimizer step instead of before it, so that
+        ranks do not wait for each other (default: 0)
+    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward),
+        bucketed (in buckets during the last backward), shifted (after the last backward)
+        (default: the runtime's)
+    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer
+        step of the others (default of a plan: 0)
     bucket: elements of a bucket of gradients and of parameters: 1e7, 2e7, 5e7, 1e8, 2e8, 1e9
         (default: the runtime's)
     fusion: fusion of collectives of adjacent parallelisms: none, or auto (if it is faster)
-    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L, spread,
-        cost, layout:TEXT as in Megatron-LM (default: the one that balances the stages)
+    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L,
+        spread, cost, layout:TEXT as in Megatron-LM (default: the one that balances the
+        stages)
     order: order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp
     placement: order in which ranks fill the axes of a torus or mesh whose sides differ: xyz
         (default), xzy, yxz, yzx, zxy, zyx
-    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the runtime's)
-    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer); master
-        weights stay in fp32
-    offload: state in host memory: none, optimizer (its state and step), gradients (also gradients,
-        as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
-    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default: 1)
-    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the runtime
-        supports it)
-    output: also write the JSON document to FILE, or the page of `plait report` to FILE.html, .md or
-        .csv; - means --json
+    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the
+        runtime's)
+    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer);
+        master weights stay in fp32
+    offload: state in host memory: none, optimizer (its state and step), gradients (also
+        gradients, as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
+    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default:
+        1)
+    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the
+        runtime supports it)
+    output: also write the JSON document to FILE, or the page of `plait report` to FILE.html,
+        .md or .csv; - means --json
     """
-    ...
+
 def eval(
     model: _Name | None = None,
     cluster: _Name | None = None,
@@ -328,44 +2064,45 @@ def eval(
     plan: _File | None = None,
     output: _Path | None = None,
     timeline: _Path | None = None,
-) -> Answer:
+) -> EvalAnswer:
     """Predict the time, memory and cost of one plan.
 
     seq: tokens of one sequence
-    document: tokens of one document, if a sequence packs several and attention is limited to each
-        (default: one document a sequence)
-    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0, text
-        alone)
-    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x 1024
-        pixels if it takes any size)
+    document: tokens of one document, if a sequence packs several and attention is limited to
+        each (default: one document a sequence)
+    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0,
+        text alone)
+    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x
+        1024 pixels if it takes any size)
     gbs: sequences of one step, over all GPUs; of --job dpo pairs of them
     gpus: use N GPUs of the cluster (default: all, if the cluster has a size)
     precision: format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4
-    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed, nanotron,
-        ...; megatron@25.09 selects the releases up to that month, megatron@core-v0.14.0 one release
+    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed,
+        nanotron, ...; megatron@25.09 selects the releases up to that month,
+        megatron@core-v0.14.0 one release
     risk: a plan fits if its probability of running out of memory is at most P (default: 0.05)
-    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the mean, 1
-        if balanced; natural: routing is not balanced, so the band is wider (default: from the
-        runtime profile)
-    frontier: decide by the cost model alone: also search techniques that no measured run supports,
-        and count the whole gain that the model claims
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the
+        mean, 1 if balanced; natural: routing is not balanced, so the band is wider (default:
+        from the runtime profile)
+    frontier: decide by the cost model alone: also search techniques that no measured run
+        supports, and count the whole gain that the model claims
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     job: what is trained: pretrain (default), sft, lora, qlora, dpo, distill or reward
     lora_rank: rank of the adapters of lora and qlora (default: 32)
-    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and fc1;
-        experts; all (default: qkv,o,fc1,down)
-    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for qlora
-        nf4)
-    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router, norms,
-        vision, audio, projector
-    reference: weights of dpo's reference: resident (default), offloaded to the host, cached log-
-        probabilities, or adapters: the model without them
+    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and
+        fc1; experts; all (default: qkv,o,fc1,down)
+    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for
+        qlora nf4)
+    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router,
+        norms, vision, audio, projector
+    reference: weights of dpo's reference: resident (default), offloaded to the host, cached
+        log-probabilities, or adapters: the model without them
     teacher: teacher of distill, on the same GPUs
     teacher_gpus: other GPUs, of the same kind, that run the teacher during the step
-    lengths: tokens of the documents that are packed into a sequence: attention costs the sum of
-        their squares, and ranks wait for the longest; a file has one length a line, or is CSV or
-        lines of JSON with `length`
+    lengths: tokens of the documents that are packed into a sequence: attention costs the sum
+        of their squares, and ranks wait for the longest; a file has one length a line, or is
+        CSV or lines of JSON with `length`
     padding: do not pack: a sequence is one document, padded to the longest of its microbatch
     balance: packs are distributed over data-parallel ranks by their attention work
     tp: tensor parallelism
@@ -373,75 +2110,78 @@ def eval(
     pp: pipeline stages
     vpp: model chunks per pipeline rank; 1 means not interleaved
     cp: context parallelism
-    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses), a2a+p2p
-        (both)
+    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses),
+        a2a+p2p (both)
     ep: expert parallelism; shares the ranks of tp, cp and dp
     etp: tensor parallelism inside an expert
     dispatcher: method that sends tokens to experts: alltoall, allgather, deepep, deepep-fp8,
         hybridep (default: the runtime's)
-    ep_overlap: overlap of expert communication with the compute of another microbatch: none, pairs
-        (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
+    ep_overlap: overlap of expert communication with the compute of another microbatch: none,
+        pairs (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
     dp: data parallelism; follows from the other degrees, so a given value is only checked
     zero: ZeRO stage
     shard_group: number of ranks that share one set of ZeRO shards (default: dp times cp)
-    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward), never
-        (only after backward), node (as always, but each node keeps a sharded copy)
-    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each microbatch),
-        step (once per step)
-    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits), gradients
-        (4 bits), both
+    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward),
+        never (only after backward), node (as always, but each node keeps a sharded copy)
+    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each
+        microbatch), step (once per step)
+    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits),
+        gradients (4 bits), both
     mbs: sequences per microbatch on each data-parallel rank
-    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, flash3,
-        fused
-    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or fewer
-        (default of a plan: 0)
+    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2,
+        flash3, fused
+    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or
+        fewer (default of a plan: 0)
     fused_grouped_mlp: one kernel for both products of experts and the activation between them
         (default of a plan: 0)
-    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of a
-        plan: 0)
-    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them back
+    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of
+        a plan: 0)
+    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them
+        back (default: the runtime's)
+    router_fusion: the router's scores, choice of experts and loss take one kernel each
         (default: the runtime's)
-    router_fusion: the router's scores, choice of experts and loss take one kernel each (default:
-        the runtime's)
-    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but experts),
-        full_iteration (the whole step)
-    recompute: activations that backward recomputes: none, selective, full, full:N (N layers per
-        stage), modules:a+b, sac (default: the least that fits)
-    offload_acts: modules whose inputs are kept in host memory until backward: none, core_attn,
-        core_attn+attn_proj, expert_fc1, moe_act, ...
+    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but
+        experts), full_iteration (the whole step)
+    recompute: activations that backward recomputes: none, selective, full, full:N (N layers
+        per stage), modules:a+b, sac (default: the least that fits)
+    offload_acts: modules whose inputs are kept in host memory until backward: none,
+        core_attn, core_attn+attn_proj, expert_fc1, moe_act, ...
     schedule: pipeline schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...
         (default: 1f1b, or interleaved if vpp > 1)
-    post_validation: check gradients after the optimizer step instead of before it, so that ranks do
-        not wait for each other (default: 0)
-    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward), bucketed
-        (in buckets during the last backward), shifted (after the last backward) (default: the
-        runtime's)
-    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer step
-        of the others (default of a plan: 0)
+    post_validation: check gradients after the optimizer step instead of before it, so that
+        ranks do not wait for each other (default: 0)
+    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward),
+        bucketed (in buckets during the last backward), shifted (after the last backward)
+        (default: the runtime's)
+    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer
+        step of the others (default of a plan: 0)
     bucket: elements of a bucket of gradients and of parameters: 1e7, 2e7, 5e7, 1e8, 2e8, 1e9
         (default: the runtime's)
     fusion: fusion of collectives of adjacent parallelisms: none, or auto (if it is faster)
-    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L, spread,
-        cost, layout:TEXT as in Megatron-LM (default: the one that balances the stages)
+    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L,
+        spread, cost, layout:TEXT as in Megatron-LM (default: the one that balances the
+        stages)
     order: order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp
     placement: order in which ranks fill the axes of a torus or mesh whose sides differ: xyz
         (default), xzy, yxz, yzx, zxy, zyx
-    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the runtime's)
-    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer); master
-        weights stay in fp32
-    offload: state in host memory: none, optimizer (its state and step), gradients (also gradients,
-        as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
-    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default: 1)
-    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the runtime
-        supports it)
+    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the
+        runtime's)
+    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer);
+        master weights stay in fp32
+    offload: state in host memory: none, optimizer (its state and step), gradients (also
+        gradients, as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
+    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default:
+        1)
+    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the
+        runtime supports it)
     microbatches: microbatches per step, instead of --mbs
-    plan: take the plan, model, cluster and job from a file that `plait search -o` wrote; other
-        options override it
+    plan: take the plan, model, cluster and job from a file that `plait search -o` wrote;
+        other options override it
     output: also write the JSON document to FILE; - means --json
-    timeline: simulate the step and write its timeline: FILE.json for chrome://tracing or Perfetto,
-        FILE.svg as a drawing
+    timeline: simulate the step and write its timeline: FILE.json for chrome://tracing or
+        Perfetto, FILE.svg as a drawing
     """
-    ...
+
 def explain(
     model: _Name | None = None,
     cluster: _Name | None = None,
@@ -514,44 +2254,45 @@ def explain(
     versus: _File | None = None,
     why_not: _List | None = None,
     threads: _Value | None = None,
-) -> Answer:
+) -> ExplainAnswer:
     """Predict one plan, and say what binds it: explain(plan=answer.plans[2]).
 
     seq: tokens of one sequence
-    document: tokens of one document, if a sequence packs several and attention is limited to each
-        (default: one document a sequence)
-    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0, text
-        alone)
-    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x 1024
-        pixels if it takes any size)
+    document: tokens of one document, if a sequence packs several and attention is limited to
+        each (default: one document a sequence)
+    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0,
+        text alone)
+    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x
+        1024 pixels if it takes any size)
     gbs: sequences of one step, over all GPUs; of --job dpo pairs of them
     gpus: use N GPUs of the cluster (default: all, if the cluster has a size)
     precision: format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4
-    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed, nanotron,
-        ...; megatron@25.09 selects the releases up to that month, megatron@core-v0.14.0 one release
+    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, deepspeed,
+        nanotron, ...; megatron@25.09 selects the releases up to that month,
+        megatron@core-v0.14.0 one release
     risk: a plan fits if its probability of running out of memory is at most P (default: 0.05)
-    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the mean, 1
-        if balanced; natural: routing is not balanced, so the band is wider (default: from the
-        runtime profile)
-    frontier: decide by the cost model alone: also search techniques that no measured run supports,
-        and count the whole gain that the model claims
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    imbalance: expert imbalance: tokens of the fullest expert-parallel rank divided by the
+        mean, 1 if balanced; natural: routing is not balanced, so the band is wider (default:
+        from the runtime profile)
+    frontier: decide by the cost model alone: also search techniques that no measured run
+        supports, and count the whole gain that the model claims
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     job: what is trained: pretrain (default), sft, lora, qlora, dpo, distill or reward
     lora_rank: rank of the adapters of lora and qlora (default: 32)
-    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and fc1;
-        experts; all (default: qkv,o,fc1,down)
-    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for qlora
-        nf4)
-    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router, norms,
-        vision, audio, projector
-    reference: weights of dpo's reference: resident (default), offloaded to the host, cached log-
-        probabilities, or adapters: the model without them
+    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and
+        fc1; experts; all (default: qkv,o,fc1,down)
+    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for
+        qlora nf4)
+    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router,
+        norms, vision, audio, projector
+    reference: weights of dpo's reference: resident (default), offloaded to the host, cached
+        log-probabilities, or adapters: the model without them
     teacher: teacher of distill, on the same GPUs
     teacher_gpus: other GPUs, of the same kind, that run the teacher during the step
-    lengths: tokens of the documents that are packed into a sequence: attention costs the sum of
-        their squares, and ranks wait for the longest; a file has one length a line, or is CSV or
-        lines of JSON with `length`
+    lengths: tokens of the documents that are packed into a sequence: attention costs the sum
+        of their squares, and ranks wait for the longest; a file has one length a line, or is
+        CSV or lines of JSON with `length`
     padding: do not pack: a sequence is one document, padded to the longest of its microbatch
     balance: packs are distributed over data-parallel ranks by their attention work
     tp: tensor parallelism
@@ -559,76 +2300,79 @@ def explain(
     pp: pipeline stages
     vpp: model chunks per pipeline rank; 1 means not interleaved
     cp: context parallelism
-    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses), a2a+p2p
-        (both)
+    cp_comm: communication of context parallelism: p2p (ring), allgather, a2a (Ulysses),
+        a2a+p2p (both)
     ep: expert parallelism; shares the ranks of tp, cp and dp
     etp: tensor parallelism inside an expert
     dispatcher: method that sends tokens to experts: alltoall, allgather, deepep, deepep-fp8,
         hybridep (default: the runtime's)
-    ep_overlap: overlap of expert communication with the compute of another microbatch: none, pairs
-        (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
+    ep_overlap: overlap of expert communication with the compute of another microbatch: none,
+        pairs (a forward with a backward), pairs-delayed-wgrad (also delays weight gradients)
     dp: data parallelism; follows from the other degrees, so a given value is only checked
     zero: ZeRO stage
     shard_group: number of ranks that share one set of ZeRO shards (default: dp times cp)
-    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward), never
-        (only after backward), node (as always, but each node keeps a sharded copy)
-    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each microbatch),
-        step (once per step)
-    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits), gradients
-        (4 bits), both
+    reshard: when ZeRO-3 frees gathered parameters: always (after forward and after backward),
+        never (only after backward), node (as always, but each node keeps a sharded copy)
+    scatter: when ZeRO-2 and ZeRO-3 reduce-scatter gradients: microbatch (after each
+        microbatch), step (once per step)
+    quantise: communication in fewer bits under ZeRO-3 (ZeRO++): none, weights (8 bits),
+        gradients (4 bits), both
     mbs: sequences per microbatch on each data-parallel rank
-    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2, flash3,
-        fused
-    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or fewer
-        (default of a plan: 0)
+    attention: kernel of the core attention: unfused, unfused-softmax-kernel, flash, flash2,
+        flash3, fused
+    fp8_attention: core attention in 8 bits, in jobs whose matrix products have 8 bits or
+        fewer (default of a plan: 0)
     fused_grouped_mlp: one kernel for both products of experts and the activation between them
         (default of a plan: 0)
-    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of a
-        plan: 0)
-    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them back
+    tp_comm_overlap: matrix products hide the communication of tensor parallelism (default of
+        a plan: 0)
+    permute_fusion: one kernel puts tokens in the order of their experts, and one puts them
+        back (default: the runtime's)
+    router_fusion: the router's scores, choice of experts and loss take one kernel each
         (default: the runtime's)
-    router_fusion: the router's scores, choice of experts and loss take one kernel each (default:
-        the runtime's)
-    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but experts),
-        full_iteration (the whole step)
-    recompute: activations that backward recomputes: none, selective, full, full:N (N layers per
-        stage), modules:a+b, sac (default: the least that fits)
-    offload_acts: modules whose inputs are kept in host memory until backward: none, core_attn,
-        core_attn+attn_proj, expert_fc1, moe_act, ...
+    cuda_graph: launches that CUDA graphs replay: none, layers (all parts of layers but
+        experts), full_iteration (the whole step)
+    recompute: activations that backward recomputes: none, selective, full, full:N (N layers
+        per stage), modules:a+b, sac (default: the least that fits)
+    offload_acts: modules whose inputs are kept in host memory until backward: none,
+        core_attn, core_attn+attn_proj, expert_fc1, moe_act, ...
     schedule: pipeline schedule: naive, gpipe, 1f1b, interleaved, zb-h1, zb-h2, dualpipe, ...
         (default: 1f1b, or interleaved if vpp > 1)
-    post_validation: check gradients after the optimizer step instead of before it, so that ranks do
-        not wait for each other (default: 0)
-    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward), bucketed
-        (in buckets during the last backward), shifted (after the last backward) (default: the
-        runtime's)
-    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer step
-        of the others (default of a plan: 0)
+    post_validation: check gradients after the optimizer step instead of before it, so that
+        ranks do not wait for each other (default: 0)
+    grad_sync: how gradients are reduced: bulk (at once at the end of the last backward),
+        bucketed (in buckets during the last backward), shifted (after the last backward)
+        (default: the runtime's)
+    gather_with_step: gather the parameters of the first chunk of a stage during the optimizer
+        step of the others (default of a plan: 0)
     bucket: elements of a bucket of gradients and of parameters: 1e7, 2e7, 5e7, 1e8, 2e8, 1e9
         (default: the runtime's)
     fusion: fusion of collectives of adjacent parallelisms: none, or auto (if it is faster)
-    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L, spread,
-        cost, layout:TEXT as in Megatron-LM (default: the one that balances the stages)
+    split: assignment of layers to stages: even, embedding, loss, both, first-last:F,L,
+        spread, cost, layout:TEXT as in Megatron-LM (default: the one that balances the
+        stages)
     order: order of the ranks, innermost first: tp-cp-dp-pp or tp-cp-pp-dp
     placement: order in which ranks fill the axes of a torus or mesh whose sides differ: xyz
         (default), xzy, yxz, yzx, zxy, zyx
-    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the runtime's)
-    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer); master
-        weights stay in fp32
-    offload: state in host memory: none, optimizer (its state and step), gradients (also gradients,
-        as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
-    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default: 1)
-    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the runtime
-        supports it)
+    grad_reduce: format of gradients and their reduction: fp32, bf16, fp16 (default: the
+        runtime's)
+    optimizer_state: format of Adam's moments: fp32, bf16, fp8 (precision-aware optimizer);
+        master weights stay in fp32
+    offload: state in host memory: none, optimizer (its state and step), gradients (also
+        gradients, as DeepSpeed's offload_optimizer), params (also parameters, with ZeRO-3)
+    offload_share: share of the optimizer that --offload moves to the host, 0.1 to 1 (default:
+        1)
+    fp8_params: store and gather parameters in the job's 8-bit format (default: 1 if the
+        runtime supports it)
     microbatches: microbatches per step, instead of --mbs
-    plan: take the plan, model, cluster and job from a file that `plait search -o` wrote; other
-        options override it
+    plan: take the plan, model, cluster and job from a file that `plait search -o` wrote;
+        other options override it
     versus: compare with this plan, term by term
-    why_not: explain why the search does not choose a plan with these values, such as tp=4,pp=2; if
-        no other option sets a plan, the best plan of the search is explained
+    why_not: explain why the search does not choose a plan with these values, such as
+        tp=4,pp=2; if no other option sets a plan, the best plan of the search is explained
     threads: threads of a search (default: OMP_NUM_THREADS or all processors)
     """
-    ...
+
 def serve(
     model: _Name | None = None,
     cluster: _Name | None = None,
@@ -683,23 +2427,23 @@ def serve(
     why_not: _Value | None = None,
     versus: _File | None = None,
     output: _Path | None = None,
-) -> Answer:
+) -> ServeAnswer:
     """Find the engine and the workers that serve a load within bounds on latency.
 
     input: mean tokens of a prompt, and its median, 90th percentile and maximum
     output_tokens: the same of an answer
     isl: same as --input
     osl: same as --output-tokens
-    lengths: lengths of requests, instead of --input and --output-tokens: a CSV file with columns of
-        input and output tokens, or a trace of Azure, BurstGPT or Mooncake; its timestamps give the
-        rate if there is no other load
+    lengths: lengths of requests, instead of --input and --output-tokens: a CSV file with
+        columns of input and output tokens, or a trace of Azure, BurstGPT or Mooncake; its
+        timestamps give the rate if there is no other load
     turns: requests of a conversation: each prompt begins with the earlier prompts and answers
         (default: 1)
-    prefix_hit: share of prompts whose repeated tokens, of earlier turns or in a trace of Mooncake,
-        are in the prefix cache (default: 1)
+    prefix_hit: share of prompts whose repeated tokens, of earlier turns or in a trace of
+        Mooncake, are in the prefix cache (default: 1)
     rate: mean requests per second, with random (Poisson) arrivals
-    concurrency: constant number of requests in flight; without --concurrency and --rate, the number
-        with the highest throughput within the bounds
+    concurrency: constant number of requests in flight; without --concurrency and --rate, the
+        number with the highest throughput within the bounds
     prefix_cached: tokens of the prompt that are already cached
     ttft: bound on the mean time to the first token (TTFT), such as 500ms or 500
     ttft_p95: bound on the 95th percentile of TTFT
@@ -707,22 +2451,24 @@ def serve(
     tpot: bound on the mean time per output token after the first (TPOT), such as 50ms or 50
     tpot_p95: bound on the 95th percentile of TPOT
     tpot_p99: bound on the 99th percentile of TPOT
-    confidence: probability with which each bound must hold, from 0.5 to 0.99 (default: 0.5, bounds
-        on the predictions)
-    lora_adapters: LoRA adapters in GPU memory, which requests use equally often (default: none)
+    confidence: probability with which each bound must hold, from 0.5 to 0.99 (default: 0.5,
+        bounds on the predictions)
+    lora_adapters: LoRA adapters in GPU memory, which requests use equally often (default:
+        none)
     lora_rank: rank of each LoRA adapter (default: 16)
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     gpus: use at most N GPUs (default: all of the cluster, if it has a size)
-    engine: serving engine: vllm, sglang or trtllm (default: all of them), or one profile of it by
-        name, such as vllm-2025, or by path
-    weights: format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: each that the
-        accelerator's matrix units support, and the published one)
+    engine: serving engine: vllm, sglang or trtllm (default: all of them), or one profile of
+        it by name, such as vllm-2025, or by path
+    weights: format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: each
+        that the accelerator's matrix units support, and the published one)
     kv: format of the KV cache: bf16 or fp8 (default: both)
-    speculate: speculative decoding: N drafted tokens per step, each accepted with probability A
-    memory_fraction: share of device memory that the engine uses, as vLLM's gpu_memory_utilization,
-        SGLang's mem_fraction_static or TensorRT-LLM's free_gpu_memory_fraction (default: the
-        engine's)
+    speculate: speculative decoding: N drafted tokens per step, each accepted with probability
+        A
+    memory_fraction: share of device memory that the engine uses, as vLLM's
+        gpu_memory_utilization, SGLang's mem_fraction_static or TensorRT-LLM's
+        free_gpu_memory_fraction (default: the engine's)
     cache_cpu: host memory for KV caches of each GPU, which enlarges the prefix cache of
         conversations (default: none)
     max_num_seqs: maximum running requests of an attention rank (default: the engine's)
@@ -731,208 +2477,35 @@ def serve(
     max_batched_tokens: same as --chunk
     max_model_len: longest request that the engine accepts, input and output; shorter than the
         load's mean request is an error (default: no limit)
-    redundant_experts: additional copies of experts in each layer; ep must divide the sum (default:
-        0)
+    redundant_experts: additional copies of experts in each layer; ep must divide the sum
+        (default: 0)
     two_batch_overlap: exchange tokens of experts for one half of a batch while the other half
         computes, in vLLM and SGLang (default: off)
     eval: price the deployment that the options below describe, without a search
-    tp: tensor-parallel ranks of attention; without --eval, search only workers with this value
+    tp: tensor-parallel ranks of attention; without --eval, search only workers with this
+        value
     pp: pipeline stages
     ep: expert-parallel ranks
     dp_attention: data-parallel attention ranks, each with its own requests
     replicas: copies of the deployment (default: 1)
     prefill: number and degrees of separate prefill workers, such as 2:tp=4,ep=4
     decode: number and degrees of the decode workers, such as 1:dp_attention=8,ep=8
-    requests: requests per simulation (default: the larger of 2000 and 10 times the requests in
-        flight; near saturation of 10000 and 20 times; at most a million more than in flight)
+    requests: requests per simulation (default: the larger of 2000 and 10 times the requests
+        in flight; near saturation of 10000 and 20 times; at most a million more than in
+        flight)
     seed: seed of the random numbers (default: 1)
-    spread: vary lengths that are given by their mean alone uniformly, by up to a share S of it
-        (default: 0.2)
+    spread: vary lengths that are given by their mean alone uniformly, by up to a share S of
+        it (default: 0.2)
     burst: requests arrive in bursts of N
     explain: also print the parts of a step of the best deployment
     strict: refuse a deployment with a part of the decode step that no measurement supports
-    why_not: explain why the best deployment with WHAT is not chosen: disagg, vllm, fp8, tp=8, ...
-    versus: compare the best deployment with the one in FILE, written by `plait serve -o`, under the
-        load given here
+    why_not: explain why the best deployment with WHAT is not chosen: disagg, vllm, fp8, tp=8,
+        ...
+    versus: compare the best deployment with the one in FILE, written by `plait serve -o`,
+        under the load given here
     output: also write the JSON document to FILE
     """
-    ...
-def capacity(
-    model: _Name | None = None,
-    cluster: _Name | Sequence[_Name] | None = None,
-    *,
-    tokens: _Value | None = None,
-    seq: _Value | None = None,
-    document: _Value | None = None,
-    images: _Value | None = None,
-    image_tokens: _Value | None = None,
-    gbs: _Value | None = None,
-    max_gbs: _Value | None = None,
-    gpus: _Range | None = None,
-    precision: Literal['bf16', 'fp16', 'fp8', 'fp8_block', 'mxfp8', 'nvfp4'] | _Value | None = None,
-    runtime: _Value | None = None,
-    risk: _Value | None = None,
-    deadline: _Value | None = None,
-    budget: _Value | None = None,
-    price: _Value | None = None,
-    co2: _Value | None = None,
-    knee: _Value | None = None,
-    failures: _Value | None = None,
-    node_loss: _Value | None = None,
-    repeat: _Value | None = None,
-    straggler: _Value | None = None,
-    detect: _Value | None = None,
-    restart: _Value | None = None,
-    repair: _Value | None = None,
-    write_rate: _Value | None = None,
-    write_most: _Value | None = None,
-    async_checkpoint: bool | None = None,
-    spares: _Value | None = None,
-    runs: _Value | None = None,
-    job: Literal['pretrain', 'sft', 'lora', 'qlora', 'dpo', 'distill', 'reward', 'rl'] | _Value | None = None,
-    lora_rank: _Value | None = None,
-    lora_targets: _List | None = None,
-    frozen_format: Literal['bf16', 'fp8', 'nf4'] | _Value | None = None,
-    freeze: _List | None = None,
-    reference: Literal['none', 'resident', 'offloaded', 'cached', 'adapters', 'apart'] | _Value | None = None,
-    teacher: _Name | None = None,
-    teacher_gpus: _Value | None = None,
-    lengths: _List | None = None,
-    padding: bool | None = None,
-    balance: bool | None = None,
-    limit: _List | None = None,
-    refine: Literal['none', 'layouts', 'stages', 'layers', 'all'] | _Value | None = None,
-    threads: _Value | None = None,
-    serve: bool | None = None,
-    rates: _List | None = None,
-    availability: _Value | None = None,
-    elastic: bool | None = None,
-    input: _List | None = None,
-    output_tokens: _List | None = None,
-    isl: _List | None = None,
-    osl: _List | None = None,
-    turns: _Value | None = None,
-    prefix_hit: _Value | None = None,
-    rate: _Value | None = None,
-    prefix_cached: _Value | None = None,
-    ttft: _Value | None = None,
-    ttft_p95: _Value | None = None,
-    ttft_p99: _Value | None = None,
-    tpot: _Value | None = None,
-    tpot_p95: _Value | None = None,
-    tpot_p99: _Value | None = None,
-    confidence: _Value | None = None,
-    lora_adapters: _Value | None = None,
-    assume_llama: bool | None = None,
-    engine: Literal['sglang', 'sglang-amd', 'trtllm', 'trtllm-2024', 'trtllm-2025', 'vllm', 'vllm-2023', 'vllm-2024', 'vllm-2025', 'vllm-amd', 'vllm-amd-2024'] | _Value | None = None,
-    weights: Literal['bf16', 'fp8', 'fp8_block', 'nvfp4', 'mxfp4', 'int4'] | _Value | None = None,
-    kv: Literal['bf16', 'fp8'] | _Value | None = None,
-    speculate: _List | None = None,
-    tp: _Value | None = None,
-    pp: _Value | None = None,
-    ep: _Value | None = None,
-    dp_attention: _Value | None = None,
-    output: _Path | None = None,
-) -> Answer:
-    """Find how many GPUs, days and dollars a run takes, or with serve=True, a fleet.
 
-    A list of clusters compares them.
-
-    tokens: tokens of the whole run, such as 15T
-    seq: tokens of one sequence
-    document: tokens of one document, if a sequence packs several and attention is limited to each
-        (default: one document a sequence)
-    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0, text
-        alone)
-    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x 1024
-        pixels if it takes any size)
-    gbs: sequences of one step, over all GPUs; A..B, B,B,... or A..B:STEP are candidates; a single B
-        may grow by up to 1/16 for numbers of GPUs between doublings, and B..B keeps it fixed
-    max_gbs: let the batch grow with the GPUs up to this size (default: a constant batch)
-    gpus: A..B searches A, 2A, 4A, ... up to B and the whole-node numbers between these that can be
-        better; N,N,... or A..B:STEP searches only those numbers
-    precision: format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4
-    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, ...
-    risk: a plan fits if its probability of running out of memory is at most P (default: 0.05)
-    deadline: maximum duration of the run, such as 60d
-    budget: maximum cost of the run, such as 5M
-    price: US dollars per GPU hour; for several clusters 2.2,4 in their order, or CLUSTER=2.2,...
-        (default: the price in the accelerator's file)
-    co2: grams of CO2 per kWh
-    knee: mark as the knee the first number of GPUs that gains less than this share of the ideal
-        speedup over half as many GPUs (default: 0.8)
-    failures: interruptions per node and day (default: 0.004)
-    node_loss: share of interruptions that leave a node in need of repair (default: 0.78)
-    repeat: share of restarts that fail again at once (default: 0)
-    straggler: factor by which slow nodes lengthen the step (default: 1)
-    detect: time until a failure is detected (default: 120s)
-    restart: time from detection until the job computes again (default: 300s)
-    repair: time until a failed node is repaired (default: 1d)
-    write_rate: checkpoint bytes that each node writes per second (default: 2G)
-    write_most: checkpoint bytes that the storage accepts per second (default: 2T)
-    async_checkpoint: write checkpoints in the background while the next steps run
-    spares: paid spare nodes (default: the number with the lowest cost)
-    runs: number of simulated runs, at most 100000 (default: 1000)
-    job: what is trained: pretrain (default), sft, lora, qlora, dpo, distill or reward
-    lora_rank: rank of each LoRA adapter (default: 16)
-    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and fc1;
-        experts; all (default: qkv,o,fc1,down)
-    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for qlora
-        nf4)
-    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router, norms,
-        vision, audio, projector
-    reference: weights of dpo's reference: resident (default), offloaded to the host, cached log-
-        probabilities, or adapters: the model without them
-    teacher: teacher of distill, on the same GPUs
-    teacher_gpus: other GPUs, of the same kind, that run the teacher during the step
-    lengths: lengths of requests, instead of --input and --output-tokens: a CSV file with columns of
-        input and output tokens, or a trace of Azure, BurstGPT or Mooncake; its timestamps give the
-        rate if there is no other load
-    padding: do not pack: a sequence is one document, padded to the longest of its microbatch
-    balance: packs are distributed over data-parallel ranks by their attention work
-    limit: search only plans within these ranges, such as tp=..8,schedule=1f1b
-    refine: search beyond uniform plans, as in plait search: none, layouts, stages, layers, all
-        (default)
-    threads: threads (default: OMP_NUM_THREADS or all processors); does not change the answer
-    serve: size a serving fleet; --gpus, --price and the failure options apply here too
-    rates: requests per second by hour of the day: a file with the columns hour,rate, or 24 numbers
-    availability: share of the time with enough working workers (default: 0.999)
-    elastic: minimise the cost of nodes paid by the hour, instead of around the clock
-    input: mean tokens of a prompt, and its median, 90th percentile and maximum
-    output_tokens: the same of an answer
-    isl: same as --input
-    osl: same as --output-tokens
-    turns: requests of a conversation: each prompt begins with the earlier prompts and answers
-        (default: 1)
-    prefix_hit: share of prompts whose repeated tokens, of earlier turns or in a trace of Mooncake,
-        are in the prefix cache (default: 1)
-    rate: mean requests per second, with random (Poisson) arrivals
-    prefix_cached: tokens of the prompt that are already cached
-    ttft: bound on the mean time to the first token (TTFT), such as 500ms or 500
-    ttft_p95: bound on the 95th percentile of TTFT
-    ttft_p99: bound on the 99th percentile of TTFT
-    tpot: bound on the mean time per output token after the first (TPOT), such as 50ms or 50
-    tpot_p95: bound on the 95th percentile of TPOT
-    tpot_p99: bound on the 99th percentile of TPOT
-    confidence: probability with which each bound must hold, from 0.5 to 0.99 (default: 0.5, bounds
-        on the predictions)
-    lora_adapters: LoRA adapters in GPU memory, which requests use equally often (default: none)
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
-    engine: serving engine: vllm, sglang or trtllm (default: all of them), or one profile of it by
-        name, such as vllm-2025, or by path
-    weights: format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: each that the
-        accelerator's matrix units support, and the published one)
-    kv: format of the KV cache: bf16 or fp8 (default: both)
-    speculate: speculative decoding: N drafted tokens per step, each accepted with probability A
-    tp: tensor-parallel ranks of attention; without --eval, search only workers with this value
-    pp: pipeline stages
-    ep: expert-parallel ranks
-    dp_attention: data-parallel attention ranks, each with its own requests
-    output: also write a page to FILE.html, .md or .csv, or the JSON document to FILE; - means
-        --json
-    """
-    ...
 def rl(
     model: _Name | None = None,
     cluster: _Name | None = None,
@@ -976,7 +2549,7 @@ def rl(
     assume_llama: bool | None = None,
     launch: _Path | None = None,
     output: _Path | None = None,
-) -> Answer:
+) -> RlAnswer:
     """Plan a step of reinforcement learning: generation, updates and hand-over.
 
     prompts: prompts of a step
@@ -987,7 +2560,8 @@ def rl(
     algorithm: grpo (default), dapo, ppo or rloo
     framework: software that runs the step: verl (default) or nemo-rl
     reference: log-probabilities of a reference model (default: on, for dapo off)
-    rollout_logprobs: take the log-probabilities of the engine, without a forward pass of training
+    rollout_logprobs: take the log-probabilities of the engine, without a forward pass of
+        training
     critic: value model of ppo (default: the size of the policy)
     reward: reward model, or the word rule (default)
     environment: seconds of tools or an environment in an answer
@@ -995,8 +2569,8 @@ def rl(
     runtime: training software: megatron (default), fsdp, ...
     precision: format of the products of training
     fix: limits on the training plan, such as tp=2,pp=..4
-    eval: price this training plan, such as tp=4,pp=2, with the worker of --tp, --pp, --ep and --dp-
-        attention (default: 1), without a search
+    eval: price this training plan, such as tp=4,pp=2, with the worker of --tp, --pp, --ep and
+        --dp-attention (default: 1), without a search
     pack: tokens of a packed sequence of training (default: the longest request)
     lora_rank: train LoRA adapters of this rank (default: all parameters)
     lora_targets: matrices with adapters (default: qkv,o,fc1,down)
@@ -1006,43 +2580,304 @@ def rl(
     pp: pipeline stages of a worker
     ep: expert-parallel ranks of a worker
     dp_attention: data-parallel attention ranks of a worker
-    placement: colocated: the same GPUs one after the other; apart: separate GPUs (default: both)
+    placement: colocated: the same GPUs one after the other; apart: separate GPUs (default:
+        both)
     rollout_gpus: GPUs that generate, if apart
     staleness: steps that generation may run ahead of training (default: 0)
     partial: answers continue while weights are replaced (partial roll-outs)
     handover: new weights in large buckets (default) or one parameter after another
-    log: log of a run of verl or NeMo-RL, whose lengths replace the given ones, and whose phases are
-        printed next to the predicted ones
+    log: log of a run of verl or NeMo-RL, whose lengths replace the given ones, and whose
+        phases are printed next to the predicted ones
     steps: also print the days and dollars of N steps
     up_to: also search doublings of --gpus up to N: the front of GPUs and time
     fewest: find the fewest GPUs on which the job runs at all
     risk: accepted risk of running out of memory (default: 0.05)
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     launch: write the files that start the best plan that the framework can run
     output: also write the JSON document to FILE
     """
-    ...
+
 def models(
     model: _Name | None = None,
     *,
     seq: _Value | None = None,
     assume_llama: bool | None = None,
-) -> Answer:
+) -> ModelsAnswer:
     """Return the models that plait has, or one of them: .models.
 
     seq: sequence length for the FLOPs per token (default: the model's context, at most 4096)
-    assume_llama: read a Hugging Face config.json although some of its keys that give parameters or
-        FLOPs are not understood; they are ignored, with a warning
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
     """
-    ...
+
 def clusters(
     cluster: _Name | None = None,
-) -> Answer:
+) -> ClustersAnswer:
     """Return the clusters and accelerators that plait has, or one: .clusters, .accelerators.
-
     """
+
+@overload
+def capacity(
+    model: _Name | None = None,
+    cluster: _Name | Sequence[_Name] | None = None,
+    *,
+    serve: Literal[False] = False,
+    tokens: _Value | None = None,
+    seq: _Value | None = None,
+    document: _Value | None = None,
+    images: _Value | None = None,
+    image_tokens: _Value | None = None,
+    gbs: _Value | None = None,
+    max_gbs: _Value | None = None,
+    gpus: _Range | None = None,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp8_block', 'mxfp8', 'nvfp4'] | _Value | None = None,
+    runtime: _Value | None = None,
+    risk: _Value | None = None,
+    deadline: _Value | None = None,
+    budget: _Value | None = None,
+    price: _Value | None = None,
+    co2: _Value | None = None,
+    knee: _Value | None = None,
+    failures: _Value | None = None,
+    node_loss: _Value | None = None,
+    repeat: _Value | None = None,
+    straggler: _Value | None = None,
+    detect: _Value | None = None,
+    restart: _Value | None = None,
+    repair: _Value | None = None,
+    write_rate: _Value | None = None,
+    write_most: _Value | None = None,
+    async_checkpoint: bool | None = None,
+    spares: _Value | None = None,
+    runs: _Value | None = None,
+    job: Literal['pretrain', 'sft', 'lora', 'qlora', 'dpo', 'distill', 'reward', 'rl'] | _Value | None = None,
+    lora_rank: _Value | None = None,
+    lora_targets: _List | None = None,
+    frozen_format: Literal['bf16', 'fp8', 'nf4'] | _Value | None = None,
+    freeze: _List | None = None,
+    reference: Literal['none', 'resident', 'offloaded', 'cached', 'adapters', 'apart'] | _Value | None = None,
+    teacher: _Name | None = None,
+    teacher_gpus: _Value | None = None,
+    lengths: _List | None = None,
+    padding: bool | None = None,
+    balance: bool | None = None,
+    limit: _List | None = None,
+    refine: Literal['none', 'layouts', 'stages', 'layers', 'all'] | _Value | None = None,
+    threads: _Value | None = None,
+    rates: _List | None = None,
+    availability: _Value | None = None,
+    elastic: bool | None = None,
+    input: _List | None = None,
+    output_tokens: _List | None = None,
+    isl: _List | None = None,
+    osl: _List | None = None,
+    turns: _Value | None = None,
+    prefix_hit: _Value | None = None,
+    rate: _Value | None = None,
+    prefix_cached: _Value | None = None,
+    ttft: _Value | None = None,
+    ttft_p95: _Value | None = None,
+    ttft_p99: _Value | None = None,
+    tpot: _Value | None = None,
+    tpot_p95: _Value | None = None,
+    tpot_p99: _Value | None = None,
+    confidence: _Value | None = None,
+    lora_adapters: _Value | None = None,
+    assume_llama: bool | None = None,
+    engine: Literal['sglang', 'sglang-amd', 'trtllm', 'trtllm-2024', 'trtllm-2025', 'vllm', 'vllm-2023', 'vllm-2024', 'vllm-2025', 'vllm-amd', 'vllm-amd-2024'] | _Value | None = None,
+    weights: Literal['bf16', 'fp8', 'fp8_block', 'nvfp4', 'mxfp4', 'int4'] | _Value | None = None,
+    kv: Literal['bf16', 'fp8'] | _Value | None = None,
+    speculate: _List | None = None,
+    tp: _Value | None = None,
+    pp: _Value | None = None,
+    ep: _Value | None = None,
+    dp_attention: _Value | None = None,
+    output: _Path | None = None,
+) -> CapacityAnswer:
+    """Find how many GPUs, days and dollars a run takes, or with serve=True, a fleet.
+
+    A list of clusters compares them.
+
+    tokens: tokens of the whole run, such as 15T
+    seq: tokens of one sequence
+    document: tokens of one document, if a sequence packs several and attention is limited to
+        each (default: one document a sequence)
+    images: images (or tiles) of one sequence that the encoder of the model reads (default: 0,
+        text alone)
+    image_tokens: tokens of the sequence for one image (default: as the encoder has, of 1024 x
+        1024 pixels if it takes any size)
+    gbs: sequences of one step, over all GPUs; A..B, B,B,... or A..B:STEP are candidates; a
+        single B may grow by up to 1/16 for numbers of GPUs between doublings, and B..B keeps
+        it fixed
+    max_gbs: let the batch grow with the GPUs up to this size (default: a constant batch)
+    gpus: A..B searches A, 2A, 4A, ... up to B and the whole-node numbers between these that
+        can be better; N,N,... or A..B:STEP searches only those numbers
+    precision: format of matrix products: bf16 (default), fp16, fp8, fp8_block, mxfp8, nvfp4
+    runtime: software that runs the plan: megatron (default), torchtitan, fsdp, ...
+    risk: a plan fits if its probability of running out of memory is at most P (default: 0.05)
+    deadline: maximum duration of the run, such as 60d
+    budget: maximum cost of the run, such as 5M
+    price: US dollars per GPU hour; for several clusters 2.2,4 in their order, or
+        CLUSTER=2.2,... (default: the price in the accelerator's file)
+    co2: grams of CO2 per kWh
+    knee: mark as the knee the first number of GPUs that gains less than this share of the
+        ideal speedup over half as many GPUs (default: 0.8)
+    failures: interruptions per node and day (default: 0.004)
+    node_loss: share of interruptions that leave a node in need of repair (default: 0.78)
+    repeat: share of restarts that fail again at once (default: 0)
+    straggler: factor by which slow nodes lengthen the step (default: 1)
+    detect: time until a failure is detected (default: 120s)
+    restart: time from detection until the job computes again (default: 300s)
+    repair: time until a failed node is repaired (default: 1d)
+    write_rate: checkpoint bytes that each node writes per second (default: 2G)
+    write_most: checkpoint bytes that the storage accepts per second (default: 2T)
+    async_checkpoint: write checkpoints in the background while the next steps run
+    spares: paid spare nodes (default: the number with the lowest cost)
+    runs: number of simulated runs, at most 100000 (default: 1000)
+    job: what is trained: pretrain (default), sft, lora, qlora, dpo, distill or reward
+    lora_rank: rank of each LoRA adapter (default: 16)
+    lora_targets: matrices with adapters: q, k, v, o, gate, up, down, or the fused qkv and
+        fc1; experts; all (default: qkv,o,fc1,down)
+    frozen_format: format of the weights under adapters: bf16, fp8 or nf4 (default: bf16, for
+        qlora nf4)
+    freeze: parts that are not trained: embedding, head, attention, mlp, experts, router,
+        norms, vision, audio, projector
+    reference: weights of dpo's reference: resident (default), offloaded to the host, cached
+        log-probabilities, or adapters: the model without them
+    teacher: teacher of distill, on the same GPUs
+    teacher_gpus: other GPUs, of the same kind, that run the teacher during the step
+    lengths: lengths of requests, instead of --input and --output-tokens: a CSV file with
+        columns of input and output tokens, or a trace of Azure, BurstGPT or Mooncake; its
+        timestamps give the rate if there is no other load
+    padding: do not pack: a sequence is one document, padded to the longest of its microbatch
+    balance: packs are distributed over data-parallel ranks by their attention work
+    limit: search only plans within these ranges, such as tp=..8,schedule=1f1b
+    refine: search beyond uniform plans, as in plait search: none, layouts, stages, layers,
+        all (default)
+    threads: threads (default: OMP_NUM_THREADS or all processors); does not change the answer
+    rates: requests per second by hour of the day: a file with the columns hour,rate, or 24
+        numbers
+    availability: share of the time with enough working workers (default: 0.999)
+    elastic: minimise the cost of nodes paid by the hour, instead of around the clock
+    input: mean tokens of a prompt, and its median, 90th percentile and maximum
+    output_tokens: the same of an answer
+    isl: same as --input
+    osl: same as --output-tokens
+    turns: requests of a conversation: each prompt begins with the earlier prompts and answers
+        (default: 1)
+    prefix_hit: share of prompts whose repeated tokens, of earlier turns or in a trace of
+        Mooncake, are in the prefix cache (default: 1)
+    rate: mean requests per second, with random (Poisson) arrivals
+    prefix_cached: tokens of the prompt that are already cached
+    ttft: bound on the mean time to the first token (TTFT), such as 500ms or 500
+    ttft_p95: bound on the 95th percentile of TTFT
+    ttft_p99: bound on the 99th percentile of TTFT
+    tpot: bound on the mean time per output token after the first (TPOT), such as 50ms or 50
+    tpot_p95: bound on the 95th percentile of TPOT
+    tpot_p99: bound on the 99th percentile of TPOT
+    confidence: probability with which each bound must hold, from 0.5 to 0.99 (default: 0.5,
+        bounds on the predictions)
+    lora_adapters: LoRA adapters in GPU memory, which requests use equally often (default:
+        none)
+    assume_llama: read a Hugging Face config.json although some of its keys that give
+        parameters or FLOPs are not understood; they are ignored, with a warning
+    engine: serving engine: vllm, sglang or trtllm (default: all of them), or one profile of
+        it by name, such as vllm-2025, or by path
+    weights: format of the weights: bf16, fp8, fp8_block, nvfp4, mxfp4, int4 (default: each
+        that the accelerator's matrix units support, and the published one)
+    kv: format of the KV cache: bf16 or fp8 (default: both)
+    speculate: speculative decoding: N drafted tokens per step, each accepted with probability
+        A
+    tp: tensor-parallel ranks of attention; without --eval, search only workers with this
+        value
+    pp: pipeline stages
+    ep: expert-parallel ranks
+    dp_attention: data-parallel attention ranks, each with its own requests
+    output: also write a page to FILE.html, .md or .csv, or the JSON document to FILE; - means
+        --json
+    """
+
+@overload
+def capacity(
+    model: _Name | None = None,
+    cluster: _Name | Sequence[_Name] | None = None,
+    *,
+    serve: Literal[True],
+    tokens: _Value | None = None,
+    seq: _Value | None = None,
+    document: _Value | None = None,
+    images: _Value | None = None,
+    image_tokens: _Value | None = None,
+    gbs: _Value | None = None,
+    max_gbs: _Value | None = None,
+    gpus: _Range | None = None,
+    precision: Literal['bf16', 'fp16', 'fp8', 'fp8_block', 'mxfp8', 'nvfp4'] | _Value | None = None,
+    runtime: _Value | None = None,
+    risk: _Value | None = None,
+    deadline: _Value | None = None,
+    budget: _Value | None = None,
+    price: _Value | None = None,
+    co2: _Value | None = None,
+    knee: _Value | None = None,
+    failures: _Value | None = None,
+    node_loss: _Value | None = None,
+    repeat: _Value | None = None,
+    straggler: _Value | None = None,
+    detect: _Value | None = None,
+    restart: _Value | None = None,
+    repair: _Value | None = None,
+    write_rate: _Value | None = None,
+    write_most: _Value | None = None,
+    async_checkpoint: bool | None = None,
+    spares: _Value | None = None,
+    runs: _Value | None = None,
+    job: Literal['pretrain', 'sft', 'lora', 'qlora', 'dpo', 'distill', 'reward', 'rl'] | _Value | None = None,
+    lora_rank: _Value | None = None,
+    lora_targets: _List | None = None,
+    frozen_format: Literal['bf16', 'fp8', 'nf4'] | _Value | None = None,
+    freeze: _List | None = None,
+    reference: Literal['none', 'resident', 'offloaded', 'cached', 'adapters', 'apart'] | _Value | None = None,
+    teacher: _Name | None = None,
+    teacher_gpus: _Value | None = None,
+    lengths: _List | None = None,
+    padding: bool | None = None,
+    balance: bool | None = None,
+    limit: _List | None = None,
+    refine: Literal['none', 'layouts', 'stages', 'layers', 'all'] | _Value | None = None,
+    threads: _Value | None = None,
+    rates: _List | None = None,
+    availability: _Value | None = None,
+    elastic: bool | None = None,
+    input: _List | None = None,
+    output_tokens: _List | None = None,
+    isl: _List | None = None,
+    osl: _List | None = None,
+    turns: _Value | None = None,
+    prefix_hit: _Value | None = None,
+    rate: _Value | None = None,
+    prefix_cached: _Value | None = None,
+    ttft: _Value | None = None,
+    ttft_p95: _Value | None = None,
+    ttft_p99: _Value | None = None,
+    tpot: _Value | None = None,
+    tpot_p95: _Value | None = None,
+    tpot_p99: _Value | None = None,
+    confidence: _Value | None = None,
+    lora_adapters: _Value | None = None,
+    assume_llama: bool | None = None,
+    engine: Literal['sglang', 'sglang-amd', 'trtllm', 'trtllm-2024', 'trtllm-2025', 'vllm', 'vllm-2023', 'vllm-2024', 'vllm-2025', 'vllm-amd', 'vllm-amd-2024'] | _Value | None = None,
+    weights: Literal['bf16', 'fp8', 'fp8_block', 'nvfp4', 'mxfp4', 'int4'] | _Value | None = None,
+    kv: Literal['bf16', 'fp8'] | _Value | None = None,
+    speculate: _List | None = None,
+    tp: _Value | None = None,
+    pp: _Value | None = None,
+    ep: _Value | None = None,
+    dp_attention: _Value | None = None,
+    output: _Path | None = None,
+) -> FleetAnswer:
     ...
+
 @overload
 def launch(
     plan: _File,
@@ -1062,16 +2897,16 @@ def launch(
              is returned: their names with their contents
 
     target: software to launch: megatron, megatron-bridge, torchtitan, deepspeed, accelerate,
-        pipelining, companion, flagscale, galvatron, mindspeed, maxtext, deepspeed-pipeline, trl,
-        llama-factory, torchtune, ms-swift (default: the plan's runtime); for serving: vllm, sglang,
-        trtllm, dynamo, llm-d
+        pipelining, companion, flagscale, galvatron, mindspeed, maxtext, deepspeed-pipeline,
+        trl, llama-factory, torchtune, ms-swift (default: the plan's runtime); for serving:
+        vllm, sglang, trtllm, dynamo, llm-d
     container: container image of SLURM and Kubernetes jobs (default: a placeholder)
     account: account that SLURM charges (default: a placeholder)
     as_: for serving: script (default), systemd or kubernetes
     model: for serving: the checkpoint, a folder or a name on the Hub
     force: write into a folder that has files
     """
-    ...
+
 @overload
 def launch(
     plan: _File,
@@ -1084,20 +2919,4 @@ def launch(
     model: _Value | None = None,
     force: bool | None = None,
 ) -> _Path:
-    """Write the files that start a plan.
-
-    plan     a plan of an answer, an answer (its recommended plan), or a path FILE[:RANK]
-    output   folder to write, new or empty; its path is returned. Without one, a dict of the files
-             is returned: their names with their contents
-
-    target: software to launch: megatron, megatron-bridge, torchtitan, deepspeed, accelerate,
-        pipelining, companion, flagscale, galvatron, mindspeed, maxtext, deepspeed-pipeline, trl,
-        llama-factory, torchtune, ms-swift (default: the plan's runtime); for serving: vllm, sglang,
-        trtllm, dynamo, llm-d
-    container: container image of SLURM and Kubernetes jobs (default: a placeholder)
-    account: account that SLURM charges (default: a placeholder)
-    as_: for serving: script (default), systemd or kubernetes
-    model: for serving: the checkpoint, a folder or a name on the Hub
-    force: write into a folder that has files
-    """
     ...

@@ -298,11 +298,11 @@ class Types(unittest.TestCase):
             file = Path(folder, "use.py")
             file.write_text("import plait\n"
                             "answer = plait.search('gpt2', {}, seq='8k', fix={'tp': 8}, all=True)\n"
-                            "files: dict[str, str] = plait.launch(answer.recommended)\n"
-                            "step: float = answer.plans[0].step_s\n"
+                            "files: dict[str, str] = plait.launch(answer.plans[0])\n"
+                            "share: float = answer.plans[0].risk\n"
                             "plait.search('gpt2', sequence=3)\n"
                             "plait.search('gpt2', all='yes')\n"
-                            "answer.text.step_s\n")
+                            "answer.plans[0].step\n")
             said = subprocess.run(
                 [sys.executable, "-m", "mypy", "--strict", "--no-color-output",
                  f"--cache-dir={folder}/cache", str(file)], cwd=folder, stdout=subprocess.PIPE,
