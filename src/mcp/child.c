@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef __linux__
@@ -33,6 +34,8 @@ static void run_command(char **argv, int out, int err)
     if (nothing >= 0 && dup2(nothing, STDIN_FILENO) >= 0 && dup2(out, STDOUT_FILENO) >= 0 &&
         dup2(err, STDERR_FILENO) >= 0)
         execv("/proc/self/exe", argv);
+    dprintf(STDERR_FILENO, "plait: /proc/self/exe: cannot start the command: %s\n",
+            strerror(errno));
     _exit(3);
 }
 
