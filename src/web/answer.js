@@ -23,6 +23,19 @@ function partsOf(html) {
     };
 }
 
+/* Moves sections of a page to its beginning, and their links. */
+function moveFirst(parts, ids) {
+    for (const id of ids.reverse()) {
+        const link = parts.sections.querySelector(`a[href="#${id}"]`)?.parentElement;
+        const section = parts.body.find((node) => node.getAttribute?.("aria-labelledby") === id);
+        if (!link || !section)
+            continue;
+        parts.sections.prepend(link);
+        parts.body = [section, ...parts.body.filter((node) => node !== section)];
+    }
+    return parts;
+}
+
 function figure(title, value, note) {
     const made = document.createElement("div");
     for (const [tag, className, content] of [["dt", "", title], ["dd", "", value], ["dd", "note", note]])
@@ -90,7 +103,7 @@ export async function answerOf(state, files, {signal, onProgress, answered, show
         const {out, made} = await done([...argv, "--json", "-o", PAGE], options);
         const page = text(made, PAGE);
         answered(out);
-        show(partsOf(page), true);
+        show(moveFirst(partsOf(page), ["about-time", "about-money"]), true);
         return {argv, kind, json: out, page};
     }
     const {out} = await done([...argv, "--json"], options);

@@ -8,7 +8,7 @@ import {comparison} from "./compare.js";
 import {save, tar} from "./archive.js";
 
 const $ = (id) => document.getElementById(id);
-const PAUSE_MS = 350; // of typing, before a question is put
+const PAUSE_MS = 400; // of typing, before a question is put
 
 let data, state = stateOf(location.hash);
 let files = {};
@@ -151,9 +151,10 @@ const TARGETS = {
 const fileName = () => `${state.model}-${state.q}`.replace(/[^\w.-]+/g, "-");
 
 async function saveLaunch(target) {
-    const {status, err, made} = await ask(["launch", "plans.json", ...(target ? ["--target", target] : []), "-o", "out/launch"],
-                                          {files: {...current.files, "plans.json": current.json}});
-    if (status !== 0)
+    const argv = current.kind === "rl" ? [...current.argv, "--launch", "out/launch"]
+        : ["launch", "plans.json", ...(target ? ["--target", target] : []), "-o", "out/launch"];
+    const {status, err, made} = await ask(argv, {files: {...current.files, "plans.json": current.json}});
+    if (status !== 0 || made.length === 0)
         openDialog("The launch folder cannot be written", err.replace(/^plait: /, ""));
     else
         save(fileName() + ".tar", tar(fileName(), made.map((file) => ({...file, path: file.path.slice("launch/".length)}))));
@@ -178,8 +179,9 @@ async function copy(text, button) {
 
 function showActions() {
     const button = (label, onclick, title = "") => make("button", {type: "button", onclick, title}, label);
-    const fits = current.page !== null || current.kind === "rl";
-    const targets = TARGETS[current.kind];
+    const fits = current.page !== null;
+    const targets = TARGETS[current.kind]; // of rl, --framework is the target
+    const launch = (target) => button("Launch folder", () => saveLaunch(target?.value), "A tar archive of the files that start the plan");
     const target = targets && make("select", {"aria-label": "Software to launch"},
                                    make("option", {value: ""}, "default"), ...targets.map((name) => make("option", {}, name)));
     const withFile = Object.keys(files).some((name) => [state.model, state.cluster].includes(name));
@@ -189,7 +191,8 @@ function showActions() {
                withFile ? "The link has the name of your file, not the file" : "A link that puts this question again"),
         button("Pin to compare", pin),
         isPlans() && fits && button("Explain", () => openOutput("The plan to run", ["explain", "--plan", "plans.json"])),
-        targets && fits && make("span", {className: "pair"}, button("Launch folder", () => saveLaunch(target.value), "A tar archive of the folder that plait launch writes"), target),
+        targets && fits && make("span", {className: "pair"}, launch(target), target),
+        current.kind === "rl" && launch(),
         button("JSON", () => save(fileName() + ".json", current.json, "application/json"), "The document of --json"),
         targets && fits && button("CSV", saveCsv),
         current.page && button("Page", () => save(fileName() + ".html", current.page, "text/html"), "The page that plait report writes"),

@@ -70,6 +70,7 @@ export const questions = {
         fields: [
             text("tokens", "Tokens of the run", "--tokens", "2T"),
             seq("8192"), gbs("512"),
+            text("others", "Also compare clusters", null, "", {hint: "names with commas: dgx-h200,dgx-b200", wide: true}),
             text("deadline", "Deadline", "--deadline", "60d"),
             text("budget", "Budget in USD", "--budget", ""),
             text("price", "USD per GPU-hour", "--price", ""),
@@ -85,11 +86,11 @@ function words(line) {
     return [...line.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map((match) => match[1] ?? match[2] ?? match[3]);
 }
 
-/* The cluster of a state: a name, a file, or ACCELERATOR:NODESxGPUS. */
-export function clusterOf(state) {
-    if (state.cluster !== "own")
-        return state.cluster;
-    return `${state.accelerator}:${state.nodes}x${state.pernode}` + (state.nic ? `,nic=${state.nic}` : "");
+/* The cluster of a state: a name, a file, or ACCELERATOR:NODESxGPUS; a capacity compares several. */
+function clusterOf(state) {
+    const first = state.cluster !== "own" ? state.cluster
+        : `${state.accelerator}:${state.nodes}x${state.pernode}` + (state.nic ? `,nic=${state.nic}` : "");
+    return [first, ...(state.others || "").split(/[\s,]+/).filter(Boolean)].join(",");
 }
 
 /* The arguments that answer a state, without those that choose the form of the answer. */

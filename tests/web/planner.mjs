@@ -182,6 +182,15 @@ async function downloadsAreNative(tab) {
     check("CSV with plans", csv && /step_s/.test(readFileSync(csv, "utf8")));
 }
 
+async function rlLaunches(tab) {
+    const archive = await downloaded(tab, "Launch folder", /-rl\.tar$/);
+    native([...(await textOf(tab, "#command")).split(" ").slice(1), "--launch", "rl"]);
+    mkdirSync(join(scratch, "rl-unpacked"));
+    execFileSync("tar", ["-xf", archive, "-C", join(scratch, "rl-unpacked"), "--strip-components=1"]);
+    const difference = spawnSync("diff", ["-r", join(scratch, "rl"), join(scratch, "rl-unpacked")], {encoding: "utf8"});
+    check("the launch folder of plait rl", difference.status === 0 && readdirSync(join(scratch, "rl")).length > 0, difference.stdout);
+}
+
 /* A click on an alternative prints what plait explain prints. */
 async function explains(tab) {
     const asked = await textOf(tab, "#others button.explain");
@@ -287,6 +296,8 @@ for (const kind of ["tune", "serve", "rl", "capacity"]) {
     const other = await open(browser, `#q=${kind}`);
     check(`an answer of ${kind}`, await other.evaluate(() => document.documentElement.dataset.answer) === "done", await textOf(other, "#problem"));
     await fitsScreens(other, kind);
+    if (kind === "rl")
+        await rlLaunches(other);
     await isAccessible(other, kind, [kind === "capacity" ? "dark" : "light"]);
     await other.close();
 }
