@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/sweep.h"
 #include "io/file.h"
 #include "base/grow.h"
 #include "cli/terminal.h"
@@ -50,7 +51,7 @@ static bool read_head(const char *text, char digest[17], int64_t *index, int64_t
 
     if (sscanf(text, "{\"sweep\": \"%16[0-9a-f]\", \"index\": %lld, \"of\": %lld, %n", digest, &i,
                &n, &end) != 3 ||
-        end == 0 || i < 0 || i >= n)
+        end == 0 || strlen(digest) != 16 || i < 0 || i >= n || n > SWEEP_MOST)
         return false;
     *index = i;
     *of = n;

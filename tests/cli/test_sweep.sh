@@ -163,6 +163,8 @@ refused 'expected lines of this sweep' sweep other.json -o all.jsonl
 refused 'expected lines of this sweep' sweep s.json --shard 2/5 -o part1.jsonl
 refused 'expected a line of sweep ' merge part1.jsonl <("$plait" sweep other.json --shard 1/20 2>/dev/null)
 refused 'expected a line that `plait sweep` wrote' merge s.json
+printf '{"sweep": "0123456789abcdef", "index": 0, "of": 9223372036854775807, "model": 1}\n' >most.jsonl
+refused 'expected a line that `plait sweep` wrote' merge most.jsonl
 refused 'found a truncated one' merge <(head -c 500 part1.jsonl)
 refused 'found a different one' merge part1.jsonl <(sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl)
 sed 's/"step_s": [0-9]/"step_s": 77/' part1.jsonl >changed.jsonl
