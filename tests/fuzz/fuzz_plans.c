@@ -1,11 +1,15 @@
-/* fuzz_plans.c - any bytes through the reader of plans; what it accepts can be asked about and written */
+/*
+ * fuzz_plans.c - any bytes through the readers of plans; accepted plans have keys, and can be written
+ */
 #undef NDEBUG
 #include <assert.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/cluster/cluster_file.h"
 #include "io/model/model_file.h"
 #include "io/plans/plans.h"
+#include "support/memory_file.h"
 #include "support/same_numerics.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -63,11 +67,40 @@ static void check_cluster(const plait_cluster *cluster, plait_arena *arena)
     assert(again.levels == cluster->levels && again.groups == cluster->groups);
 }
 
+static void check_list(const char *path, const char *key, plait_arena *arena)
+{
+    plait_error err = {PLAIT_OK, "", ""};
+    const plans_entry *entry;
+    int count;
+
+    if (plans_load_list(path, key, arena, &entry, &count, &err) != PLAIT_OK) {
+        assert(err.message[0] != '\0');
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        assert(entry[i].rank >= 1 && entry[i].where != NULL);
+        check_degrees(&entry[i].degrees);
+    }
+}
+
+static void check_tries(const char *path, plait_arena *arena)
+{
+    plait_error err = {PLAIT_OK, "", ""};
+    int rank[2], count;
+
+    if (plans_tried(path, 2, rank, &count, arena, &err) != PLAIT_OK)
+        assert(err.message[0] != '\0');
+    else
+        assert(count <= 2 && (count < 1 || rank[0] >= 1) && (count < 2 || rank[1] >= 1));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     plait_arena *arena = plait_arena_new();
     plait_error err = {PLAIT_OK, "", ""};
     plans_entry entry;
+    char path[32];
+    const int file = memory_file(data, size, path);
 
     assert(arena != NULL);
     if (plans_parse((const char *)data, size, "input", 0, arena, &entry, &err) == PLAIT_OK) {
@@ -79,6 +112,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         assert(err.status != PLAIT_OK && err.message[0] != '\0');
     }
+    check_list(path, "plans", arena);
+    check_list(path, "front", arena);
+    check_tries(path, arena);
+    close(file);
     plait_arena_free(arena);
     return 0;
 }
