@@ -228,10 +228,20 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
 
     if (q->problem->model->kinds > 1 || max_s == HUGE_VAL || choice->kind_s[0] > max_s)
         return done_within(search, choice, max_s);
+    const int end = hetero_end(q, choice, HETERO_MIDDLE, choice->group);
+    stage_bound ***const rows = &choice->bounds[HETERO_MIDDLE][end];
+    stage_options **const options = &choice->options[HETERO_MIDDLE][end];
+    const bool known = *rows || *options;
+    const plait_arena_mark mark = plait_arena_save(q->arena);
     const stage_bound *row = hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group, 1);
     search->failed = search->failed || !row;
     while (row && held < layers && row[hetero_range(q, 0, held + 1)].stage_s <= max_s)
         held++;
+    if (!known) { // most degrees are removed next, so their bounds are not kept
+        *rows = NULL;
+        *options = NULL;
+        plait_arena_rewind(q->arena, mark);
+    }
     return held * q->kind_units[0];
 }
 
