@@ -59,6 +59,22 @@ static plait_status load_plans(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
+/* Make the distribution of the steps before any measurement. */
+static plait_status make_belief(next_answer *out, const plait_error_parts *parts,
+                                plait_arena *arena, plait_error *err)
+{
+    const size_t plans = (size_t)out->plans;
+    const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
+    double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
+
+    PLAIT_TRY(plait_check_allocated(degrees && step_s, err));
+    for (int i = 0; i < out->plans; i++) {
+        degrees[i] = &out->plan[i].degrees;
+        step_s[i] = out->plan[i].predicted_s;
+    }
+    return plait_posterior_make(degrees, step_s, out->plans, parts, arena, &out->belief, err);
+}
+
 /*
  * Add a measurement of a plan. Several measurements are combined by their geometric mean, because
  * errors are relative.
@@ -234,6 +250,24 @@ static plait_status take_table(const char *path, plait_arena *arena, next_answer
     return PLAIT_OK;
 }
 
+/* Order the plans by their updated steps, and choose the plan to measure next. */
+static plait_status rank_plans(next_answer *out, plait_arena *arena, plait_error *err)
+{
+    out->order = plait_arena_alloc(arena, (size_t)out->plans, sizeof *out->order);
+    PLAIT_TRY(plait_check_allocated(out->order, err));
+    for (int i = 0; i < out->plans; i++)
+        out->plan[i].posterior = plait_posterior_of_plan(&out->belief, i);
+    for (int i = 0; i < out->plans; i++) {
+        int at = i;
+        for (; at > 0 &&
+               out->plan[out->order[at - 1]].posterior.step_s > out->plan[i].posterior.step_s;
+             at--)
+            out->order[at] = out->order[at - 1];
+        out->order[at] = i;
+    }
+    return plait_posterior_tries(&out->belief, 1, arena, &out->tries, err);
+}
+
 /*
  * Scale the cluster to the measured plans, as calibrate --log does.
  *
@@ -286,17 +320,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (flags->output != NULL && !alone)
         PLAIT_TRY(file_check_writable(flags->output, err));
     PLAIT_TRY(load_plans(operands->text[0], arena, &answer, err));
-    const size_t plans = (size_t)answer.plans;
-    const plait_degrees **degrees = plait_arena_alloc(arena, plans, sizeof(void *));
-    double *step_s = plait_arena_alloc(arena, plans, sizeof *step_s);
-    PLAIT_TRY(plait_check_allocated(degrees && step_s, err));
-    for (int i = 0; i < answer.plans; i++) {
-        degrees[i] = &answer.plan[i].degrees;
-        step_s[i] = answer.plan[i].predicted_s;
-    }
     PLAIT_TRY(problem_error_parts(&answer.problem, arena, &parts, err));
-    PLAIT_TRY(
-        plait_posterior_make(degrees, step_s, answer.plans, &parts, arena, &answer.belief, err));
+    PLAIT_TRY(make_belief(&answer, &parts, arena, err));
     for (int i = 1; i < operands->count; i++)
         PLAIT_TRY(text_equal(operands->text[i], "-") || text_ends_with(operands->text[i], ".csv")
                       ? take_table(operands->text[i], arena, &answer, err)
@@ -309,19 +334,7 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     if (answer.measured == 0)
         return plait_fail(err, PLAIT_ERROR_RANGE, operands->text[1],
                           "expected at least one measured step, found none");
-    answer.order = plait_arena_alloc(arena, (size_t)answer.plans, sizeof *answer.order);
-    PLAIT_TRY(plait_check_allocated(answer.order, err));
-    for (int i = 0; i < answer.plans; i++)
-        answer.plan[i].posterior = plait_posterior_of_plan(&answer.belief, i);
-    for (int i = 0; i < answer.plans; i++) {
-        int at = i;
-        for (; at > 0 &&
-               answer.plan[answer.order[at - 1]].posterior.step_s > answer.plan[i].posterior.step_s;
-             at--)
-            answer.order[at] = answer.order[at - 1];
-        answer.order[at] = i;
-    }
-    PLAIT_TRY(plait_posterior_tries(&answer.belief, 1, arena, &answer.tries, err));
+    PLAIT_TRY(rank_plans(&answer, arena, err));
     if (alone) // print the cluster only, without the report
         return keep_site(&answer, NULL, true, arena, err);
     if (flags->json) {
