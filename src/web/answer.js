@@ -57,8 +57,8 @@ function partsOfText(output, sentence, figures) {
 
 function nothingFits(output, doc) {
     const blocks = output.split(/\n\n+/).map((block) => block.trim());
-    const no = blocks.findIndex((block) => /^No /.test(block));
-    const sentence = no < 0 ? "Nothing fits." : [blocks[no], ...blocks.slice(no + 1, no + 2).map((block) => block.split("\n")[0])].join(" ");
+    const no = blocks.findIndex((block) => /^no /i.test(block));
+    const sentence = no < 0 ? "Nothing fits." : [blocks[no], .../^Closest .*/.exec(blocks[no + 1]) || []].join(" ");
     const memory = doc.closest?.memory, gpus = /^ *([\d,]+) GPUs instead of/m.exec(output);
 
     return partsOfText(output, sentence, memory ? [
@@ -86,7 +86,9 @@ function ofRl(output, doc) {
 async function done(argv, options) {
     const answer = await ask(argv, options);
     if (answer.status > 1)
-        throw new Refusal(answer.err.trim().replace(/^plait: /, "") || `status ${answer.status}`);
+        throw new Refusal(answer.err.trim().replace(/^plait: /gm, "") || `status ${answer.status}`);
+    if (argv.includes("--json") && !answer.out.startsWith("{"))
+        throw new Refusal(answer.out.trim()); // the text of --help
     return answer;
 }
 

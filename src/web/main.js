@@ -9,6 +9,7 @@ import {save, tar} from "./archive.js";
 
 const $ = (id) => document.getElementById(id);
 const PAUSE_MS = 400; // of typing, before a question is put
+const MOST_BYTES = 1 << 24; // of a file of the user; weights are larger
 
 let data, state = stateOf(location.hash);
 let files = {};
@@ -96,14 +97,17 @@ async function answer() {
     running = new AbortController();
     const {signal} = running;
     const began = performance.now();
-    const late = setTimeout(() => say("Searching", null), 150);
+    const late = setTimeout(() => {
+        say("Searching", null);
+        $("result").classList.add("stale");
+    }, 150);
     const mine = {...files};
     let first;
 
     document.documentElement.dataset.answer = "";
     showProblem(null);
     try {
-        const asked = {kind: questions[state.q].command, files: mine, state: {...state}};
+        const asked = {kind: questions[state.q].command, files: mine, state: {...state}, argv: argvOf(state)};
         const result = await answerOf(state, mine, {
             signal,
             onProgress: (what, share) => first === undefined && say(what[0].toUpperCase() + what.slice(1), share),
@@ -113,6 +117,7 @@ async function answer() {
                 clearTimeout(late);
                 current = {...asked, parts};
                 first ??= performance.now() - began;
+                $("actions").inert = !whole; // until then, its buttons are those of the answer before
                 say(`Answered in ${(first / 1000).toFixed(1)} s` + (whole ? "" : "; adding the front and the alternatives"));
                 document.documentElement.dataset.openedMs ??= Math.round(performance.now());
                 await show(parts, whole);
@@ -148,7 +153,7 @@ const TARGETS = {
     serve: ["vllm", "sglang", "trtllm", "dynamo", "llm-d"],
 };
 
-const fileName = () => `${state.model}-${state.q}`.replace(/[^\w.-]+/g, "-");
+const fileName = () => `${current.state.model}-${current.state.q}`.replace(/[^\w.-]+/g, "-");
 
 async function saveLaunch(target) {
     const argv = current.kind === "rl" ? [...current.argv, "--launch", "out/launch"]
@@ -238,8 +243,11 @@ function changed(key, value) {
 }
 
 async function dropped(list) {
+    const refused = [...list].find((file) => !/\.(json|csv|txt)$/i.test(file.name) || file.size > MOST_BYTES);
+    if (refused)
+        return showProblem(`${refused.name}: expected a .json, .csv or .txt file of at most 16 MiB, such as config.json`);
     for (const file of list) {
-        const name = file.name.replace(/[^\w.-]+/g, "-"), content = await file.text();
+        const name = file.name.replace(/[^\p{L}\p{N}_.-]+/gu, "-").replace(/^-+/, ""), content = await file.text();
         files[name] = content;
         if (/\.json$/i.test(name))
             state[isCluster(content) ? "cluster" : "model"] = name;
@@ -261,6 +269,7 @@ function chosen(q) {
 }
 
 function restart() {
+    clearTimeout(timer);
     history.replaceState(null, "", fragmentOf(state));
     showKinds(state.q, chosen);
     refill();

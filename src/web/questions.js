@@ -110,7 +110,7 @@ export function argvOf(state) {
 
 /* A command line to copy into a shell. */
 export function lineOf(argv) {
-    return "plait " + argv.map((word) => /^[\w@%+=:,./-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'").join(" ");
+    return "plait " + argv.map((word) => /^[\p{L}\p{N}_@%+=:,./-]+$/u.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'").join(" ");
 }
 
 /* The state of a new question. */

@@ -224,12 +224,13 @@ async function linkReproduces(browser, tab) {
 }
 
 async function readsFiles(tab) {
-    const config = join(scratch, "config.json");
+    const config = join(scratch, "config-модель.json");
     writeFileSync(config, readFileSync("tests/data/hf_configs/llama-3.1-8b.json"));
     await tab.evaluate(() => { document.documentElement.dataset.answer = ""; });
     await (await tab.$("input[type=file]")).uploadFile(config);
     await answered(tab);
     const json = await downloaded(tab, "JSON", /^config/);
+    check("the name of the file", /config-модель[.]json/.test(await textOf(tab, "#command")), await textOf(tab, "#command"));
     const theirs = native([...(await textOf(tab, "#command")).split(" ").slice(1), "--json"]).stdout;
     check("an answer for a file of the user", json && timeless(readFileSync(json, "utf8")) === timeless(theirs), await sentence(tab));
 }
@@ -243,6 +244,10 @@ async function refuses(tab) {
     await fitsScreens(tab, "no plan");
     await fill(tab, "more", "--no-such-option");
     check("an unknown option", /--no-such-option/.test(await textOf(tab, "#problem")), await textOf(tab, "#problem"));
+    await fill(tab, "more", "--help");
+    check("the options of the command", /^usage: plait search/.test(await textOf(tab, "#problem")), await textOf(tab, "#problem"));
+    await tab.evaluate(() => plait.addFiles([new File(["weights"], "model.safetensors")]));
+    check("a file that is not read", /^model.safetensors: expected/.test(await textOf(tab, "#problem")), await textOf(tab, "#problem"));
 }
 
 /* Arrows move between questions; each has an answer and fits a telephone. */
@@ -266,6 +271,7 @@ async function cancels(browser) {
     await tab.click("#cancel");
     await answered(tab);
     check("a search that was cancelled", await textOf(tab, "#said") === "Cancelled", await textOf(tab, "#said"));
+    check("no earlier answer that looks current", await tab.$eval("#result", (result) => result.classList.contains("stale")));
     await fill(tab, "refine", "none");
     check("an answer after a cancelled one", /Train llama-3.1-70b/.test(await sentence(tab)), await sentence(tab));
     await tab.close();
