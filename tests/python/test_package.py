@@ -285,9 +285,10 @@ class Processes(unittest.TestCase):
 
 class Documents(unittest.TestCase):
     def test_the_examples_of_the_guide(self):
-        failed, tried = doctest.testfile("../../docs/guide/python.md")
-        self.assertGreater(tried, 10)
-        self.assertEqual(failed, 0)
+        for guide in "python", "ten-questions":
+            failed, tried = doctest.testfile(f"../../docs/guide/{guide}.md")
+            self.assertGreater(tried, 10)
+            self.assertEqual(failed, 0)
 
 
 class Types(unittest.TestCase):
