@@ -199,6 +199,8 @@ def _word(value, name):
         word = os.fspath(value)
     elif isinstance(value, (bool, numbers.Real)):
         value = int(value) if isinstance(value, numbers.Integral) else float(value)
+        if isinstance(value, float) and value.is_integer():  # 64 / 2 is 32.0
+            value = int(value)
         try:
             word = repr(value)
         except ValueError:  # more digits than Python prints

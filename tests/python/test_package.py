@@ -196,6 +196,7 @@ class Errors(unittest.TestCase):
         self.check("search", None, "fit on a command line", "", model="x" * 3_000_000)
         for value in (float("nan"), 10 ** 6000, -1, 10 ** 30, []):
             self.check("--gpus", None, "^an integer from 1 to", "", gpus=value)
+        self.assertEqual(plait.eval("gpt2", "8xH100", gpus=16 / 2, seq=1024, gbs=8).job.gpus, 8)
         self.check("--gpus", None, "a value", "True", gpus=True)
         self.check("--frontier", None, "True or False", "3", frontier=3)
         self.check("plan", "/plans", "a plan", "none", ask=plait.launch,
