@@ -247,7 +247,9 @@ async function dropped(list) {
     if (refused)
         return showProblem(`${refused.name}: expected a .json, .csv or .txt file of at most 16 MiB, such as config.json`);
     for (const file of list) {
-        const name = file.name.replace(/[^\p{L}\p{N}_.-]+/gu, "-").replace(/^-+/, ""), content = await file.text();
+        const name = file.name.replace(/[^\p{L}\p{N}_.-]+/gu, "-").replace(/^-+/, ""), content = await file.text().catch(() => null);
+        if (content === null)
+            return showProblem(`${file.name}: the browser cannot read this file; choose it again`);
         files[name] = content;
         if (/\.json$/i.test(name))
             state[isCluster(content) ? "cluster" : "model"] = name;
