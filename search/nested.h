@@ -29,6 +29,16 @@ PLAIT_MUST_CHECK plait_status search_problem_below(const plait_problem *problem,
                                                    plait_error *err);
 
 /**
+ * Like search_best_plan, but a plan whose objective is `below` or more may be missed: then *fits is
+ * false.
+ */
+PLAIT_MUST_CHECK plait_status search_best_plan_below(const plait_problem *problem,
+                                                     const plait_search_options *options,
+                                                     search_depth depth, double below,
+                                                     plait_arena *arena, bool *fits,
+                                                     plait_ranked *out, plait_error *err);
+
+/**
  * Finds the best plan that fits. If no plan fits, or none is legal, the function succeeds with
  * *fits false, leaves `out` unchanged and rewinds the arena.
  */

@@ -385,9 +385,10 @@ plait_status plait_search(const plait_problem *problem, const plait_search_optio
     return search_problem(problem, options, SEARCH_WHOLE, arena, result, err);
 }
 
-plait_status search_best_plan(const plait_problem *problem, const plait_search_options *options,
-                              search_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
-                              plait_error *err)
+plait_status search_best_plan_below(const plait_problem *problem,
+                                    const plait_search_options *options, search_depth depth,
+                                    double below, plait_arena *arena, bool *fits, plait_ranked *out,
+                                    plait_error *err)
 {
     const plait_arena_mark mark = plait_arena_save(arena);
     plait_search_options one = *options;
@@ -397,7 +398,13 @@ plait_status search_best_plan(const plait_problem *problem, const plait_search_o
     one.top = 1;
     one.distinct = 0;
     one.progress = NULL;
-    const plait_status status = search_problem(problem, &one, depth, arena, &result, &refusal);
+    plait_status status =
+        search_problem_below(problem, &one, depth, below, arena, &result, &refusal);
+    if (status == PLAIT_OK && isfinite(below) && result.unmeasured) {
+        // plans without measured runs count only if no other plan fits, however slow it is
+        plait_arena_rewind(arena, mark);
+        status = search_problem(problem, &one, depth, arena, &result, &refusal);
+    }
     *fits = status == PLAIT_OK && result.plans > 0;
     if (*fits)
         *out = result.plan[0];
@@ -406,6 +413,13 @@ plait_status search_best_plan(const plait_problem *problem, const plait_search_o
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE) // RANGE: no plan is legal
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
     return PLAIT_OK;
+}
+
+plait_status search_best_plan(const plait_problem *problem, const plait_search_options *options,
+                              search_depth depth, plait_arena *arena, bool *fits, plait_ranked *out,
+                              plait_error *err)
+{
+    return search_best_plan_below(problem, options, depth, HUGE_VAL, arena, fits, out, err);
 }
 
 // ---- idle groups ---------------------------------------------------------------------------

@@ -97,7 +97,9 @@ static plait_status try_number(const plait_problem *problem, int gpus,
     smaller.cluster = &cluster;
     smaller.job.gpus = gpus;
     PLAIT_TRY(plait_cluster_take(&cluster, gpus, err));
-    PLAIT_TRY(search_best_plan(&smaller, options, SEARCH_RANKING, scratch, &fits, &best, err));
+    // just above the shortest step, since a plan with an equal step may be on more GPUs
+    PLAIT_TRY(search_best_plan_below(&smaller, options, SEARCH_RANKING, *least_s * (1.0 + 1e-9),
+                                     scratch, &fits, &best, err));
     out->searched++;
     const double step_s = best.price.step_s;
     if (!fits || step_s > *least_s || (step_s == *least_s && (out->gpus == 0 || gpus < out->gpus)))
