@@ -321,6 +321,14 @@ static plait_status search_supported(const plait_problem *problem,
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
     plait_arena_rewind(arena, mark);
+    if (status == PLAIT_OK && isfinite(below)) {
+        // the plans that measured runs support may fit, but none of them is below
+        plait_search_result any;
+        PLAIT_TRY(search_space(problem, options, SEARCH_FITS, HUGE_VAL, arena, &any, err));
+        plait_arena_rewind(arena, mark);
+        if (any.plans > 0)
+            return PLAIT_OK;
+    }
     runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     PLAIT_TRY(plait_check_allocated(runtime, err));
     *runtime = *problem->runtime;
@@ -398,13 +406,8 @@ plait_status search_best_plan_below(const plait_problem *problem,
     one.top = 1;
     one.distinct = 0;
     one.progress = NULL;
-    plait_status status =
+    const plait_status status =
         search_problem_below(problem, &one, depth, below, arena, &result, &refusal);
-    if (status == PLAIT_OK && isfinite(below) && result.unmeasured) {
-        // plans without measured runs count only if no other plan fits, however slow it is
-        plait_arena_rewind(arena, mark);
-        status = search_problem(problem, &one, depth, arena, &result, &refusal);
-    }
     *fits = status == PLAIT_OK && result.plans > 0;
     if (*fits)
         *out = result.plan[0];
