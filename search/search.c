@@ -320,15 +320,16 @@ static plait_status search_supported(const plait_problem *problem,
         return PLAIT_OK;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
-    plait_arena_rewind(arena, mark);
     if (status == PLAIT_OK && isfinite(below)) {
         // the plans that measured runs support may fit, but none of them is below
+        const plait_arena_mark found = plait_arena_save(arena);
         plait_search_result any;
         PLAIT_TRY(search_space(problem, options, SEARCH_FITS, HUGE_VAL, arena, &any, err));
-        plait_arena_rewind(arena, mark);
+        plait_arena_rewind(arena, found);
         if (any.plans > 0)
             return PLAIT_OK;
     }
+    plait_arena_rewind(arena, mark);
     runtime = plait_arena_alloc(arena, 1, sizeof *runtime);
     PLAIT_TRY(plait_check_allocated(runtime, err));
     *runtime = *problem->runtime;

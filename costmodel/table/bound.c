@@ -341,11 +341,11 @@ double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d)
         const stage_state state =
             stage_state_of(&table->problem, d, &table->row, &bytes, ways, load);
         fullest =
-            larger(fullest, state.weights_bytes + state.gradients_bytes + state.optimizer_bytes +
-                                stage_activation_bytes(load) + state.buffers_bytes +
-                                stage_buffer_bytes(&table->problem, d, &table->row, load));
+            larger(fullest,
+                   table_peak_of(table, &state,
+                                 stage_buffer_bytes(&table->problem, d, &table->row, load), load));
     }
-    return fullest * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
+    return fullest;
 }
 
 /*

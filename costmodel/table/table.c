@@ -323,14 +323,21 @@ void table_select(plait_table *table, const plait_degrees *d)
 
 // ---- the sum -------------------------------------------------------------------------------
 
-double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
+double table_peak_of(const plait_table *table, const stage_state *state, double buffers_bytes,
+                     const stage_load *load)
 {
-    const stage_state *state = &table->ranks.cost[c].state;
     const double allocated = state->weights_bytes + state->gradients_bytes +
                              state->optimizer_bytes + stage_activation_bytes(load) +
-                             state->buffers_bytes + table->ranks.cost[c].buffers_bytes;
+                             state->buffers_bytes + buffers_bytes;
 
     return allocated * table->problem.runtime->keep.fragmentation + table->fixed_bytes;
+}
+
+double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
+{
+    const stage_cost *const cost = &table->ranks.cost[c];
+
+    return table_peak_of(table, &cost->state, cost->buffers_bytes, load);
 }
 
 static layer_choice choice_of(plait_table *table, const plait_degrees *d)

@@ -245,9 +245,11 @@ static inline stage_rows table_rows(const plait_table *table, const plait_degree
     return (stage_rows){&table->problem, d, &table->row, &table->gather, &table->routes};
 }
 
-/**
- * Returns the memory peak of class c of ranks with this load, from cached entries (C.81 to C.84).
- */
+/** Returns the memory peak of a rank with this state, these buffers and this load (C.81 to C.84). */
+double table_peak_of(const plait_table *table, const stage_state *state, double buffers_bytes,
+                     const stage_load *load);
+
+/** Returns the memory peak of class c of ranks with this load, from cached entries. */
 double table_peak_bytes(const plait_table *table, int c, const stage_load *load);
 
 /**

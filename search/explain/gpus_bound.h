@@ -1,4 +1,4 @@
-/* gpus_bound.h - a lower bound on the step with any number of GPUs and batch, without a search (S.81) */
+/* gpus_bound.h - a lower bound on the step with any GPUs and batch, without a search (S.81) */
 #pragma once
 
 #include "search/space/space.h"

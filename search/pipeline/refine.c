@@ -113,7 +113,7 @@ static plait_layer_load larger_load(const plait_layer_load *base, const plait_la
 void refine_take_shard(const search_run *run, const refine_group *group, int s,
                        const plait_rank_loads *base, plait_rank_loads *bound)
 {
-    const refine_shard *const own = &group->own[s];
+    const refine_shard *const own = &group->of_shard[s];
     const bool pairs = group->degrees.ep_overlap != PLAIT_EP_OVERLAP_NONE;
 
     bound->rank_bytes = own->rank_bytes;
@@ -140,7 +140,7 @@ plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker
         plait_degrees own = d;
         space_apply_shard(run->space, &group->shard[s], &own);
         const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &own);
-        refine_shard *const kept = &group->own[s];
+        refine_shard *const kept = &group->of_shard[s];
 
         kept->rank_bytes = one.rank_bytes;
         kept->after_s = one.after_s;
@@ -157,17 +157,18 @@ plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker
 }
 
 /* Allocates the loads of shards in worker->scratch. Returns false when out of memory. */
-static bool make_own(const search_run *run, search_worker *worker, int shards, refine_group *group)
+static bool make_shards(const search_run *run, search_worker *worker, int shards,
+                        refine_group *group)
 {
     const size_t kinds = (size_t)run->problem->model->kinds;
     plait_layer_load *const layer =
         plait_arena_alloc(worker->scratch, (size_t)shards * kinds, sizeof *layer);
 
-    group->own = plait_arena_alloc(worker->scratch, (size_t)shards, sizeof *group->own);
-    if (!layer || !group->own)
+    group->of_shard = plait_arena_alloc(worker->scratch, (size_t)shards, sizeof *group->of_shard);
+    if (!layer || !group->of_shard)
         return false;
     for (int s = 0; s < shards; s++)
-        group->own[s].layer = layer + (size_t)s * kinds;
+        group->of_shard[s].layer = layer + (size_t)s * kinds;
     return true;
 }
 
@@ -185,7 +186,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
 
     if (plait_schedule_replicas(schedule) > 1 || p->kind[kind].shards == 0)
         return;
-    if (!make_own(run, worker, p->kind[kind].shards, &group)) {
+    if (!make_shards(run, worker, p->kind[kind].shards, &group)) {
         found->failed = true;
         return;
     }

@@ -25,7 +25,7 @@ typedef struct refine_group {
     layout_shape shape;
     bool least_valid;
     plait_rank_loads least; /* result of refine_least_loads, if least_valid */
-    refine_shard *own;      /* [shards], if least_valid */
+    refine_shard *of_shard; /* [shards], if least_valid */
 } refine_group;
 
 /** Adds the points of a group that may win to found->open. */

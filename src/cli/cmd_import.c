@@ -131,6 +131,61 @@ static void append_degree(text_builder *out, const char *option, int value, int 
         text_append_printf(out, " --%s %d", option, value);
 }
 
+/* Returns the command of plait serve that prices a server; NULL when out of memory. */
+static const char *serve_command(const serving_import *in, const char *model, const char *cluster,
+                                 plait_arena *arena)
+{
+    text_builder out;
+
+    text_builder_init(&out, arena);
+    text_append(&out, "plait serve ");
+    shell_append_word(&out, model != NULL ? model : "MODEL");
+    text_append(&out, " ");
+    shell_append_word(&out, cluster != NULL ? cluster : "CLUSTER");
+    text_append_printf(&out, " --eval --engine %s", plait_engine_name[in->kind]);
+    append_degree(&out, "gpus", plait_worker_gpus(in->worker) * in->replicas, 0);
+    append_degree(&out, "tp", in->worker.tp, 1);
+    append_degree(&out, "pp", in->worker.pp, 1);
+    append_degree(&out, "dp-attention", in->worker.dp_attention, 1);
+    append_degree(&out, "ep", in->worker.ep, 1);
+    append_degree(&out, "replicas", in->replicas, 1);
+    append_degree(&out, "chunk", in->chunk, 0);
+    if (in->weights >= 0)
+        text_append_printf(&out, " --weights %s", plait_weight_name[in->weights]);
+    if (in->kv >= 0)
+        text_append_printf(&out, " --kv %s", plait_kv_name[in->kv]);
+    if (in->drafted > 0)
+        text_append_printf(&out, " --speculate mtp:%d,accept=A", in->drafted);
+    append_degree(&out, "max-num-seqs", in->batch, 0);
+    append_degree(&out, "max-model-len", in->context, 0);
+    append_degree(&out, "redundant-experts", in->redundant, 0);
+    if (in->memory > 0.0)
+        text_append_printf(&out, " --memory-fraction %g", in->memory);
+    if (in->lora_adapters > 0)
+        text_append_printf(&out, " --lora-adapters %d", in->lora_adapters);
+    if (in->lora_adapters > 0 && in->lora_rank > 0)
+        text_append_printf(&out, " --lora-rank %d", in->lora_rank);
+    text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
+    return text_builder_finish(&out, NULL);
+}
+
+static void print_worker(const char *path, const serving_import *in)
+{
+    const plait_worker w = in->worker;
+    print_message("%s: a worker of %s", path, plait_engine_name[in->kind]);
+    if (in->checkpoint != NULL)
+        print_message(", checkpoint %.120s", in->checkpoint);
+    print_message("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp,
+                  w.dp_attention, w.ep, plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
+    if (in->replicas > 1)
+        print_message(", %d replicas", in->replicas);
+    if (in->batch > 0)
+        print_message("; at most %d requests in flight", in->batch);
+    if (in->context > 0)
+        print_message("; at most %d tokens per request", in->context);
+    print_message("\n");
+}
+
 static plait_status import_serving(const import_values *flags, const opt_operands *operands,
                                    plait_arena *arena, plait_error *err)
 {
@@ -141,7 +196,6 @@ static plait_status import_serving(const import_values *flags, const opt_operand
     const char *text, *warning;
     serving_import in;
     size_t length;
-    text_builder out;
 
     if (operands->count == 0)
         return plait_fail(err, PLAIT_ERROR_SCHEMA, "FILE",
@@ -151,55 +205,14 @@ static plait_status import_serving(const import_values *flags, const opt_operand
                                   &warning, err));
     if (model == NULL && in.checkpoint != NULL)
         PLAIT_TRY(model_of(in.checkpoint, arena, &model, err));
-    text_builder_init(&out, arena);
-    text_append(&out, "plait serve ");
-    shell_append_word(&out, model != NULL ? model : "MODEL");
-    text_append(&out, " ");
-    shell_append_word(&out, cluster != NULL ? cluster : "CLUSTER");
-    text_append_printf(&out, " --eval --engine %s", plait_engine_name[in.kind]);
-    append_degree(&out, "gpus", plait_worker_gpus(in.worker) * in.replicas, 0);
-    append_degree(&out, "tp", in.worker.tp, 1);
-    append_degree(&out, "pp", in.worker.pp, 1);
-    append_degree(&out, "dp-attention", in.worker.dp_attention, 1);
-    append_degree(&out, "ep", in.worker.ep, 1);
-    append_degree(&out, "replicas", in.replicas, 1);
-    append_degree(&out, "chunk", in.chunk, 0);
-    if (in.weights >= 0)
-        text_append_printf(&out, " --weights %s", plait_weight_name[in.weights]);
-    if (in.kv >= 0)
-        text_append_printf(&out, " --kv %s", plait_kv_name[in.kv]);
-    if (in.drafted > 0)
-        text_append_printf(&out, " --speculate mtp:%d,accept=A", in.drafted);
-    append_degree(&out, "max-num-seqs", in.batch, 0);
-    append_degree(&out, "max-model-len", in.context, 0);
-    append_degree(&out, "redundant-experts", in.redundant, 0);
-    if (in.memory > 0.0)
-        text_append_printf(&out, " --memory-fraction %g", in.memory);
-    if (in.lora_adapters > 0)
-        text_append_printf(&out, " --lora-adapters %d", in.lora_adapters);
-    if (in.lora_adapters > 0 && in.lora_rank > 0)
-        text_append_printf(&out, " --lora-rank %d", in.lora_rank);
-    text_append(&out, " --input TOKENS --output-tokens TOKENS --concurrency C");
-    const char *next = text_builder_finish(&out, NULL);
+    const char *const next = serve_command(&in, model, cluster, arena);
     PLAIT_TRY(plait_check_allocated(next, err));
     imported_warn(operands->text[0], warning);
     imported_warn_not_read(operands->text[0], in.not_read, flags->verbose);
     PLAIT_TRY(command_deliver_command(next, flags->output, flags->json, arena, err));
     if (flags->json)
         return PLAIT_OK;
-    const plait_worker w = in.worker;
-    print_message("%s: a worker of %s", operands->text[0], plait_engine_name[in.kind]);
-    if (in.checkpoint != NULL)
-        print_message(", checkpoint %.120s", in.checkpoint);
-    print_message("\n\n  tp %d, pp %d, dp_attention %d, ep %d: %d GPU%s", w.tp, w.pp,
-                  w.dp_attention, w.ep, plait_worker_gpus(w), plait_worker_gpus(w) == 1 ? "" : "s");
-    if (in.replicas > 1)
-        print_message(", %d replicas", in.replicas);
-    if (in.batch > 0)
-        print_message("; at most %d requests in flight", in.batch);
-    if (in.context > 0)
-        print_message("; at most %d tokens per request", in.context);
-    print_message("\n");
+    print_worker(operands->text[0], &in);
     if (model == NULL)
         print_message("\nMODEL is one that `plait models` lists, or the path of a config.json.");
     print_message("\nnext: %s\n", next);

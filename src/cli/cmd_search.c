@@ -549,6 +549,31 @@ static bool divides_better(const plait_job *job, int64_t batch, int64_t best)
     return rest != 0 ? rest > 0 : llabs(batch - job->gbs) < llabs(best - job->gbs);
 }
 
+/*
+ * Warns if the batch limits the dp of the best plan, and names the nearest batch that does not: with
+ * 512 GPUs, a batch of 1000 allows dp up to 8, a batch of 1024 up to 512.
+ *
+ * @param dp  of the best plan; 0 without a plan
+ */
+static void warn_of_batch(const plait_job *job, int dp)
+{
+    const int64_t shared = common_divisor(job->gbs, job->gpus);
+    int64_t best = job->gbs, reach = job->gbs / REACH_SHARE;
+
+    if (dp > 0 && dp != shared)
+        return;
+    reach = reach < job->gpus ? reach : job->gpus; // has a multiple of each divisor of the GPUs
+    reach = reach < MOST_REACH ? reach : MOST_REACH;
+    for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
+        if (batch > 0 && divides_better(job, batch, best))
+            best = batch;
+    if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
+        print_warning("--gbs %d: dp is at most %lld, since %d GPUs and the batch have no larger "
+                      "common divisor; --gbs %lld allows dp up to %lld",
+                      job->gbs, (long long)shared, job->gpus, (long long)best,
+                      (long long)common_divisor(best, job->gpus));
+}
+
 enum { LEAST_MEMORY = 1000000 }; /* bytes; a search needs several times as many */
 
 /* Reads the bytes that the search may hold; 0: no limit. */
@@ -622,31 +647,8 @@ static plait_status run(const void *values, const opt_operands *operands, plait_
     status = search_within(most_bytes, &problem, &search, arena, &result, &refusal);
     progress_clear(&shown);
     *no = status != PLAIT_OK || result.plans == 0;
-    if (status == PLAIT_OK || text_equal(refusal.where, "search")) {
-        // Warn if the batch limits the dp of the best plan (without a plan, dp is 0), and name the
-        // nearest batch that does not: with 512 GPUs, a batch of 1000 allows dp up to 8, a batch of
-        // 1024 up to 512.
-        const plait_job *const job = &problem.job;
-        const int dp = *no ? 0 : result.plan[0].plan.degrees.dp;
-        const int64_t shared = common_divisor(job->gbs, job->gpus);
-        int64_t best = job->gbs, reach = job->gbs / REACH_SHARE;
-
-        if (dp <= 0 || dp == shared) {
-            reach = reach < job->gpus
-                        ? reach
-                        : job->gpus; // this range contains a multiple of each divisor of the GPUs
-            reach = reach < MOST_REACH ? reach : MOST_REACH;
-            for (int64_t batch = job->gbs - reach; batch <= job->gbs + reach; batch++)
-                if (batch > 0 && divides_better(job, batch, best))
-                    best = batch;
-            if (common_divisor(best, job->gpus) >= LEAST_GAIN * shared)
-                print_warning(
-                    "--gbs %d: dp is at most %lld, since %d GPUs and the batch have no larger "
-                    "common divisor; --gbs %lld allows dp up to %lld",
-                    job->gbs, (long long)shared, job->gpus, (long long)best,
-                    (long long)common_divisor(best, job->gpus));
-        }
-    }
+    if (status == PLAIT_OK || text_equal(refusal.where, "search"))
+        warn_of_batch(&problem.job, *no ? 0 : result.plan[0].plan.degrees.dp);
     if (status == PLAIT_ERROR_RANGE && text_equal(refusal.where, "search"))
         return answer_refusal(&flags, operands, &problem, &search, &refusal, arena, err);
     if (status != PLAIT_OK)

@@ -92,7 +92,7 @@ static plait_status write_files(json_writer *json, const char *folder, const cha
     return status;
 }
 
-/* Returns what a failed command said; NULL: no memory. */
+/* Returns the error message of a failed command; NULL: no memory. */
 static const char *failure(const mcp_call *call, const scratch *place, int status)
 {
     size_t length;
@@ -121,11 +121,11 @@ static plait_status launch_answer(mcp_call *call, const scratch *place, const ch
     text_builder_init(&report, call->arena);
     text_append_bytes(&report, call->out.bytes, call->out.length);
     text_append_bytes(&report, call->err.bytes, call->err.length);
-    const char *const said = shown(place, report.text, report.length, call->arena, NULL);
-    PLAIT_TRY(plait_check_allocated(said, err));
+    const char *const printed = shown(place, report.text, report.length, call->arena, NULL);
+    PLAIT_TRY(plait_check_allocated(printed, err));
     json_writer_init(&json, call->arena);
     json_begin_object_row(&json);
-    json_member_string(&json, "report", said);
+    json_member_string(&json, "report", printed);
     json_member_array(&json, "files");
     PLAIT_TRY(write_files(&json, call->run.files, "", 0, place, call->arena, err));
     json_end_array(&json);

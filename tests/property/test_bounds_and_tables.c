@@ -677,6 +677,37 @@ static void check_room(plait_table *table, const plait_degrees *d, plait_price b
     assert_true(less.step_s == 0.0 && less.peak_bytes == bound.peak_bytes);
 }
 
+/*
+ * A choice of recomputation takes at least the time of its layers without the gathers of ZeRO, and
+ * the time of layers with these gathers and without recomputation: refinements bound shards by both.
+ */
+static void check_loads(world *w, plait_table *table, plait_degrees d)
+{
+    const plait_rank_loads loads = plait_degrees_rank_loads(table, &d);
+    plait_degrees plain = d, plainest = d;
+
+    plain.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    plain.offload_acts = 0;
+    plainest.zero = 0;
+    const plait_rank_loads none = plait_degrees_rank_loads(table, &plain);
+    const plait_rank_loads base = plait_degrees_rank_loads(table, &plainest);
+    for (int k = 0; k < w->model.kinds; k++) {
+        const plait_layer_load *const of = &loads.layer[k];
+        const plait_layer_load *const less[] = {&none.layer[k], &base.layer[k]};
+
+        for (int i = 0; i < 2; i++) {
+            assert_at_most(less[i]->time.forward_s, of->time.forward_s, rounding, "forward_s",
+                           &w->problem, &d);
+            assert_at_most(less[i]->time.backward_s, of->time.backward_s, rounding, "backward_s",
+                           &w->problem, &d);
+            if (d.ep_overlap == PLAIT_EP_OVERLAP_NONE)
+                assert_at_most(less[i]->work_s, of->work_s, rounding, "work_s", &w->problem, &d);
+        }
+        assert_at_most(none.layer[k].state_bytes, of->state_bytes, rounding, "state_bytes",
+                       &w->problem, &d);
+    }
+}
+
 static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
@@ -699,7 +730,11 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
         const plait_price choice = plait_choice_bound(table, &chosen, HUGE_VAL);
         const plait_price shard = plait_shard_bound(table, &d);
         const plait_price price = plait_degrees_cost(table, &d);
+        check_loads(w, table, d);
         assert_at_most(bound.step_s, price.step_s, rounding, "bound of step_s", p, &d);
+        const double shard_bytes = plait_shard_bound_bytes(table, &d);
+        assert_at_most(shard_bytes, shard.peak_bytes, rounding, "early memory of a shard", p, &d);
+        assert_at_most(shard.peak_bytes, shard_bytes, rounding, "memory of a shard", p, &d);
         assert_at_most(shard.step_s, price.step_s, rounding, "shard's bound of step_s", p, &d);
         assert_at_most(shard.peak_bytes, price.peak_bytes, rounding, "shard's bound of peak_bytes",
                        p, &d);
