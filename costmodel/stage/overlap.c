@@ -78,6 +78,11 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
     return routes;
 }
 
+shard_ways sync_ways_of(const plait_problem *problem, const plait_degrees *d)
+{
+    return tells_nodes_apart(d) ? sync_routes_of(problem, d).ways : shard_ways_of(d);
+}
+
 sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
                             const plait_degrees *own)
 {

@@ -330,7 +330,7 @@ static double min_memory_activations_peak(plait_table *table)
 double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d)
 {
     const plait_state_bytes bytes = plait_state_of(&table->problem, d);
-    const shard_ways ways = shard_ways_of(d);
+    const shard_ways ways = sync_ways_of(&table->problem, d);
     double fullest = 0.0;
 
     table_select_stages(table, d);
