@@ -214,7 +214,7 @@ double tied_gradient_bytes(const plait_problem *problem, const plait_degrees *de
                            const plait_state_bytes *state);
 sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *degrees);
 
-/** Returns sync_routes.ways alone, in a fraction of the time unless `d` tells nodes apart. */
+/** Returns sync_routes.ways alone: fast unless gathers or reductions differ inside a node. */
 shard_ways sync_ways_of(const plait_problem *problem, const plait_degrees *d);
 /** Returns the routes with the state formats of a stage that has its own offload. (C.240) */
 sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
