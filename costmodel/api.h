@@ -184,13 +184,29 @@ typedef struct plait_table plait_table;
 plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
 
 /**
+ * A cache of the lower bounds of C.97 for the halves of layers. The tables of all threads of one
+ * problem may share it.
+ */
+typedef struct plait_layer_floors plait_layer_floors;
+
+/**
+ * Creates an empty cache.
+ *
+ * @param rows   number of sets of layer keys that are expected; more than that work too
+ * @param arena  must not be rewound while the cache is used
+ * @return       NULL: out of memory
+ */
+plait_layer_floors *plait_layer_floors_new(int64_t rows, plait_arena *arena);
+
+/**
  * Lets a table cache more than the rows of its last point: the attention and feed-forward halves of
  * layers, classes of equal ranks, and the order of simulated schedules. Pricing many points is then
  * up to five times as fast. Prices do not change.
  *
- * @param arena  grows by up to 60 MB; must not be rewound while the table is used
+ * @param floors  NULL: the table computes no lower bounds C.97 of times
+ * @param arena   grows by up to 20 MB; must not be rewound while the table is used
  */
-void plait_table_remember(plait_table *table, plait_arena *arena);
+void plait_table_remember(plait_table *table, plait_layer_floors *floors, plait_arena *arena);
 
 /**
  * Prices one legal point as a sum of table entries.
@@ -270,7 +286,7 @@ double plait_pipeline_floor_bytes(plait_table *table, const plait_degrees *degre
 
 /**
  * Lower bound on the step, weaker than that of plait_pipeline_bound, without pricing whole layers:
- * the seconds of the attention and feed-forward halves of layers if the table caches halves
+ * the seconds of the attention and feed-forward halves of layers if the table has a cache of them
  * (plait_table_remember), else 0. (C.97)
  */
 double plait_pipeline_floor_s(plait_table *table, const plait_degrees *degrees);

@@ -5,15 +5,21 @@
  * an earlier row, and if only experts' degrees differ, so have all layers without experts. Each
  * cache is an array with one entry per hash; a later key replaces an earlier one. A cached price
  * equals the computed one bit by bit.
+ *
+ * The tables of all threads share the lower bounds of halves. Such an entry is never replaced, so a
+ * thread reads it without a lock once its seconds are stored.
  */
 #include "costmodel/layer/layer_ops.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/hash.h"
+#include "plan/documents.h"
 #include "plan/model_queries.h"
 
-enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 4096, FFNS = 16384 }; /* powers of two */
+/* Numbers of entries, powers of two, and entries in which a bound may be stored. */
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 2048, FFNS = 4096, MOST_FLOORS = 1 << 17, TRIES = 8 };
 
 /* The fields of an operator on which the price of a product depends. */
 typedef struct product_key {
@@ -38,12 +44,30 @@ typedef struct cached_row {
  */
 typedef struct half_key {
     double tokens; /* tokens of a rank and microbatch; 0 for a mixer */
-    int kind, tp, sp, placement, grad_reduce;
-    int kernels;             /* switches, and the attention kernel of a mixer; of CUDA graphs only
-                              * whether a mixer's are of layers (C.347), an ffn's of a step (C.306) */
-    int cp, mbs, cp_comm;    /* keys of a mixer only */
-    int ep, etp, dispatcher; /* keys of an ffn only */
+    int tp;
+    int cp, mbs; /* keys of a mixer only */
+    int ep, etp; /* keys of an ffn only */
+    int kernels; /* switches, and the attention kernel of a mixer; of CUDA graphs only whether a
+                  * mixer's are of layers (C.347), an ffn's of a step (C.306) */
+    unsigned short kind;
+    unsigned char half; /* block_half */
+    unsigned char placement, sp, grad_reduce;
+    unsigned char cp_comm;    /* key of a mixer only */
+    unsigned char dispatcher; /* key of an ffn only */
 } half_key;
+
+/* A lower bound of half a layer. `s` is EMPTY, then FILLING, then the seconds of `key`. */
+typedef struct half_floor {
+    half_key key;
+    _Atomic double s;
+} half_floor;
+
+static const double EMPTY = 0.0, FILLING = -1.0;
+
+struct plait_layer_floors {
+    size_t count; /* a power of two */
+    half_floor *floor;
+};
 
 struct half_slot {
     half_key key;
@@ -58,6 +82,7 @@ struct layer_cache {
     cached_product product[PRODUCTS];
     int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* first kind with the same mixer */
     half_slot *mixer, *ffn;                /* NULL: halves are not cached */
+    plait_layer_floors *floors;            /* NULL: there are no lower bounds of halves */
     cached_row *row;                       /* NULL: rows share no parts */
 };
 
@@ -76,16 +101,22 @@ layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena)
     return cache->row ? cache : NULL;
 }
 
-void layer_cache_grow(layer_cache *cache, plait_arena *arena)
+void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_layer_floors *floors)
 {
+    cache->floors = floors;
     cache->mixer = plait_arena_alloc(arena, MIXERS, sizeof *cache->mixer);
     cache->ffn = plait_arena_alloc(arena, FFNS, sizeof *cache->ffn);
     cache->arena = cache->mixer && cache->ffn ? arena : NULL;
 }
 
-bool layer_cache_has_halves(const layer_cache *cache)
+bool layer_cache_has_floors(const layer_cache *cache)
 {
-    return cache && cache->arena;
+    return cache && cache->floors;
+}
+
+int layer_cache_same_mixer(const layer_cache *cache, int kind)
+{
+    return cache->same_mixer[kind];
 }
 
 static int switches_word(const layer_key *key)
@@ -153,41 +184,54 @@ layer_price *layer_cache_prices(layer_cache *cache, const layer_key *key, bool *
 
 // ---- halves of layers ----------------------------------------------------------------------
 
-half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
-                            block_half half, const priced_block **block)
+static half_key half_key_of(const layer_cache *cache, const layer_key *key, double seq, int kind,
+                            block_half half)
 {
     const bool mixer = half == BLOCK_MIXER;
-
-    *block = NULL;
-    if (!layer_cache_has_halves(cache))
-        return NULL;
     const bool experts = !mixer && cache->model->kind[kind].ffn == PLAIT_FFN_MOE;
     const plait_cuda_graph matters = mixer ? PLAIT_GRAPH_LAYERS : PLAIT_GRAPH_FULL;
     layer_key graphs = *key;
     if (graphs.switches.cuda_graph != matters)
         graphs.switches.cuda_graph = PLAIT_GRAPH_NONE;
-    const half_key of = {
+    return (half_key){
         .tokens = mixer ? 0.0 : key->mbs * seq / key->cp,
-        .kind = mixer ? cache->same_mixer[kind] : kind,
         .tp = key->tp,
-        .sp = key->sp,
-        .placement = key->placement,
-        .grad_reduce = key->grad_reduce,
         .cp = mixer ? key->cp : 0,
         .mbs = mixer ? key->mbs : 0,
-        .cp_comm = mixer ? key->cp_comm : 0,
-        .kernels = switches_word(&graphs) << 8 | (mixer ? key->attention : 0),
         .ep = experts ? key->ep : 0,
         .etp = experts ? key->etp : 0,
+        .kernels = switches_word(&graphs) << 8 | (mixer ? key->attention : 0),
+        .kind = (unsigned short)(mixer ? cache->same_mixer[kind] : kind),
+        .half = (unsigned char)half,
+        .placement = key->placement,
+        .sp = key->sp,
+        .grad_reduce = key->grad_reduce,
+        .cp_comm = mixer ? key->cp_comm : 0,
         .dispatcher = experts ? key->dispatcher : 0,
     };
-    const int words[] = {of.kind,    of.tp, of.sp,  of.cp,         of.mbs,
-                         of.cp_comm, of.ep, of.etp, of.dispatcher, of.kernels};
-    uint64_t hash;
+}
 
-    memcpy(&hash, &of.tokens, sizeof hash);
-    hash = hash_ints(hash, words, sizeof words / sizeof *words);
-    half_slot *const place = mixer ? &cache->mixer[hash % MIXERS] : &cache->ffn[hash % FFNS];
+static uint64_t hash_of_half(const half_key *key)
+{
+    uint64_t word[sizeof *key / sizeof(uint64_t)];
+    uint64_t hash = 0;
+
+    memcpy(word, key, sizeof word);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        hash = hash_word(hash, word[i]);
+    return hash;
+}
+
+half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq, int kind,
+                            block_half half, const priced_block **block)
+{
+    *block = NULL;
+    if (!cache || !cache->arena)
+        return NULL;
+    const half_key of = half_key_of(cache, key, seq, kind, half);
+    const uint64_t hash = hash_of_half(&of);
+    half_slot *const place =
+        half == BLOCK_MIXER ? &cache->mixer[hash % MIXERS] : &cache->ffn[hash % FFNS];
     place->valid = place->valid && memcmp(&place->key, &of, sizeof of) == 0;
     place->key = of;
     *block = place->valid ? place->block : NULL;
@@ -212,4 +256,49 @@ void cache_half(layer_cache *cache, half_slot *place, const priced_block *block)
     place->block->backward.op =
         memcpy(op + forward, block->backward.op, (size_t)backward * sizeof *op);
     place->valid = true;
+}
+
+// ---- lower bounds of halves ----------------------------------------------------------------
+
+plait_layer_floors *plait_layer_floors_new(int64_t rows, plait_arena *arena)
+{
+    plait_layer_floors *const floors = plait_arena_alloc(arena, 1, sizeof *floors);
+    size_t count = 1024;
+
+    // A mixer and an ffn for each row; half of the entries stay empty.
+    while (count < MOST_FLOORS && (int64_t)count < 4 * rows)
+        count *= 2;
+    if (!floors)
+        return NULL;
+    floors->count = count;
+    floors->floor = plait_arena_alloc(arena, count, sizeof *floors->floor);
+    return floors->floor ? floors : NULL;
+}
+
+double layer_cache_floor(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
+                         block_half half, half_floor_s *compute)
+{
+    const plait_layer_floors *const floors = cache->floors;
+    const half_key key = half_key_of(cache, &row->key,
+                                     document_tokens(&problem->job, row->key.mbs), kind, half);
+    const uint64_t hash = hash_of_half(&key);
+    half_floor *empty = NULL;
+
+    for (size_t i = 0; i < TRIES && !empty; i++) {
+        half_floor *const at = &floors->floor[(hash + i) % floors->count];
+        const double s = atomic_load_explicit(&at->s, memory_order_acquire);
+        if (s == EMPTY)
+            empty = at;
+        else if (s != FILLING && memcmp(&at->key, &key, sizeof key) == 0)
+            return s;
+    }
+    const double s = compute(problem, row, kind, half);
+    double expected = EMPTY;
+    if (s > 0.0 && empty &&
+        atomic_compare_exchange_strong_explicit(&empty->s, &expected, FILLING,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        empty->key = key;
+        atomic_store_explicit(&empty->s, s, memory_order_release);
+    }
+    return s;
 }

@@ -167,16 +167,6 @@ static void describe_half(const plait_problem *problem, const layer_row *row, in
                             pass_of(problem, &row->key, kind), half, out);
 }
 
-static double pass_computed_s(const priced_pass *pass)
-{
-    double s = 0.0;
-
-    for (int i = 0; i < pass->ops; i++)
-        if (pass->op[i].role != LAYER_DISPATCH && pass->op[i].role != LAYER_COMBINE)
-            s += pass->op[i].s;
-    return s;
-}
-
 static const priced_block *price_half(const plait_problem *problem, const layer_row *row, int r,
                                       block_half half, priced_room *room)
 {
@@ -203,7 +193,6 @@ static const priced_block *price_half(const plait_problem *problem, const layer_
         if (op->axis == PLAIT_AXIS_EP && op->dispatcher == PLAIT_DISPATCH_ALLGATHER)
             out->gathered_bytes = larger(out->gathered_bytes, op->bytes);
     }
-    out->computed_s = pass_computed_s(&out->backward) + pass_computed_s(&out->forward);
     return out;
 }
 
@@ -237,18 +226,63 @@ int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
     return 1;
 }
 
-double layer_computed_s(const plait_problem *problem, layer_row *row, int kind)
+/* Returns the seconds of a pass without the exchange of experts' tokens. */
+static double pass_computed_s(const plait_problem *problem, const layer_row *row,
+                              const plait_block *block)
+{
+    const plait_kernel_context context = kernel_context_of(problem, &row->key);
+    double kernels_s = 0.0, attention_s = 0.0, collectives_s = 0.0;
+
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind == PLAIT_OP_COLLECTIVE)
+            continue;
+        const double s = cached_op_s(row->cache, &context, op) * waited_for(op);
+        kernels_s += s;
+        if (term_of(op) == LAYER_attention)
+            attention_s += s;
+    }
+    for (int i = 0; i < block->ops; i++) {
+        const plait_op *op = &block->op[i];
+        if (op->kind == PLAIT_OP_COLLECTIVE && op->axis != PLAIT_AXIS_EP)
+            collectives_s += collective_time_of(problem, row, op, attention_s).exposed_s;
+    }
+    return kernels_s + collectives_s;
+}
+
+static double half_computed_s(const plait_problem *problem, layer_row *row, int kind,
+                              block_half half)
 {
     double s = 0.0;
 
-    if (!layer_cache_has_halves(row->cache) || row->key.fusion != PLAIT_FUSION_NONE ||
-        !block_halves(&problem->model->kind[kind]))
-        return 0.0;
-    for (int half = BLOCK_MIXER; half <= BLOCK_FFN; half++) {
-        priced_room room;
-        s += half_of(problem, row, kind, (block_half)half, &room)->computed_s;
+    layer_row_place_groups(problem, row);
+    for (int pass = PLAIT_FORWARD; pass <= PLAIT_BACKWARD; pass++) {
+        plait_block block;
+        describe_half(problem, row, kind, half, (plait_pass_kind)pass, &block);
+        s += pass_computed_s(problem, row, &block);
     }
     return s;
+}
+
+void layers_computed_s(const plait_problem *problem, layer_row *row, double *s)
+{
+    const plait_model *const model = problem->model;
+    const bool known =
+        layer_cache_has_floors(row->cache) && row->key.fusion == PLAIT_FUSION_NONE;
+    double mixer_s[PLAIT_MAX_LAYER_KINDS];
+
+    for (int k = 0; k < model->kinds; k++) {
+        s[k] = 0.0;
+        if (!known || !block_halves(&model->kind[k]))
+            continue;
+        const int first = layer_cache_same_mixer(row->cache, k);
+        mixer_s[k] = first < k && block_halves(&model->kind[first])
+                         ? mixer_s[first]
+                         : layer_cache_floor(row->cache, problem, row, k, BLOCK_MIXER,
+                                             half_computed_s);
+        s[k] = mixer_s[k] +
+               layer_cache_floor(row->cache, problem, row, k, BLOCK_FFN, half_computed_s);
+    }
 }
 
 /* ---- the forward of one microbatch, overlapped with the backward of another ----

@@ -30,7 +30,6 @@ typedef struct priced_pass {
 /** Both passes of a layer, half a layer or an end of the model, and the tensors that it keeps. */
 typedef struct priced_block {
     priced_pass forward, backward;
-    double computed_s; /* seconds of both passes without the exchange of experts' tokens */
     double saved[PLAIT_TENSORS]; /* elements of each kept tensor */
     double saved_gathered;
     plait_weights weights;
@@ -84,11 +83,17 @@ typedef struct layer_cache layer_cache;
 /** Returns a cache for one problem; NULL: out of memory. */
 layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena);
 
-/** Lets the cache store halves of layers in `arena`, which must not be rewound. */
-void layer_cache_grow(layer_cache *cache, plait_arena *arena);
+/**
+ * Lets the cache store halves of layers in `arena`, which must not be rewound, and lower bounds in
+ * `floors`.
+ */
+void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_layer_floors *floors);
 
-/** Does the cache store halves? */
-bool layer_cache_has_halves(const layer_cache *cache);
+/** Does the cache store lower bounds of halves? */
+bool layer_cache_has_floors(const layer_cache *cache);
+
+/** Returns the first kind of layer with the mixer of `kind`. */
+int layer_cache_same_mixer(const layer_cache *cache, int kind);
 
 /** Returns plait_op_s, which is cached for products; `cache` may be NULL. */
 double cached_op_s(layer_cache *cache, const plait_kernel_context *context, const plait_op *op);
@@ -117,3 +122,11 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
 
 /** Stores a half in its entry, unless memory runs out. */
 void cache_half(layer_cache *cache, half_slot *place, const priced_block *block);
+
+/** Computes a lower bound on the seconds of both passes of half a layer. */
+typedef double half_floor_s(const plait_problem *problem, layer_row *row, int kind,
+                            block_half half);
+
+/** Returns a lower bound from the cache, which must have floors; if it is not there, computes it. */
+double layer_cache_floor(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
+                         block_half half, half_floor_s *compute);

@@ -175,13 +175,14 @@ collective_time collective_time_of(const plait_problem *problem, const layer_row
                                    const plait_op *op, double attention_s);
 layer_term term_of(const plait_op *op);
 /**
- * Lower bound on the seconds of both passes of a kind of layer, whether or not microbatches
- * overlap: the time without the exchange of experts' tokens. 0 if halves are not cached, or if
- * fusion may shorten the passes.
+ * Fills lower bounds on the seconds of both passes of each kind of layer, whether or not microbatches
+ * overlap: the time without the exchange of experts' tokens. 0 if the cache has no lower bounds, or
+ * if fusion may shorten the passes.
  *
  * @param row  only its key is read; its routes are filled if a half is not cached
+ * @param s    [kinds of the model]
  */
-double layer_computed_s(const plait_problem *problem, layer_row *row, int kind);
+void layers_computed_s(const plait_problem *problem, layer_row *row, double *s);
 
 // layer_time.c
 layer_time layer_time_of(const plait_problem *problem, const layer_price *price,

@@ -140,12 +140,9 @@ static const double *computed_layers(plait_table *table, layer_key key)
     if (layer_key_same(known->key, key))
         return known->s;
     layer_row_set_key(&table->problem, key, &table->light);
-    for (int i = 0; i < table->whole.parts.count; i++) {
-        const int row = table->whole.parts.part[i].row;
-        const int kind = row == ROW_MTP ? model->mtp_kind : row;
-        known->s[row] =
-            kind < model->kinds ? layer_computed_s(&table->problem, &table->light, kind) : 0.0;
-    }
+    layers_computed_s(&table->problem, &table->light, known->s);
+    if (model->mtp_layers > 0)
+        known->s[ROW_MTP] = known->s[model->mtp_kind];
     known->key = key;
     return known->s;
 }

@@ -155,31 +155,37 @@ static bool is_dominated(const plan_space *space, const plait_degrees *d)
     return false;
 }
 
-/* Adds this shard with every combination of values of the free keys from the k-th on. */
-static void add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard shard,
+/*
+ * Adds this shard with every combination of values of the free keys from the k-th on. Leaves `d` as
+ * it was.
+ */
+static void add_free_values(space_cursor *cursor, plait_degrees *d, int k, space_shard *shard,
                             shard_list *list)
 {
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, &d, &no_reason) && !lower_stage_suffices(space, &d) &&
-            !is_dominated(space, &d))
-            add_shard(cursor, list, shard);
+        if (plan_shards_legal(space->problem, d, &no_reason) && !lower_stage_suffices(space, d) &&
+            !is_dominated(space, d))
+            add_shard(cursor, list, *shard);
         return;
     }
     const space_free_key *const free_key = &space->free_key[k];
+    const int before = plait_key_value(d, free_key->key);
     const int count = free_key->usual_only
                           ? free_key->values.count
-                          : values_of(space, &d, free_key->key, free_key->values.count);
-    const int usual = plait_key_default(space->problem, &d, free_key->key);
+                          : values_of(space, d, free_key->key, free_key->values.count);
+    const int usual =
+        free_key->usual_only ? plait_key_default(space->problem, d, free_key->key) : before;
 
     for (int i = 0; i < count; i++) {
         if (free_key->usual_only && free_key->values.value[i] != usual)
             continue;
-        shard.value[k] = (unsigned char)free_key->values.value[i];
-        plait_key_put(&d, free_key->key, shard.value[k]);
+        shard->value[k] = (unsigned char)free_key->values.value[i];
+        plait_key_put(d, free_key->key, shard->value[k]);
         add_free_values(cursor, d, k + 1, shard, list);
     }
+    plait_key_put(d, free_key->key, before);
 }
 
 /*
@@ -197,9 +203,10 @@ static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard
             const int group = d.shard_group = space->divisors.value[i];
             if (replicas % group == 0 && (group > 1 || replicas == 1) &&
                 plan_shards_nest(space->problem, &d) == nested &&
-                limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, group))
-                add_free_values(cursor, d, 0, (space_shard){.shard_group = group, .zero = d.zero},
-                                list);
+                limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, group)) {
+                space_shard shard = {.shard_group = group, .zero = d.zero};
+                add_free_values(cursor, &d, 0, &shard, list);
+            }
         }
     }
 }
