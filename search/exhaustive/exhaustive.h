@@ -102,7 +102,8 @@ typedef struct search_run {
     double short_of_bytes;
     double below;     /* limit of the objective, which plans must be below; infinite: no limit */
     double refined_s; /* step of the best plan of the refinement that runs; infinite: none */
-    plait_layer_floors *floors; /* shared by the tables of all workers */
+    plait_arena *shared;        /* memory that the workers share, which ends with them */
+    plait_layer_floors *floors; /* in `shared` */
     int threads;
     int64_t batch_rows; /* number of rows of a task, which depends on the space alone */
     /* [threads] one for each thread; their caches serve every pass */

@@ -66,6 +66,8 @@ void search_workers_end(search_run *run)
         plait_arena_free(run->workers[i].walk);
     }
     run->workers = NULL;
+    plait_arena_free(run->shared);
+    run->shared = NULL;
 }
 
 /*
