@@ -236,7 +236,8 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
         PLAIT_TRY(refine(run, &found, result, err));
     if (result->plans == 0 && depth == SEARCH_WHOLE)
         PLAIT_TRY(find_closest(run, result, err));
-    if (found.points == 0 && result->plans == 0 && !result->has_closest) {
+    // below a limit points are not counted, so that an empty space is not known
+    if (found.points == 0 && result->plans == 0 && !result->has_closest && isinf(run->below)) {
         char why[256] = "";
 
         space_explain_empty(run->space, why, sizeof why);
