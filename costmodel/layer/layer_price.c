@@ -515,8 +515,9 @@ plait_exchange_use plait_exchange_use_of(const plait_problem *problem, const pla
         plait_block_exchange(model, &model->kind[k], &shard, pass, PLAIT_PART_dispatch);
     const plait_op back =
         plait_block_exchange(model, &model->kind[k], &shard, pass, PLAIT_PART_combine);
+    const bool alike = there.collective == back.collective && there.bytes == back.bytes;
     use.dispatch_s = exchange_s(problem, &route, &there);
-    use.combine_s = exchange_s(problem, &route, &back);
+    use.combine_s = alike ? use.dispatch_s : exchange_s(problem, &route, &back);
     return use;
 }
 

@@ -11,18 +11,19 @@
 #include "rules/plan_check.h"
 #include "search/space/space_private.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "plan/model_queries.h"
 
 enum { ALL_GRAPHS = (1 << PLAIT_GRAPHS) - 1 };
 
 // ---- rows ----------------------------------------------------------------------------------
 
+/* The walk over the rows of one placement and tp. */
 typedef struct row_walk {
     const plan_space *space;
     plait_arena *arena;
-    int tp_at;              /* index of tp among the divisors */
-    unsigned char *cached;  /* attention kernels: [tp][cp][cp_comm][microbatch.count] */
-    unsigned char *kernels; /* part of `cached` for the current tp, cp and cp_comm */
+    unsigned char *cached;  /* attention kernels: [cp][cp_comm][microbatch.count] */
+    unsigned char *kernels; /* part of `cached` for the current cp and cp_comm */
     plait_degrees priced;   /* degrees to which `kernels` belongs */
     dispatch_cache *dispatches;
     row_dispatchers *dispatch; /* [microbatch.count] of the current ranks */
@@ -249,9 +250,7 @@ static void walk_attention(row_walk *walk, plait_degrees d, int cp_at)
 {
     const plan_space *space = walk->space;
     const unsigned runs = space_running_kernels(space, &d);
-    const size_t row =
-        ((size_t)walk->tp_at * (size_t)space->divisors.count + (size_t)cp_at) * PLAIT_CP_COMMS +
-        d.cp_comm;
+    const size_t row = (size_t)cp_at * PLAIT_CP_COMMS + d.cp_comm;
 
     walk->kernels = walk->cached + row * (size_t)space->microbatch.count;
     walk->priced = d;
@@ -327,70 +326,115 @@ static void walk_context(row_walk *walk, plait_degrees d)
     }
 }
 
-/*
- * Walks tp and sp. tp is outermost and sp next, so that rows that share most of their price are
- * adjacent.
- */
-static void walk_tensor(row_walk *walk, plait_degrees d)
+/* Walks sp. tp is outermost and sp next, so that rows that share most of their price are adjacent. */
+static void walk_sequence(row_walk *walk, plait_degrees d)
 {
     const plan_space *space = walk->space;
-    const plait_capabilities *can = &space->problem->runtime->can;
+    const unsigned takes = space->problem->runtime->can.takes[PLAIT_KEY_SP];
 
-    for (int i = 0; i < space->divisors.count; i++) {
-        d.tp = space->divisors.value[i];
-        walk->tp_at = i;
-        if (d.tp > can->most[PLAIT_KEY_TP])
-            break;
-        if (!limits_allow(space->options, PLAIT_KEY_TP, d.tp))
-            continue;
-        for (int sp = 1; sp >= 0; sp--) {
-            const bool possible = d.tp == 1 ? sp == 0 : can->takes[PLAIT_KEY_SP] >> sp & 1u;
-            d.sp = sp != 0;
-            if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
-                walk_context(walk, d);
-        }
+    for (int sp = 1; sp >= 0; sp--) {
+        const bool possible = d.tp == 1 ? sp == 0 : takes >> sp & 1u;
+        d.sp = sp != 0;
+        if (possible && limits_allow(space->options, PLAIT_KEY_SP, sp))
+            walk_context(walk, d);
     }
 }
 
 /*
- * Walks the placements that place ranks differently: only one, except on tori with different sides.
+ * Returns whether rows have this placement: only one places ranks differently, except on tori with
+ * different sides.
  */
-static void walk_rows(row_walk *walk)
+static bool lists_placement(const plan_space *space, int placement)
 {
-    const plan_space *space = walk->space;
-    const unsigned can = space->problem->runtime->can.takes[PLAIT_KEY_PLACEMENT];
+    return (space->problem->runtime->can.takes[PLAIT_KEY_PLACEMENT] >> placement & 1u) &&
+           (placement == 0 ||
+            plait_placement_differs(space->problem->cluster, (plait_placement)placement)) &&
+           limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, placement);
+}
+
+/* The walks of all placements and tp, each with an arena of its own. */
+typedef struct row_walks {
+    const plan_space *space;
+    dispatch_cache **dispatches; /* one for each thread; NULL: not allocated yet */
+    plait_arena **memory;        /* arena of each of these */
+    row_walk *walk;              /* [PLAIT_PLACEMENTS * divisors.count] */
+} row_walks;
+
+static void walk_tensor(int worker, int64_t i, void *context)
+{
+    row_walks *const walks = context;
+    const plan_space *const space = walks->space;
+    row_walk *const walk = &walks->walk[i];
+    const int placement = (int)(i / space->divisors.count);
+    const size_t sizes = (size_t)space->microbatch.count;
     plait_degrees d = plait_degrees_init();
 
-    for (int p = 0; p < PLAIT_PLACEMENTS; p++) {
-        d.placement = (unsigned char)p;
-        if ((can >> p & 1u) &&
-            (p == 0 || plait_placement_differs(space->problem->cluster, (plait_placement)p)) &&
-            limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, p))
-            walk_tensor(walk, d);
+    d.placement = (unsigned char)placement;
+    d.tp = space->divisors.value[i % space->divisors.count];
+    if (d.tp > space->problem->runtime->can.most[PLAIT_KEY_TP] ||
+        !limits_allow(space->options, PLAIT_KEY_TP, d.tp) || !lists_placement(space, placement))
+        return;
+    if (!walks->dispatches[worker]) {
+        walks->memory[worker] = plait_arena_new();
+        walks->dispatches[worker] = dispatch_cache_new(walks->memory[worker]);
     }
+    walk->space = space;
+    walk->arena = plait_arena_new();
+    walk->dispatches = walks->dispatches[worker];
+    walk->cached = plait_arena_alloc(
+        walk->arena, (size_t)space->divisors.count * PLAIT_CP_COMMS * sizes + 1, 1);
+    walk->dispatch = plait_arena_alloc(walk->arena, sizes + 1, sizeof *walk->dispatch);
+    walk->failed = !walk->cached || !walk->dispatches || !walk->dispatch;
+    if (!walk->failed && sizes > 0)
+        walk_sequence(walk, d);
+}
+
+/* Copies the rows of all walks, in order, into the space. */
+static plait_status take_rows(const row_walks *walks, int count, plan_space *space,
+                              plait_arena *arena, plait_error *err)
+{
+    space_row *row;
+
+    space->rows = 0;
+    for (int i = 0; i < count; i++) {
+        PLAIT_TRY(plait_check_allocated(!walks->walk[i].failed, err));
+        space->rows += walks->walk[i].count;
+    }
+    space->row = row = plait_arena_alloc(arena, (size_t)space->rows + 1, sizeof *row);
+    PLAIT_TRY(plait_check_allocated(row, err));
+    for (int i = 0; i < count; i++)
+        for (int r = 0; r < walks->walk[i].count; r++, row++) {
+            *row = walks->walk[i].row[r];
+            space->sized_rows += row->sizes;
+        }
+    return PLAIT_OK;
 }
 
 static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error *err)
 {
-    const size_t degrees = (size_t)space->divisors.count;
-    const size_t sizes = (size_t)space->microbatch.count;
-    row_walk walk = {
+    const int count = PLAIT_PLACEMENTS * space->divisors.count;
+    const int threads = threads_count(space->options->threads);
+    plait_arena *const scratch = plait_arena_new();
+    row_walks walks = {
         .space = space,
-        .arena = arena,
-        .cached = plait_arena_alloc(arena, degrees * degrees * PLAIT_CP_COMMS * sizes + 1, 1),
-        .dispatches = dispatch_cache_new(arena),
-        .dispatch = plait_arena_alloc(arena, sizes + 1, sizeof *walk.dispatch),
+        .walk = plait_arena_alloc(scratch, (size_t)count + 1, sizeof *walks.walk),
+        .dispatches = plait_arena_alloc(scratch, (size_t)threads, sizeof *walks.dispatches),
+        .memory = plait_arena_alloc(scratch, (size_t)threads, sizeof *walks.memory),
     };
+    plait_status status = PLAIT_ERROR_NOMEM;
 
-    PLAIT_TRY(plait_check_allocated(walk.cached && walk.dispatches && walk.dispatch, err));
-    if (sizes > 0)
-        walk_rows(&walk);
-    PLAIT_TRY(plait_check_allocated(!walk.failed, err));
-    space->rows = walk.count;
-    space->row = walk.row;
-    for (int r = 0; r < walk.count; r++)
-        space->sized_rows += walk.row[r].sizes;
-    return PLAIT_OK;
+    if (walks.walk && walks.dispatches && walks.memory) {
+        threads_for(threads, count, walk_tensor, &walks);
+        status = take_rows(&walks, count, space, arena, err);
+        for (int i = 0; i < count; i++)
+            plait_arena_free(walks.walk[i].arena);
+        for (int i = 0; i < threads; i++)
+            plait_arena_free(walks.memory[i]);
+    } else {
+        status = plait_fail_nomem(err);
+    }
+    plait_arena_free(scratch);
+    return status;
 }
 
 plait_status space_make(const plait_problem *problem, const plait_search_options *options,

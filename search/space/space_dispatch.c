@@ -100,7 +100,7 @@ typedef struct cached_dispatch {
     row_dispatchers dispatchers;
 } cached_dispatch;
 
-enum { DISPATCHES = 4096 }; /* size of the hash table, a power of two; each key has one slot */
+enum { DISPATCHES = 16384 }; /* size of the hash table, a power of two; each key has one slot */
 
 struct dispatch_cache {
     cached_dispatch of[DISPATCHES];
