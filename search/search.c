@@ -259,34 +259,33 @@ static plait_status run_on(const search_run *of, int threads, search_depth depth
     return status;
 }
 
-/*
- * Searches the space of a problem that was checked. If memory is short for several threads, repeats
- * the search on one, which gives the same result.
- */
-static plait_status search_space(const plait_problem *problem, const plait_search_options *options,
-                                 search_depth depth, double below, plait_arena *arena,
-                                 plait_search_result *result, plait_error *err)
+/* Returns the memory below which plans are tight, above the memory of plans that fit. */
+static double tight_bytes_of(const plait_problem *problem, search_depth depth)
 {
-    const double tight_bytes =
-        plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk);
-    const double capacity_bytes = plait_capacity_bytes(problem, problem->risk);
-    plan_space space;
+    return plait_capacity_bytes(problem, depth == SEARCH_WHOLE ? 0.5 : problem->risk);
+}
 
-    // A risk above 0.5 accepts plans that need more memory than tight ones.
-    PLAIT_TRY(space_make(problem, options, fmax(capacity_bytes, tight_bytes), arena, &space, err));
+/*
+ * Searches a space. If memory is short for several threads, repeats the search on one, which gives
+ * the same result.
+ */
+static plait_status search_space(const plan_space *space, search_depth depth, double below,
+                                 plait_arena *arena, plait_search_result *result, plait_error *err)
+{
+    const plait_problem *const problem = space->problem;
     const search_run run = {
         .problem = problem,
-        .options = options,
-        .space = &space,
+        .options = space->options,
+        .space = space,
         .arena = arena,
-        .capacity_bytes = capacity_bytes,
-        .tight_bytes = tight_bytes,
+        .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
+        .tight_bytes = tight_bytes_of(problem, depth),
         .alone = depth > SEARCH_FRONT,
         .fits_only = depth == SEARCH_FITS,
         .below = below,
-        .batch_rows = rows_of_task(&space),
+        .batch_rows = rows_of_task(space),
     };
-    const int threads = threads_count(options->threads);
+    const int threads = threads_count(space->options->threads);
     const plait_arena_mark before = plait_arena_save(arena);
     const plait_status status = run_on(&run, threads, depth, result, err);
 
@@ -298,6 +297,18 @@ static plait_status search_space(const plait_problem *problem, const plait_searc
     PLAIT_TRY(run_on(&run, 1, depth, result, err));
     result->threads = threads;
     return PLAIT_OK;
+}
+
+/* Lists the space of a problem that was checked. */
+static plait_status make_space(const plait_problem *problem, const plait_search_options *options,
+                               search_depth depth, plait_arena *arena, plan_space *space,
+                               plait_error *err)
+{
+    // A risk above 0.5 accepts plans that need more memory than tight ones.
+    const double most_bytes =
+        fmax(plait_capacity_bytes(problem, problem->risk), tight_bytes_of(problem, depth));
+
+    return space_make(problem, options, most_bytes, arena, space, err);
 }
 
 /*
@@ -313,11 +324,12 @@ static plait_status search_supported(const plait_problem *problem,
     plait_problem whole = *problem;
     plait_error refusal;
 
-    if (!problem->runtime->support.judged)
-        return search_space(problem, options, depth, below, arena, result, err);
+    plan_space space;
     const plait_arena_mark mark = plait_arena_save(arena);
-    const plait_status status =
-        search_space(problem, options, depth, below, arena, result, &refusal);
+    PLAIT_TRY(make_space(problem, options, depth, arena, &space, err));
+    if (!problem->runtime->support.judged)
+        return search_space(&space, depth, below, arena, result, err);
+    const plait_status status = search_space(&space, depth, below, arena, result, &refusal);
 
     if (status == PLAIT_OK && result->plans > 0)
         return PLAIT_OK;
@@ -327,7 +339,7 @@ static plait_status search_supported(const plait_problem *problem,
         // the plans that measured runs support may fit, but none of them is below
         const plait_arena_mark found = plait_arena_save(arena);
         plait_search_result any;
-        PLAIT_TRY(search_space(problem, options, SEARCH_FITS, HUGE_VAL, arena, &any, err));
+        PLAIT_TRY(search_space(&space, SEARCH_FITS, HUGE_VAL, arena, &any, err));
         plait_arena_rewind(arena, found);
         if (any.plans > 0)
             return PLAIT_OK;
@@ -339,7 +351,8 @@ static plait_status search_supported(const plait_problem *problem,
     memset(runtime->support.unmeasured, 0, sizeof runtime->support.unmeasured);
     runtime->support.judged = false; // also permits empty chunks
     whole.runtime = runtime;
-    PLAIT_TRY(search_space(&whole, options, depth, below, arena, result, err));
+    PLAIT_TRY(make_space(&whole, options, depth, arena, &space, err));
+    PLAIT_TRY(search_space(&space, depth, below, arena, result, err));
     result->unmeasured = result->plans > 0;
     return PLAIT_OK;
 }

@@ -35,7 +35,7 @@ enum {
     MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */
     MOST_ODD_PART = 16,    /* limit for batches; S.113 assumes nothing about batches with a larger
                             * odd part */
-    SEARCHES_FIRST = 4,    /* searches before the bounds S.81 are computed, which take as long as
+    SEARCHES_FIRST = 100,   /* searches before the bounds S.81 are computed, which take as long as
                             * a few of them; chosen by measured times */
     MOST_SEARCHES = 256 /* limit for one range, a few minutes; if it is reached, `whole` is false */
 };
