@@ -84,7 +84,7 @@ static plait_status list_numbers(const plait_problem *problem, const plait_searc
 }
 
 /* Searches one number of GPUs, and keeps its best plan if no earlier number has a shorter step. */
-static plait_status try_number(const plait_problem *problem, int gpus, bool has_plan,
+static plait_status try_number(const plait_problem *problem, int gpus,
                                const plait_search_options *options, plait_arena *scratch,
                                plait_arena *arena, double *least_s, plait_fewer_gpus *out,
                                plait_error *err)
@@ -97,9 +97,8 @@ static plait_status try_number(const plait_problem *problem, int gpus, bool has_
     smaller.cluster = &cluster;
     smaller.job.gpus = gpus;
     PLAIT_TRY(plait_cluster_take(&cluster, gpus, err));
-    // If the GPUs of the job have a plan, most smaller numbers are slower, and soon excluded. The
-    // limit is just above the shortest step, since a plan with an equal step may be on more GPUs.
-    const double below = has_plan ? *least_s * (1.0 + 1e-9) : HUGE_VAL;
+    // The limit is just above the shortest step, since a plan with an equal step may be on more GPUs.
+    const double below = *least_s * (1.0 + 1e-9);
     PLAIT_TRY(search_best_plan_below(&smaller, options, SEARCH_RANKING, below, scratch, &fits,
                                      &best, err));
     out->searched++;
@@ -116,7 +115,6 @@ static plait_status try_numbers(const plait_problem *problem, const plait_search
                                 double least_s, plait_arena *scratch, plait_arena *arena,
                                 plait_fewer_gpus *out, plait_error *err)
 {
-    const bool has_plan = isfinite(least_s);
     gpu_number *number;
     int count, at = 0;
 
@@ -124,8 +122,8 @@ static plait_status try_numbers(const plait_problem *problem, const plait_search
     for (; at < count && at < MOST_SEARCHED && number[at].bound_s < least_s; at++) {
         const plait_arena_mark mark = plait_arena_save(scratch);
 
-        PLAIT_TRY(try_number(problem, number[at].gpus, has_plan, options, scratch, arena, &least_s,
-                             out, err));
+        PLAIT_TRY(
+            try_number(problem, number[at].gpus, options, scratch, arena, &least_s, out, err));
         plait_arena_rewind(scratch, mark);
     }
     out->proven = at == count || number[at].bound_s >= least_s;
