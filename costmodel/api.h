@@ -187,7 +187,7 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena);
  * A cache of the lower bounds of C.97 for the halves of layers. The tables of all threads of one
  * problem may share it.
  */
-typedef struct plait_layer_floors plait_layer_floors;
+typedef struct plait_half_bounds plait_half_bounds;
 
 /**
  * Creates an empty cache.
@@ -196,17 +196,17 @@ typedef struct plait_layer_floors plait_layer_floors;
  * @param arena  must not be rewound while the cache is used
  * @return       NULL: out of memory
  */
-plait_layer_floors *plait_layer_floors_new(int64_t rows, plait_arena *arena);
+plait_half_bounds *plait_half_bounds_new(int64_t rows, plait_arena *arena);
 
 /**
  * Lets a table cache more than the rows of its last point: the attention and feed-forward halves of
  * layers, classes of equal ranks, and the order of simulated schedules. Pricing many points is then
  * up to five times as fast. Prices do not change.
  *
- * @param floors  NULL: the table computes no lower bounds C.97 of times
+ * @param bounds  NULL: the table computes no lower bounds C.97 of times
  * @param arena   grows by up to 20 MB; must not be rewound while the table is used
  */
-void plait_table_remember(plait_table *table, plait_layer_floors *floors, plait_arena *arena);
+void plait_table_remember(plait_table *table, plait_half_bounds *bounds, plait_arena *arena);
 
 /**
  * Prices one legal point as a sum of table entries.

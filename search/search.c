@@ -203,8 +203,8 @@ static plait_status run_passes(search_run *run, search_depth depth, plait_search
 
     run->workers = plait_arena_alloc(run->arena, (size_t)run->threads, sizeof *run->workers);
     run->shared = plait_arena_new();
-    run->floors = plait_layer_floors_new(run->space->sized_rows, run->shared);
-    PLAIT_TRY(plait_check_allocated(run->workers && run->floors, err));
+    run->bounds = plait_half_bounds_new(run->space->sized_rows, run->shared);
+    PLAIT_TRY(plait_check_allocated(run->workers && run->bounds, err));
     PLAIT_TRY(search_exhaustive(run, &found, err));
     *result = (plait_search_result){
         .points = found.points,

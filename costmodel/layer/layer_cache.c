@@ -19,7 +19,7 @@
 #include "plan/model_queries.h"
 
 /* Numbers of entries, powers of two, and entries in which a bound may be stored. */
-enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 2048, FFNS = 4096, MOST_FLOORS = 1 << 17, TRIES = 8 };
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 2048, FFNS = 4096, MOST_BOUNDS = 1 << 17, TRIES = 8 };
 
 /* The fields of an operator on which the price of a product depends. */
 typedef struct product_key {
@@ -57,16 +57,16 @@ typedef struct half_key {
 } half_key;
 
 /* A lower bound of half a layer. `s` is EMPTY, then FILLING, then the seconds of `key`. */
-typedef struct half_floor {
+typedef struct half_bound {
     half_key key;
     _Atomic double s;
-} half_floor;
+} half_bound;
 
 static const double EMPTY = 0.0, FILLING = -1.0;
 
-struct plait_layer_floors {
+struct plait_half_bounds {
     size_t count; /* a power of two */
-    half_floor *floor;
+    half_bound *bound;
 };
 
 struct half_slot {
@@ -82,7 +82,7 @@ struct layer_cache {
     cached_product product[PRODUCTS];
     int same_mixer[PLAIT_MAX_LAYER_KINDS]; /* first kind with the same mixer */
     half_slot *mixer, *ffn;                /* NULL: halves are not cached */
-    plait_layer_floors *floors;            /* NULL: there are no lower bounds of halves */
+    plait_half_bounds *bounds;             /* NULL: there are no lower bounds of halves */
     cached_row *row;                       /* NULL: rows share no parts */
 };
 
@@ -101,17 +101,17 @@ layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena)
     return cache->row ? cache : NULL;
 }
 
-void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_layer_floors *floors)
+void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_half_bounds *bounds)
 {
-    cache->floors = floors;
+    cache->bounds = bounds;
     cache->mixer = plait_arena_alloc(arena, MIXERS, sizeof *cache->mixer);
     cache->ffn = plait_arena_alloc(arena, FFNS, sizeof *cache->ffn);
     cache->arena = cache->mixer && cache->ffn ? arena : NULL;
 }
 
-bool layer_cache_has_floors(const layer_cache *cache)
+bool layer_cache_has_bounds(const layer_cache *cache)
 {
-    return cache && cache->floors;
+    return cache && cache->bounds;
 }
 
 int layer_cache_same_mixer(const layer_cache *cache, int kind)
@@ -260,32 +260,32 @@ void cache_half(layer_cache *cache, half_slot *place, const priced_block *block)
 
 // ---- lower bounds of halves ----------------------------------------------------------------
 
-plait_layer_floors *plait_layer_floors_new(int64_t rows, plait_arena *arena)
+plait_half_bounds *plait_half_bounds_new(int64_t rows, plait_arena *arena)
 {
-    plait_layer_floors *const floors = plait_arena_alloc(arena, 1, sizeof *floors);
+    plait_half_bounds *const bounds = plait_arena_alloc(arena, 1, sizeof *bounds);
     size_t count = 1024;
 
     // A mixer and an ffn for each row; half of the entries stay empty.
-    while (count < MOST_FLOORS && (int64_t)count < 4 * rows)
+    while (count < MOST_BOUNDS && (int64_t)count < 4 * rows)
         count *= 2;
-    if (!floors)
+    if (!bounds)
         return NULL;
-    floors->count = count;
-    floors->floor = plait_arena_alloc(arena, count, sizeof *floors->floor);
-    return floors->floor ? floors : NULL;
+    bounds->count = count;
+    bounds->bound = plait_arena_alloc(arena, count, sizeof *bounds->bound);
+    return bounds->bound ? bounds : NULL;
 }
 
-double layer_cache_floor(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
-                         block_half half, half_floor_s *compute)
+double layer_cache_bound(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
+                         block_half half, half_bound_s *compute)
 {
-    const plait_layer_floors *const floors = cache->floors;
-    const half_key key = half_key_of(cache, &row->key,
-                                     document_tokens(&problem->job, row->key.mbs), kind, half);
+    const plait_half_bounds *const bounds = cache->bounds;
+    const half_key key =
+        half_key_of(cache, &row->key, document_tokens(&problem->job, row->key.mbs), kind, half);
     const uint64_t hash = hash_of_half(&key);
-    half_floor *empty = NULL;
+    half_bound *empty = NULL;
 
     for (size_t i = 0; i < TRIES && !empty; i++) {
-        half_floor *const at = &floors->floor[(hash + i) % floors->count];
+        half_bound *const at = &bounds->bound[(hash + i) % bounds->count];
         const double s = atomic_load_explicit(&at->s, memory_order_acquire);
         if (s == EMPTY)
             empty = at;
@@ -295,8 +295,8 @@ double layer_cache_floor(layer_cache *cache, const plait_problem *problem, layer
     const double s = compute(problem, row, kind, half);
     double expected = EMPTY;
     if (s > 0.0 && empty &&
-        atomic_compare_exchange_strong_explicit(&empty->s, &expected, FILLING,
-                                                memory_order_relaxed, memory_order_relaxed)) {
+        atomic_compare_exchange_strong_explicit(&empty->s, &expected, FILLING, memory_order_relaxed,
+                                                memory_order_relaxed)) {
         empty->key = key;
         atomic_store_explicit(&empty->s, s, memory_order_release);
     }

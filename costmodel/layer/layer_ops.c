@@ -267,8 +267,7 @@ static double half_computed_s(const plait_problem *problem, layer_row *row, int 
 void layers_computed_s(const plait_problem *problem, layer_row *row, double *s)
 {
     const plait_model *const model = problem->model;
-    const bool known =
-        layer_cache_has_floors(row->cache) && row->key.fusion == PLAIT_FUSION_NONE;
+    const bool known = layer_cache_has_bounds(row->cache) && row->key.fusion == PLAIT_FUSION_NONE;
     double mixer_s[PLAIT_MAX_LAYER_KINDS];
 
     for (int k = 0; k < model->kinds; k++) {
@@ -276,12 +275,12 @@ void layers_computed_s(const plait_problem *problem, layer_row *row, double *s)
         if (!known || !block_halves(&model->kind[k]))
             continue;
         const int first = layer_cache_same_mixer(row->cache, k);
-        mixer_s[k] = first < k && block_halves(&model->kind[first])
-                         ? mixer_s[first]
-                         : layer_cache_floor(row->cache, problem, row, k, BLOCK_MIXER,
-                                             half_computed_s);
-        s[k] = mixer_s[k] +
-               layer_cache_floor(row->cache, problem, row, k, BLOCK_FFN, half_computed_s);
+        mixer_s[k] =
+            first < k && block_halves(&model->kind[first])
+                ? mixer_s[first]
+                : layer_cache_bound(row->cache, problem, row, k, BLOCK_MIXER, half_computed_s);
+        s[k] =
+            mixer_s[k] + layer_cache_bound(row->cache, problem, row, k, BLOCK_FFN, half_computed_s);
     }
 }
 

@@ -85,12 +85,12 @@ layer_cache *layer_cache_new(const plait_problem *problem, plait_arena *arena);
 
 /**
  * Lets the cache store halves of layers in `arena`, which must not be rewound, and lower bounds in
- * `floors`.
+ * `bounds`.
  */
-void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_layer_floors *floors);
+void layer_cache_grow(layer_cache *cache, plait_arena *arena, plait_half_bounds *bounds);
 
 /** Does the cache store lower bounds of halves? */
-bool layer_cache_has_floors(const layer_cache *cache);
+bool layer_cache_has_bounds(const layer_cache *cache);
 
 /** Returns the first kind of layer with the mixer of `kind`. */
 int layer_cache_same_mixer(const layer_cache *cache, int kind);
@@ -124,9 +124,9 @@ half_slot *layer_cache_slot(layer_cache *cache, const layer_key *key, double seq
 void cache_half(layer_cache *cache, half_slot *place, const priced_block *block);
 
 /** Computes a lower bound on the seconds of both passes of half a layer. */
-typedef double half_floor_s(const plait_problem *problem, layer_row *row, int kind,
+typedef double half_bound_s(const plait_problem *problem, layer_row *row, int kind,
                             block_half half);
 
-/** Returns a lower bound from the cache, which must have floors; if it is not there, computes it. */
-double layer_cache_floor(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
-                         block_half half, half_floor_s *compute);
+/** Returns a lower bound from the cache, which must have bounds; if it is not there, computes it. */
+double layer_cache_bound(layer_cache *cache, const plait_problem *problem, layer_row *row, int kind,
+                         block_half half, half_bound_s *compute);

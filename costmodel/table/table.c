@@ -71,9 +71,9 @@ plait_table *plait_table_new(const plait_problem *problem, plait_arena *arena)
                : NULL;
 }
 
-void plait_table_remember(plait_table *table, plait_layer_floors *floors, plait_arena *arena)
+void plait_table_remember(plait_table *table, plait_half_bounds *bounds, plait_arena *arena)
 {
-    layer_cache_grow(table->row.cache, arena, floors);
+    layer_cache_grow(table->row.cache, arena, bounds);
     span_cache_grow(table->spans, arena);
     class_cache_grow(table->classes, arena);
 }

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "plait/units.h"
+#include "plan/model_queries.h"
 #include "plan/problem_check.h"
 #include "search/explain/gpus_bound.h"
 #include "plait/lowlevel/goodput.h"
@@ -35,8 +36,10 @@ enum {
     MOST_EXACT_PAIRS = 64, /* pairs of GPUs and batch above which S.113 is assumed */
     MOST_ODD_PART = 16,    /* limit for batches; S.113 assumes nothing about batches with a larger
                             * odd part */
-    SEARCHES_FIRST = 100,   /* searches before the bounds S.81 are computed, which take as long as
-                            * a few of them; chosen by measured times */
+    /* Searches before the bounds S.81 are computed, which take as long as a few of them, and with
+     * experts as long as 50. Both were chosen by measured times. */
+    SEARCHES_FIRST = 4,
+    SEARCHES_FIRST_WITH_EXPERTS = 100,
     MOST_SEARCHES = 256 /* limit for one range, a few minutes; if it is reached, `whole` is false */
 };
 
@@ -327,8 +330,11 @@ static plait_status is_excluded(range_search *s, const gpu_number *number, doubl
     // (C.91).
     const bool uniform = s->largest.runtime->can.tp_by != PLAIT_BY_LAYER;
 
+    const int first =
+        model_has_experts(s->largest.model) ? SEARCHES_FIRST_WITH_EXPERTS : SEARCHES_FIRST;
+
     *excluded = most_s <= 0.0;
-    if (*excluded || !uniform || s->out->searches < SEARCHES_FIRST)
+    if (*excluded || !uniform || s->out->searches < first)
         return PLAIT_OK;
     if (!s->bounded)
         PLAIT_TRY(gpus_bound_price(&s->bound, err));

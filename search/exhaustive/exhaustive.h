@@ -100,10 +100,10 @@ typedef struct search_run {
     bool fits_only; /* true: if many rows, the best plan of the coarse pass suffices (S.14) */
     bool closest;   /* true: the search is for the plan that exceeds short_of_bytes least (S.13) */
     double short_of_bytes;
-    double below;     /* limit of the objective, which plans must be below; infinite: no limit */
-    double refined_s; /* step of the best plan of the refinement that runs; infinite: none */
-    plait_arena *shared;        /* memory that the workers share, which ends with them */
-    plait_layer_floors *floors; /* in `shared` */
+    double below;        /* limit of the objective, which plans must be below; infinite: no limit */
+    double refined_s;    /* step of the best plan of the refinement that runs; infinite: none */
+    plait_arena *shared; /* memory that the workers share, which ends with them */
+    plait_half_bounds *bounds; /* in `shared` */
     int threads;
     int64_t batch_rows; /* number of rows of a task, which depends on the space alone */
     /* [threads] one for each thread; their caches serve every pass */

@@ -82,7 +82,7 @@ static search_worker *worker_of(const search_run *run, int i)
         *worker = (search_worker){.arena = plait_arena_new(), .scratch = plait_arena_new()};
         worker->table = worker->arena ? plait_table_new(run->problem, worker->arena) : NULL;
         if (worker->table)
-            plait_table_remember(worker->table, run->floors, worker->arena);
+            plait_table_remember(worker->table, run->bounds, worker->arena);
     }
     return worker->table && worker->scratch ? worker : NULL;
 }

@@ -176,7 +176,7 @@ static void add_rows(int index, int64_t tp_at, void *context)
     }
 }
 
-static plait_status start_worker(const gpus_bound *b, plait_layer_floors *floors,
+static plait_status start_worker(const gpus_bound *b, plait_half_bounds *bounds,
                                  bound_worker *worker, plait_error *err)
 {
     worker->arena = plait_arena_new();
@@ -185,7 +185,7 @@ static plait_status start_worker(const gpus_bound *b, plait_layer_floors *floors
     worker->stage =
         plait_arena_alloc(worker->arena, (size_t)b->stages.divisors.count, sizeof *worker->stage);
     PLAIT_TRY(plait_check_allocated(worker->table && worker->stage, err));
-    plait_table_remember(worker->table, floors, worker->arena);
+    plait_table_remember(worker->table, bounds, worker->arena);
     return PLAIT_OK;
 }
 
@@ -206,11 +206,11 @@ static plait_status add_all_rows(gpus_bound *bound, add_bound *add, plait_error 
         .add = add,
         .worker = plait_arena_alloc(arena, (size_t)threads, sizeof *pass.worker),
     };
-    plait_layer_floors *const floors = plait_layer_floors_new(bound->rows.sized_rows, arena);
-    if (!pass.worker || !floors)
+    plait_half_bounds *const bounds = plait_half_bounds_new(bound->rows.sized_rows, arena);
+    if (!pass.worker || !bounds)
         status = plait_fail_nomem(err);
     for (int i = 0; i < threads && status == PLAIT_OK; i++)
-        status = start_worker(bound, floors, &pass.worker[i], err);
+        status = start_worker(bound, bounds, &pass.worker[i], err);
     for (size_t i = 0; i < size; i++)
         bound->work[i] = HUGE_VAL;
     if (status == PLAIT_OK)

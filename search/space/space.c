@@ -352,7 +352,7 @@ static bool lists_placement(const plan_space *space, int placement)
            limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, placement);
 }
 
-/* The walks of all placements and tp, each with an arena of its own. */
+/* The walks of all placements and tp. Each allocates from a separate arena. */
 typedef struct row_walks {
     const plan_space *space;
     dispatch_cache **dispatches; /* one for each thread; NULL: not allocated yet */
@@ -381,8 +381,8 @@ static void walk_tensor(int worker, int64_t i, void *context)
     walk->space = space;
     walk->arena = plait_arena_new();
     walk->dispatches = walks->dispatches[worker];
-    walk->cached = plait_arena_alloc(
-        walk->arena, (size_t)space->divisors.count * PLAIT_CP_COMMS * sizes + 1, 1);
+    walk->cached = plait_arena_alloc(walk->arena,
+                                     (size_t)space->divisors.count * PLAIT_CP_COMMS * sizes + 1, 1);
     walk->dispatch = plait_arena_alloc(walk->arena, sizes + 1, sizeof *walk->dispatch);
     walk->failed = !walk->cached || !walk->dispatches || !walk->dispatch;
     if (!walk->failed && sizes > 0)

@@ -581,8 +581,9 @@ static void on_random_points(point_check *check, int points)
         load(&questions[q], &w);
         plait_table *table = plait_table_new(&w.problem, arena);
         plait_arena *const memory = plait_arena_new();
-        assert_true(table && memory);
-        plait_table_remember(table, memory);
+        plait_half_bounds *const bounds = plait_half_bounds_new(points, memory);
+        assert_true(table && memory && bounds);
+        plait_table_remember(table, bounds, memory);
         plait_degrees d;
         random_layers(&w.problem, &d);
         for (int i = 0; i < points; i++) {

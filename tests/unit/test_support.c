@@ -8,6 +8,7 @@
 #include "support/world.h"
 #include "plait/cost.h"
 #include "plait/validate.h"
+#include "search/nested.h"
 
 /* Kinds of measured jobs: experts on Hopper in nodes of 8, and those that differ in one property. */
 typedef enum measured_kind { ALIKE, DENSE, OLDER, IN_RACKS } measured_kind;
@@ -571,6 +572,33 @@ static void test_a_search__leaves_unmeasured_techniques_out(void **state)
     assert_near_relative(supported.plan[0].price.step_s, unable.plan[0].price.step_s, 1e-12);
 }
 
+/* Faster plans than the best supported one have techniques that no measured run supports. */
+static void test_a_search__finds_no_unmeasured_plan_below_a_limit(void **state)
+{
+    plait_ranked best;
+    plait_error err;
+    world w;
+    bool fits;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 64, PLAIT_BF16);
+    const double any_s = searched(&w, "tp=1,pp=1,ep=32").plan[0].price.step_s;
+    refuse_evidence(&w, PLAIT_KEY_DISPATCHER,
+                    1u << PLAIT_DISPATCH_DEEPEP | 1u << PLAIT_DISPATCH_HYBRIDEP);
+    const double supported_s = searched(&w, "tp=1,pp=1,ep=32").plan[0].price.step_s;
+    assert_true(any_s < supported_s);
+
+    must(search_best_plan_below(&w.problem, &w.options, SEARCH_RANKING, supported_s * 0.999, arena,
+                                &fits, &best, &err),
+         &err);
+    assert_false(fits);
+    must(search_best_plan_below(&w.problem, &w.options, SEARCH_RANKING, supported_s * 1.001, arena,
+                                &fits, &best, &err),
+         &err);
+    assert_true(fits);
+    assert_near(best.price.step_s, supported_s, 0.0);
+}
+
 static void test_a_search__takes_what_a_limit_names(void **state)
 {
     world w;
@@ -747,6 +775,7 @@ int main(void)
         TEST(test_nearest_run__is_of_the_same_software),
         TEST(test_recommended_plan__is_the_simplest_of_equals),
         TEST(test_a_search__leaves_unmeasured_techniques_out),
+        TEST(test_a_search__finds_no_unmeasured_plan_below_a_limit),
         TEST(test_a_search__takes_what_a_limit_names),
         TEST(test_a_search__uses_unmeasured_techniques_rather_than_none),
         TEST(test_a_search__offloads_unmeasured_rather_than_not_fit),
