@@ -251,11 +251,23 @@ PLAIT_MUST_CHECK plait_status plait_table_plan_cost(plait_table *table, const pl
 plait_price plait_degrees_bound(plait_table *table, const plait_degrees *degrees,
                                 double most_bytes);
 
+enum { PLAIT_MOST_CLASSES = 8 };
+
+/** Bytes of each class of ranks with equal layers. */
+typedef struct plait_class_bytes {
+    int classes; /* 0: unknown, since there are more than PLAIT_MOST_CLASSES */
+    double bytes[PLAIT_MOST_CLASSES];
+} plait_class_bytes;
+
 /**
  * Returns the bound of plait_degrees_bound with recompute and offload_acts fixed too. Free are
  * zero, shard_group, reshard, scatter, quantise, grad_sync and the formats of state. (C.93)
+ *
+ * @param activations  receives the bytes of kept and recomputed activations of each class of ranks;
+ *                     NULL: not needed
  */
-plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees, double most_bytes);
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees, double most_bytes,
+                               plait_class_bytes *activations);
 
 /**
  * Returns the bound of plait_degrees_bound with the keys of shards fixed too: zero, shard_group,
@@ -264,8 +276,30 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *degrees,
  */
 plait_price plait_shard_bound(plait_table *table, const plait_degrees *degrees);
 
-/** Returns the memory of plait_shard_bound, in a fraction of its time. (C.94) */
-double plait_shard_bound_bytes(plait_table *table, const plait_degrees *degrees);
+/**
+ * Returns the memory of plait_shard_bound, in a fraction of its time. (C.94)
+ *
+ * @param rest  receives the bytes of each class of ranks without activations; NULL: not needed
+ */
+double plait_shard_bound_bytes(plait_table *table, const plait_degrees *degrees,
+                               plait_class_bytes *rest);
+
+/**
+ * Returns a lower bound on the memory of one shard with one choice of recompute and offload_acts,
+ * from the results of plait_choice_bound and plait_shard_bound_bytes for the same stages; 0 if
+ * classes are unknown. (C.94)
+ */
+static inline double plait_shard_choice_bytes(const plait_class_bytes *rest,
+                                              const plait_class_bytes *activations)
+{
+    static const double rounding = 1e-12; // these sums have another order than those of a price
+    double fullest = 0.0;
+
+    for (int c = 0; c < rest->classes && c < activations->classes; c++)
+        if (rest->bytes[c] + activations->bytes[c] > fullest)
+            fullest = rest->bytes[c] + activations->bytes[c];
+    return (1.0 - rounding) * fullest;
+}
 
 /**
  * Returns lower bounds over all completions of a point of which only tp cp ep etp sp cp_comm mbs

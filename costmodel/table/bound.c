@@ -292,11 +292,28 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
     }
 }
 
+/* Sets the number of classes of ranks. Returns false if there are too many. */
+static bool count_classes(const plait_table *table, plait_class_bytes *out)
+{
+    out->classes = table->ranks.count <= PLAIT_MOST_CLASSES ? table->ranks.count : 0;
+    return out->classes > 0;
+}
+
+static void fill_activations(const plait_table *table, plait_class_bytes *out)
+{
+    const double fragmentation = table->problem.runtime->keep.fragmentation;
+
+    if (count_classes(table, out))
+        for (int c = 0; c < out->classes; c++)
+            out->bytes[c] = fragmentation * stage_activation_bytes(&table->ranks.bound[c].load);
+}
+
 /*
  * Returns the bound of C.93: that of C.90, plus the recomputation and the kept and recomputed
  * activations of one choice.
  */
-plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
+plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, double most_bytes,
+                               plait_class_bytes *activations)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
     const plait_choice none = {.offload_acts = d->offload_acts};
@@ -313,6 +330,8 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
         add_chunk_times(&table->ranks.of[c], table->chunks.bound, &table->ranks.bound[c].load);
     table->bound_base_valid = true;
     table->min_loads_valid = false;
+    if (activations)
+        fill_activations(table, activations);
     return bound_price(table, d, most_bytes);
 }
 
@@ -327,8 +346,9 @@ static double min_memory_activations_peak(plait_table *table)
     return fullest;
 }
 
-double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d)
+double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d, plait_class_bytes *rest)
 {
+    const double fragmentation = table->problem.runtime->keep.fragmentation;
     const plait_state_bytes bytes = plait_state_of(&table->problem, d);
     const shard_ways ways = sync_ways_of(&table->problem, d);
     double fullest = 0.0;
@@ -336,14 +356,16 @@ double plait_shard_bound_bytes(plait_table *table, const plait_degrees *d)
     table_select_stages(table, d);
     table_select_min_memory(table, d->ep_overlap);
     select_min_memory_loads(table);
+    const bool keeps = rest && count_classes(table, rest);
     for (int c = 0; c < table->ranks.count; c++) {
         const stage_load *const load = &table->ranks.bound[c].load;
         const stage_state state =
             stage_state_of(&table->problem, d, &table->row, &bytes, ways, load);
-        fullest =
-            larger(fullest,
-                   table_peak_of(table, &state,
-                                 stage_buffer_bytes(&table->problem, d, &table->row, load), load));
+        const double peak = table_peak_of(
+            table, &state, stage_buffer_bytes(&table->problem, d, &table->row, load), load);
+        fullest = larger(fullest, peak);
+        if (keeps)
+            rest->bytes[c] = peak - fragmentation * stage_activation_bytes(load);
     }
     return fullest;
 }

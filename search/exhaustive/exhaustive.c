@@ -203,8 +203,9 @@ static int use_choices(const search_run *run, search_worker *worker, plait_degre
         worker->use[c] = (unsigned char)most;
         if (shards >= SHARDS_WORTH_A_BOUND) {
             space_apply_choice(run->space, c, &degrees);
-            worker->use[c] = (unsigned char)smaller_use(
-                most, use_of(run, found, plait_choice_bound(worker->table, &degrees, bytes)));
+            worker->bound[c] =
+                plait_choice_bound(worker->table, &degrees, bytes, &worker->activations[c]);
+            worker->use[c] = (unsigned char)smaller_use(most, use_of(run, found, worker->bound[c]));
         }
         left += worker->use[c] != SET_NOTHING;
     }
@@ -229,7 +230,7 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
 {
     for (int i = 0; i < choices; i++) {
         const int c = search_order(run, i, choices);
-        const set_use use = smaller_use(most, (set_use)worker->use[c]);
+        const set_use use = smaller_use(most, (set_use)worker->shard_use[c]);
         if (use == SET_NOTHING)
             continue;
         space_apply_choice(run->space, c, &degrees);
@@ -267,17 +268,47 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
 }
 
 /*
+ * Sets worker->shard_use of each choice by the time of the choice with any shard, and the memory of
+ * both. (C.94) Returns whether a choice is left.
+ */
+static bool use_choices_of_shard(const search_run *run, search_worker *worker,
+                                 const plait_class_bytes *rest, int choices,
+                                 const search_found *found)
+{
+    bool any = false;
+
+    for (int c = 0; c < choices; c++) {
+        set_use use = (set_use)worker->use[c];
+        if (use != SET_NOTHING) {
+            plait_price bound = worker->bound[c];
+            bound.peak_bytes =
+                larger(bound.peak_bytes, plait_shard_choice_bytes(rest, &worker->activations[c]));
+            use = smaller_use(use, use_of(run, found, bound));
+        }
+        worker->shard_use[c] = (unsigned char)use;
+        any = any || use != SET_NOTHING;
+    }
+    return any;
+}
+
+/*
  * Returns the plans to search for in a shard. First only its memory is computed, which excludes most
- * shards together with the time of their group.
+ * shards together with the time of their group or of its choices.
+ *
+ * @param bounded  whether the choices have bounds
  */
 static set_use shard_use(const search_run *run, search_worker *worker, const plait_degrees *degrees,
-                         plait_price of_group, set_use most, const search_found *found)
+                         plait_price of_group, int choices, bool bounded, set_use most,
+                         const search_found *found)
 {
-    of_group.peak_bytes = plait_shard_bound_bytes(worker->table, degrees);
+    plait_class_bytes rest;
+
+    of_group.peak_bytes = plait_shard_bound_bytes(worker->table, degrees, &rest);
     most = smaller_use(most, use_of(run, found, of_group));
-    return most == SET_NOTHING
-               ? most
-               : smaller_use(most, use_of(run, found, plait_shard_bound(worker->table, degrees)));
+    if (most == SET_NOTHING ||
+        (bounded && !use_choices_of_shard(run, worker, &rest, choices, found)))
+        return SET_NOTHING;
+    return smaller_use(most, use_of(run, found, plait_shard_bound(worker->table, degrees)));
 }
 
 /*
@@ -290,13 +321,16 @@ static void price_group(const search_run *run, search_worker *worker, const spac
                         set_use most, search_found *found)
 {
     const int left = use_choices(run, worker, degrees, choices, kind->shards, most, found);
+    const bool bounded = kind->shards >= SHARDS_WORTH_A_BOUND;
 
+    memcpy(worker->shard_use, worker->use, (size_t)choices);
     for (int i = 0; left > 0 && i < kind->shards; i++) {
         const int s = search_order(run, i, kind->shards);
         space_apply_shard(run->space, &kind->shard[s], &degrees);
-        const set_use use = choices < CHOICES_WORTH_A_BOUND
-                                ? most
-                                : shard_use(run, worker, &degrees, bound, most, found);
+        const set_use use =
+            choices < CHOICES_WORTH_A_BOUND
+                ? most
+                : shard_use(run, worker, &degrees, bound, choices, bounded, most, found);
         if (use != SET_NOTHING)
             price_shard(run, worker, degrees, choices, first + (int64_t)s * choices, use, found);
     }

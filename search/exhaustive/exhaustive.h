@@ -126,8 +126,11 @@ typedef struct search_worker {
     plait_arena *walk;    /* memory that lasts for one pass; `cursor` and `use` live in it */
     space_cursor cursor;
     search_pipeline *pipeline; /* [divisors.count] pipelines of the current row, in `walk` */
-    /* [choices] whether, and for which plans, each choice of recomputation is searched */
-    unsigned char *use;
+    /* [choices] of a group: whether, and for which plans, each choice of recomputation is searched
+     * with all shards, and with the current one */
+    unsigned char *use, *shard_use;
+    plait_price *bound;             /* [choices] bounds of the choices that are searched (C.93) */
+    plait_class_bytes *activations; /* [choices] and the activations of these choices */
 } search_worker;
 
 /** Searches the rows of one task and adds its results to *found. */

@@ -103,11 +103,15 @@ static search_worker *worker_enter(const search_run *run, int i)
     worker->walk = plait_arena_new();
     if (!worker->walk)
         return NULL;
-    worker->use = plait_arena_alloc(worker->walk, space_most_choices(run->space), 1);
+    const size_t choices = space_most_choices(run->space);
+    worker->use = plait_arena_alloc(worker->walk, choices, 1);
+    worker->shard_use = plait_arena_alloc(worker->walk, choices, 1);
+    worker->bound = plait_arena_alloc(worker->walk, choices, sizeof *worker->bound);
+    worker->activations = plait_arena_alloc(worker->walk, choices, sizeof *worker->activations);
     worker->pipeline = plait_arena_alloc(worker->walk, (size_t)run->space->divisors.count,
                                          sizeof *worker->pipeline);
     return space_cursor_init(&worker->cursor, run->space, worker->walk) && worker->use &&
-                   worker->pipeline
+                   worker->shard_use && worker->bound && worker->activations && worker->pipeline
                ? worker
                : NULL;
 }

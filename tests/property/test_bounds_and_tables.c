@@ -647,7 +647,7 @@ static void check_memory_of_rows(world *w, plait_table *table, plait_degrees d)
     if (once_in(4))
         (void)plait_pipeline_bound(table, &d);
     if (once_in(4))
-        (void)plait_choice_bound(table, &d, HUGE_VAL);
+        (void)plait_choice_bound(table, &d, HUGE_VAL, NULL);
     if (once_in(4))
         (void)plait_shard_bound(table, &d);
     const plait_price walked = plait_degrees_cost(table, &d);
@@ -709,6 +709,11 @@ static void check_loads(world *w, plait_table *table, plait_degrees d)
     }
 }
 
+static plait_price choice_bound(plait_table *table, const plait_degrees *d, double most_bytes)
+{
+    return plait_choice_bound(table, d, most_bytes, NULL);
+}
+
 static void check_bounds(world *w, plait_table *table, plait_degrees d)
 {
     const plait_problem *p = &w->problem;
@@ -722,18 +727,21 @@ static void check_bounds(world *w, plait_table *table, plait_degrees d)
     assert_true(bound.step_s > 0.0 && bound.peak_bytes > 0.0);
     assert_true(wider.step_s > 0.0 && wider.peak_bytes > 0.0 && floor_bytes > 0.0);
     check_room(table, &d, bound, plait_degrees_bound);
-    check_room(table, &d, plait_choice_bound(table, &d, HUGE_VAL), plait_choice_bound);
+    check_room(table, &d, choice_bound(table, &d, HUGE_VAL), choice_bound);
     assert_at_most(early_s, wider.step_s, rounding, "floor of step_s", p, &d);
     assert_at_most(early_bytes, wider.peak_bytes, rounding, "floor of state", p, &d);
     for (int i = 0; i < COMPLETIONS; i++) {
         chosen.recompute = d.recompute;
         chosen.offload_acts = d.offload_acts;
-        const plait_price choice = plait_choice_bound(table, &chosen, HUGE_VAL);
+        plait_class_bytes activations, rest;
+        const plait_price choice = plait_choice_bound(table, &chosen, HUGE_VAL, &activations);
         const plait_price shard = plait_shard_bound(table, &d);
         const plait_price price = plait_degrees_cost(table, &d);
         check_loads(w, table, d);
         assert_at_most(bound.step_s, price.step_s, rounding, "bound of step_s", p, &d);
-        const double shard_bytes = plait_shard_bound_bytes(table, &d);
+        const double shard_bytes = plait_shard_bound_bytes(table, &d, &rest);
+        assert_at_most(plait_shard_choice_bytes(&rest, &activations), price.peak_bytes, 0.0,
+                       "memory of a shard with a choice", p, &d);
         assert_at_most(shard_bytes, shard.peak_bytes, rounding, "early memory of a shard", p, &d);
         assert_at_most(shard.peak_bytes, shard_bytes, rounding, "memory of a shard", p, &d);
         assert_at_most(shard.step_s, price.step_s, rounding, "shard's bound of step_s", p, &d);
