@@ -23,9 +23,9 @@ static bool tells_nodes_apart(const plait_degrees *d)
  * Number of ranks of a shard group in one scale-up domain: the largest number that divides the
  * group and fits into the domain.
  */
-static int ranks_in_domain(const plait_route *whole, const plait_group_shape *shard)
+static int ranks_in_domain(const plait_cluster *cluster, const plait_group_shape *shard)
 {
-    int ranks = whole->joined[0];
+    int ranks = plait_route_of(cluster, *shard).joined[0];
 
     while (ranks > 1 && (shard->ranks % ranks != 0 ||
                          (ranks % shard->run[0].size != 0 && shard->run[0].size % ranks != 0)))
@@ -36,8 +36,7 @@ static int ranks_in_domain(const plait_route *whole, const plait_group_shape *sh
 static shard_nodes nodes_of(const plait_cluster *cluster, plait_group_shape replicas, int ways)
 {
     const plait_group_shape shard = plait_group_inner(replicas, ways);
-    const plait_route whole = plait_route_of(cluster, shard);
-    const int ranks = ranks_in_domain(&whole, &shard);
+    const int ranks = ranks_in_domain(cluster, &shard);
 
     return (shard_nodes){
         .inside = plait_route_of(cluster, plait_group_inner(shard, ranks)),
@@ -80,7 +79,17 @@ sync_routes sync_routes_of(const plait_problem *problem, const plait_degrees *d)
 
 shard_ways sync_ways_of(const plait_problem *problem, const plait_degrees *d)
 {
-    return tells_nodes_apart(d) ? sync_routes_of(problem, d).ways : shard_ways_of(d);
+    shard_ways ways = shard_ways_of(d);
+
+    if (tells_nodes_apart(d)) {
+        const plait_group_shape dense = plait_group_inner(plait_group_replicas(d), ways.dense);
+        const plait_group_shape expert =
+            plait_group_inner(plait_group_of(d, PLAIT_AXIS_EDP), ways.expert);
+
+        ways.node_dense = ranks_in_domain(problem->cluster, &dense);
+        ways.node_expert = ranks_in_domain(problem->cluster, &expert);
+    }
+    return ways;
 }
 
 sync_routes routes_of_stage(const plait_problem *problem, const sync_routes *routes,
