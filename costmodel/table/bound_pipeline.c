@@ -50,9 +50,11 @@ static stage_load load_of_layers(const layer_row *row, int kind, double layers)
 
 // ---- after the row is priced -----------------------------------------------------------------
 
+/* Delayed weight gradients save the most, unless measured runs support only part of it (C.345). */
 static double hidden_s(const stage_load *load)
 {
-    return load->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD];
+    return larger(load->paired_s[PLAIT_EP_OVERLAP_PAIRS],
+                  load->paired_s[PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD]);
 }
 
 /*

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "costmodel/api.h"
 #include "support/arena_fixture.h"
 #include "support/assert_near.h"
 #include "support/must.h"
@@ -302,6 +303,21 @@ static void test_unsupported_dispatchers__cost_as_all_to_alls(void **state)
     load(&w, "qwen3-30b-a3b", "dgx-h100", 64, PLAIT_BF16);
     assert_earned(&w, "ep=32 dispatcher=alltoall", "ep=32 dispatcher=deepep", PLAIT_KEY_DISPATCHER,
                   PLAIT_DISPATCH_DEEPEP);
+}
+
+/* C.91 subtracts the most that any supported way to overlap pairs saves. */
+static void test_bounds__hold_if_only_some_pairs_are_supported(void **state)
+{
+    world w;
+
+    (void)state;
+    load(&w, "qwen3-30b-a3b", "dgx-h100", 16, PLAIT_BF16);
+    w.runtime.support.unearned[PLAIT_KEY_EP_OVERLAP][PLAIT_EP_OVERLAP_PAIRS_DELAYED_WGRAD] = 1.0;
+    const plait_degrees d = point(&w, "ep=16 mbs=1 recompute=none");
+    plait_table *const table = plait_table_new(&w.problem, arena);
+    assert_non_null(table);
+    const double bound_s = plait_pipeline_bound(table, &d).step_s;
+    assert_true(bound_s <= step_of(&w, "ep=16 mbs=1 recompute=none ep_overlap=pairs"));
 }
 
 static void test_unsupported_pairs__hide_nothing(void **state)
@@ -758,6 +774,7 @@ int main(void)
         TEST(test_support__of_uncalibrated_software_is_all_0),
         TEST(test_words__are_those_of_techniques_that_apply),
         TEST(test_unsupported_dispatchers__cost_as_all_to_alls),
+        TEST(test_bounds__hold_if_only_some_pairs_are_supported),
         TEST(test_unsupported_pairs__hide_nothing),
         TEST(test_unsupported_graphs__launch_every_kernel),
         TEST(test_unsupported_8_bit_attention__runs_in_16_bits),
