@@ -302,9 +302,10 @@ plait_status problem_for_size(const plait_problem *problem, int gpus, int gbs, p
     out->job.gpus = gpus;
     out->job.gbs = gbs;
     PLAIT_TRY(plait_cluster_take(cluster, gpus, err));
-    return is_mixed(out) || plait_regime_scale(gpus) == plait_regime_scale(problem->job.gpus)
-               ? PLAIT_OK
-               : resolve_band(arena, out, err);
+    const plait_regime before = plait_regime_of(problem), now = plait_regime_of(out);
+    const bool same =
+        plait_regime_scale(now.gpus) == plait_regime_scale(before.gpus) && now.rack == before.rack;
+    return is_mixed(out) || same ? PLAIT_OK : resolve_band(arena, out, err);
 }
 
 char *problem_text(const plait_problem *problem, const problem_flags *flags,

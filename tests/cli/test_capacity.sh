@@ -150,6 +150,18 @@ assert answer(found, "smallest") == answer(every, "smallest"), answer(found, "sm
 assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3]
 END_PYTHON
 
+# A number between the rows has the plan of its own search, also if only more GPUs are a rack.
+rack=(gemma-2-2b tpu-v5p --seq 1024 --gbs 32 --runtime fsdp --refine none --json)
+"$plait" capacity "${rack[@]}" --gbs 32..32 --gpus 12..20 --tokens 1G --price 2 >"$folder/capacity.json"
+"$plait" search "${rack[@]}" --gpus 16 >"$folder/search.json"
+python3 - "$folder" <<'END_PYTHON' || complain "a row between others has another plan than its search"
+import json, sys
+
+rows = [r for r in json.load(open(f"{sys.argv[1]}/capacity.json"))["rows"] if r["gpus"] == 16]
+best = json.load(open(f"{sys.argv[1]}/search.json"))["plans"][0]
+assert [(r["between"], r["step_s"]) for r in rows] == [(True, best["step_s"])], (rows, best["step_s"])
+END_PYTHON
+
 text=$("$plait" "${small[@]:0:13}" --gpus 32..128 --gbs 256 --deadline 28d)
 grep -q '^smallest within the deadline: 48 GPUs of dgx-h100 with a batch of 264, ' <<<"$text" ||
     complain "the smallest is not that of the range: $text"
