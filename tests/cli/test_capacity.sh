@@ -150,7 +150,7 @@ assert answer(found, "smallest") == answer(every, "smallest"), answer(found, "sm
 assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3]
 END_PYTHON
 
-# A number between the rows has the plan of its own search, also if only more GPUs are a rack.
+# A number between the rows has the plan that search prints for it, also if only more GPUs are a rack.
 rack=(gemma-2-2b tpu-v5p --seq 1024 --gbs 32 --runtime fsdp --refine none --json)
 "$plait" capacity "${rack[@]}" --gbs 32..32 --gpus 12..20 --tokens 1G --price 2 >"$folder/capacity.json"
 "$plait" search "${rack[@]}" --gpus 16 >"$folder/search.json"
