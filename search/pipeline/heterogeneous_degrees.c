@@ -50,21 +50,19 @@ static plait_stage_price one_layer(choice_list *list, group_degrees *choice, het
     return price;
 }
 
-/* Returns whether each kind of layer fits these nodes with some recomputation. */
-static bool layers_fit(choice_list *list, group_degrees *choice)
+/* Returns whether some kind of layer fits these nodes with some recomputation. */
+static bool some_layer_fits(choice_list *list, group_degrees *choice)
 {
     const hetero_problem *q = list->q;
-    bool all = true;
 
-    for (int k = 0; all && k < q->problem->model->kinds; k++) {
-        all = false;
-        for (int r = 0; r < q->space.recomputes && !all; r++) {
+    for (int k = 0; k < q->problem->model->kinds; k++)
+        for (int r = 0; r < q->space.recomputes; r++) {
             const plait_stage_price price =
                 one_layer(list, choice, HETERO_MIDDLE, k, q->space.recompute[r]);
-            all = price.state_bytes + price.flight_bytes <= choice->capacity_bytes;
+            if (price.state_bytes + price.flight_bytes <= choice->capacity_bytes)
+                return true;
         }
-    }
-    return all;
+    return false;
 }
 
 /* Returns f + b of a stage with one layer of kind k that recomputes nothing. */
@@ -128,8 +126,8 @@ static bool keep_choice(choice_list *list, const group_degrees *choice)
 }
 
 /*
- * Adds degrees. Returns false if some layer does not fit, since it then does not fit with larger
- * microbatches either. The pricer is not kept: few of the listed degrees are used.
+ * Adds degrees. Returns false if no layer fits, since none then fits with larger microbatches
+ * either. The pricer is not kept: few of the listed degrees are used.
  */
 static bool add_choice(choice_list *list, const plait_degrees *d)
 {
@@ -151,7 +149,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
     if (list->failed)
         return false;
     choice.capacity_bytes = plait_stage_pricer_capacity_bytes(choice.pricer, q->problem->risk);
-    const bool fits = q->min_memory || layers_fit(list, &choice);
+    const bool fits = q->min_memory || some_layer_fits(list, &choice);
     if (fits)
         price_layers(list, &choice);
     plait_arena_rewind(q->scratch, before);

@@ -43,6 +43,8 @@ static int roll(int sides)
 typedef struct world {
     plait_model model;
     plait_accelerator small[PLAIT_MAX_NODE_GROUPS]; /* with less memory than its data sheet says */
+    plait_layer kind[2]; /* narrow and wide layers, if make_wide made the model */
+    unsigned char layer_kind[8];
     plait_runtime runtime;
     plait_cluster cluster;
     plait_problem problem;
@@ -82,6 +84,27 @@ static void make_small(world *w)
         roll(3) == 0 ? 1u << PLAIT_RECOMPUTE_SELECTIVE | 1u << PLAIT_RECOMPUTE_MODULES : 0u;
 }
 
+/* The last layers have MLPs so wide that nodes with little memory hold the first ones alone. */
+static void make_wide(world *w)
+{
+    const int narrow = 1 + roll(w->model.layers - 1);
+
+    for (int k = 0; k < 2; k++)
+        w->kind[k] = w->model.kind[0];
+    w->kind[1].mlp.width *= 2 + 2 * roll(2);
+    for (int i = 0; i < w->model.layers; i++)
+        w->layer_kind[i] = i >= narrow;
+    w->model.kinds = 2;
+    w->model.kind = w->kind;
+    w->model.layer_kind = w->layer_kind;
+    w->model.vocab = 1024;
+    for (int g = 0; g < w->cluster.groups; g++) {
+        w->small[g] = *w->cluster.group[g].accelerator;
+        w->small[g].memory_bytes = (roll(2) > 0 ? 5 + roll(4) : 24) * 1073741824.0;
+        w->cluster.group[g].accelerator = &w->small[g];
+    }
+}
+
 /* What the search of one group alone would try beside it: as small as can be. */
 #define PLAIN                                                                                      \
     "schedule=1f1b,vpp=1,cp=1,fusion=none,post_validation=0,placement=xyz,order=tp-cp-dp-pp"
@@ -114,6 +137,8 @@ static void make_random(world *w)
     if (roll(2) == 0)
         make_small(w);
     w->model.layers = 3 + roll(w->runtime.can.module_sets > 1 ? 2 : 3);
+    if (w->model.kinds == 1 && roll(3) == 0)
+        make_wide(w);
     w->problem.job.gbs = 8 << roll(3);
     w->problem.job.seq = 2048 << roll(2);
     w->options.objective = roll(4) == 0 ? PLAIT_MINIMISE_COST : PLAIT_MINIMISE_TIME;
