@@ -156,36 +156,37 @@ static bool is_dominated(const plan_space *space, const plait_degrees *d)
 }
 
 /*
- * Adds this shard with every combination of values of the free keys from the k-th on. Leaves `d` as
- * it was.
+ * Adds this shard with every combination of values of the free keys from the k-th on. A key without
+ * effect has its first legal value. Leaves `d` as it was. Returns whether a combination is legal.
  */
-static void add_free_values(space_cursor *cursor, plait_degrees *d, int k, space_shard *shard,
+static bool add_free_values(space_cursor *cursor, plait_degrees *d, int k, space_shard *shard,
                             shard_list *list)
 {
     const plan_space *const space = cursor->space;
 
     if (k == space->free_keys) {
-        if (plan_shards_legal(space->problem, d, &no_reason) && !lower_stage_suffices(space, d) &&
-            !is_dominated(space, d))
+        if (!plan_shards_legal(space->problem, d, &no_reason))
+            return false;
+        if (!lower_stage_suffices(space, d) && !is_dominated(space, d))
             add_shard(cursor, list, *shard);
-        return;
+        return true;
     }
     const space_free_key *const free_key = &space->free_key[k];
     const int before = plait_key_value(d, free_key->key);
-    const int count = free_key->usual_only
-                          ? free_key->values.count
-                          : values_of(space, d, free_key->key, free_key->values.count);
+    const bool matters = free_key->usual_only || is_relevant(space, d, free_key->key);
     const int usual =
         free_key->usual_only ? plait_key_default(space->problem, d, free_key->key) : before;
+    bool legal = false;
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < free_key->values.count && (matters || !legal); i++) {
         if (free_key->usual_only && free_key->values.value[i] != usual)
             continue;
         shard->value[k] = (unsigned char)free_key->values.value[i];
         plait_key_put(d, free_key->key, shard->value[k]);
-        add_free_values(cursor, d, k + 1, shard, list);
+        legal = add_free_values(cursor, d, k + 1, shard, list) || legal;
     }
     plait_key_put(d, free_key->key, before);
+    return legal;
 }
 
 /*

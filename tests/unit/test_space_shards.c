@@ -1,20 +1,28 @@
-/* test_space_shards.c - a search looks at the shards of every schedule, whichever comes first */
+/*
+ * test_space_shards.c - a search looks at the shards of every schedule, whichever comes first, and at those whose
+ * other keys have no effect
+ */
 #include "support/arena_fixture.h"
 #include "support/must.h"
 #include "support/world.h"
 
-static plait_ranked best(const char *limits)
+static plait_ranked best_of(const char *runtime, int gpus, const char *limits)
 {
     plait_search_result result;
     plait_error err;
     world w;
 
-    world_make(&w, "llama-3.1-8b", "companion", "dgx-h100",
-               (plait_job){.seq = 4096, .gbs = 12, .gpus = 16}, arena);
+    world_make(&w, "llama-3.1-8b", runtime, "dgx-h100",
+               (plait_job){.seq = 4096, .gbs = 12, .gpus = gpus}, arena);
     world_limit(&w, limits);
     must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
     assert_int_equal(result.plans, 1);
     return result.plan[0];
+}
+
+static plait_ranked best(const char *limits)
+{
+    return best_of("companion", 16, limits);
 }
 
 /* Optimizers that check behind the step say something with schedules that come late in the list alone. */
@@ -30,10 +38,27 @@ static void test_a_search__finds_what_only_some_schedules_have(void **state)
     assert_true(found.price.step_s <= best(asked).price.step_s);
 }
 
+/*
+ * Without replicas nothing is scattered, whenever that is. But Galvatron has scatter step with grad_sync shifted
+ * alone, and AutoModel ZeRO 2 with scatter step alone (rules G3, A5).
+ */
+static void test_a_search__finds_plans_whose_keys_have_no_effect(void **state)
+{
+    (void)state;
+    const plait_ranked galvatron = best_of("galvatron", 8, "tp=8,scatter=step");
+    assert_int_equal(galvatron.plan.degrees.dp, 1);
+    assert_int_equal(galvatron.plan.degrees.grad_sync, PLAIT_SYNC_SHIFTED);
+    const plait_ranked automodel = best_of("automodel", 8, "tp=8");
+    assert_int_equal(automodel.plan.degrees.zero, 2);
+    assert_true(automodel.price.step_s <= best_of("automodel", 8, "tp=8,zero=3").price.step_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_search__finds_what_only_some_schedules_have, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_a_search__finds_plans_whose_keys_have_no_effect, begin,
                                         end),
     };
 
