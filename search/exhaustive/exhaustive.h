@@ -102,6 +102,7 @@ typedef struct search_run {
     double short_of_bytes;
     double below;        /* limit of the objective, which plans must be below; infinite: no limit */
     double refined_s;    /* step of the best plan of the refinement that runs; infinite: none */
+    int least_stages;    /* stages of the shortest pipelines that this refinement lists */
     plait_arena *shared; /* memory that the workers share, which ends with them */
     plait_half_bounds *bounds; /* in `shared` */
     int threads;

@@ -241,7 +241,8 @@ static void list_row(const search_run *run, search_worker *worker, const space_r
 
         p->at = i;
         count +=
-            run->space->divisors.value[i] > 1 && space_ranks_at(&worker->cursor, row, i, &p->all) &&
+            run->space->divisors.value[i] >= run->least_stages &&
+            space_ranks_at(&worker->cursor, row, i, &p->all) &&
             plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes &&
             space_kinds_of(&worker->cursor, row, i, &p->all);
     }
@@ -531,6 +532,7 @@ static plait_status refine_in(search_run *run, const refine_steps *steps, plait_
     listing.space = &space;
     listing.coarse = false;
     listing.refined_s = HUGE_VAL;
+    listing.least_stages = steps->least_stages;
     *at = (refine_state){.steps = steps,
                          .listing = &listing,
                          .open = {.floor_s = HUGE_VAL, .arena = scratch},

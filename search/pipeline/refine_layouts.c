@@ -157,7 +157,8 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .solve = solve_point,
                                 .rank = rank,
                                 .most_solved = MOST_SOLVED,
-                                .layouts = true};
+                                .layouts = true,
+                                .least_stages = 2};
 
     return refine_points(run, &steps, out, err);
 }

@@ -302,7 +302,8 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .rank = rank,
                                 .context = &own,
                                 .most_solved = MOST_SOLVED,
-                                .layouts = refine_may_layout(run)};
+                                .layouts = refine_may_layout(run),
+                                .least_stages = 1};
 
     PLAIT_TRY(plait_check_allocated(choice, err));
     // Choices that all layers of a plan must share are searched only among uniform plans (rule

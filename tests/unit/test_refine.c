@@ -130,6 +130,18 @@ static void test_layouts__that_others_published(void **state)
     }
 }
 
+/* One stage has no layouts, but each of its layers has a choice. */
+static void test_layers__choose_in_one_stage_too(void **state)
+{
+    static const char limits[] = "tp=1,cp=1,pp=1,zero=3,mbs=2,fusion=none,offload_acts=none";
+    world w;
+
+    (void)state;
+    world_make(&w, "llama-2-7b", "companion", "a100-40gb-sxm:1x8",
+               (plait_job){.seq = 4096, .gbs = 64, .gpus = 8}, arena);
+    assert_true(step_s(&w, PLAIT_REFINE_STAGES, limits) < step_s(&w, PLAIT_REFINE_NONE, limits));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -137,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_layouts__are_never_slower),
         cmocka_unit_test(test_layouts__where_words_deal_nothing),
         cmocka_unit_test(test_layouts__that_others_published),
+        cmocka_unit_test(test_layers__choose_in_one_stage_too),
     };
 
     arena = plait_arena_new();
