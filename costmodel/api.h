@@ -126,14 +126,22 @@ typedef struct plait_stage_price {
 int plait_stage_pricer_stages(const plait_problem *problem, int group,
                               const plait_degrees *degrees);
 
+/** Prices of layers that the pricers of one problem share. It is not safe for several threads. */
+typedef struct plait_stage_cache plait_stage_cache;
+
+/** Returns an empty cache for one problem, which grows in `arena`; NULL when out of memory. */
+plait_stage_cache *plait_stage_cache_new(const plait_problem *problem, plait_arena *arena);
+
 /**
  * Creates the pricer of stages on node group `group` with these degrees. (C.221)
  *
  * @param degrees  legal on the group alone, with pp from plait_stage_pricer_stages
+ * @param cache    used only until the function returns; NULL: no cache
  * @return         allocated in `arena`; NULL when out of memory
  */
 plait_stage_pricer *plait_stage_pricer_new(const plait_problem *problem, int group,
-                                           const plait_degrees *degrees, plait_arena *arena);
+                                           const plait_degrees *degrees, plait_stage_cache *cache,
+                                           plait_arena *arena);
 
 /**
  * Returns the price of one stage with its chunk and its recomputation.

@@ -52,9 +52,10 @@ static bool make_pricers(mixed_rows *rows, plait_arena *arena)
         const plait_stage *stage = &plan->stage[s];
         plait_degrees d = stage->degrees;
         d.pp = plait_stage_pricer_stages(rows->problem, stage->group, &d); // (C.221)
-        rows->pricer[s] = s > 0 && same_pricer(stage, &plan->stage[s - 1])
-                              ? rows->pricer[s - 1]
-                              : plait_stage_pricer_new(rows->problem, stage->group, &d, arena);
+        rows->pricer[s] =
+            s > 0 && same_pricer(stage, &plan->stage[s - 1])
+                ? rows->pricer[s - 1]
+                : plait_stage_pricer_new(rows->problem, stage->group, &d, NULL, arena);
         if (!rows->pricer[s])
             return false;
     }

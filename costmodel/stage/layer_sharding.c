@@ -166,7 +166,7 @@ static bool add_sharding(plan_shardings *all, plait_cut sharding, plait_arena *a
     if (sharding_index(all, sharding) < all->count)
         return true;
     all->sharding[all->count] = sharding;
-    all->pricer[all->count] = plait_stage_pricer_new(all->problem, 0, &d, arena);
+    all->pricer[all->count] = plait_stage_pricer_new(all->problem, 0, &d, NULL, arena);
     return all->pricer[all->count++] != NULL;
 }
 

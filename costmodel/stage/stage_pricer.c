@@ -10,6 +10,14 @@
 
 #include <math.h>
 
+#include "costmodel/layer/layer_ops.h"
+
+struct plait_stage_cache {
+    const plait_problem *problem;
+    plait_arena *arena;
+    layer_cache *layers[PLAIT_MAX_NODE_GROUPS]; /* NULL: not used yet */
+};
+
 int plait_stage_pricer_stages(const plait_problem *problem, int group, const plait_degrees *d)
 {
     const int gpus = plait_cluster_taken(problem->cluster, problem->job.gpus, group);
@@ -19,8 +27,33 @@ int plait_stage_pricer_stages(const plait_problem *problem, int group, const pla
     return stages < 2 ? 2 : stages < layers ? (int)stages : layers;
 }
 
-plait_stage_pricer *stage_pricer_new(const plait_problem *problem, const plait_degrees *d,
-                                     int layers, plait_arena *arena)
+plait_stage_cache *plait_stage_cache_new(const plait_problem *problem, plait_arena *arena)
+{
+    plait_stage_cache *const cache = plait_arena_alloc(arena, 1, sizeof *cache);
+
+    if (cache)
+        *cache = (plait_stage_cache){.problem = problem, .arena = arena};
+    return cache;
+}
+
+/*
+ * Returns the cache of one group; NULL: no cache. Routes over direct links and grids may depend on
+ * the number of GPUs of the cluster, which differs between the pricers of a group.
+ */
+static layer_cache *cache_of(plait_stage_cache *cache, const plait_cluster *of_group, int group)
+{
+    if (!cache || of_group->level[of_group->levels - 1].kind != PLAIT_LEVEL_SWITCH)
+        return NULL;
+    if (!cache->layers[group]) {
+        cache->layers[group] = layer_cache_new(cache->problem, cache->arena);
+        if (cache->layers[group])
+            layer_cache_grow(cache->layers[group], cache->arena, NULL);
+    }
+    return cache->layers[group];
+}
+
+static plait_stage_pricer *pricer_new(const plait_problem *problem, const plait_degrees *d,
+                                      int layers, layer_cache *cache, plait_arena *arena)
 {
     plait_stage_pricer *pricer = plait_arena_alloc(arena, 1, sizeof *pricer);
 
@@ -32,21 +65,31 @@ plait_stage_pricer *stage_pricer_new(const plait_problem *problem, const plait_d
     pricer->problem = *problem;
     pricer->degrees = *d;
     pricer->whole = problem->cluster;
+    pricer->row.cache = cache;
     layer_row_fill(&pricer->problem, layer_key_of(d), &pricer->row);
+    pricer->row.cache = NULL;
     pricer->routes = sync_routes_of(&pricer->problem, d);
     gather_row_fill(&pricer->problem, d, &pricer->routes, &pricer->row, &pricer->gather);
     return pricer;
 }
 
+plait_stage_pricer *stage_pricer_new(const plait_problem *problem, const plait_degrees *d,
+                                     int layers, plait_arena *arena)
+{
+    return pricer_new(problem, d, layers, NULL, arena);
+}
+
 plait_stage_pricer *plait_stage_pricer_new(const plait_problem *problem, int group,
-                                           const plait_degrees *d, plait_arena *arena)
+                                           const plait_degrees *d, plait_stage_cache *cache,
+                                           plait_arena *arena)
 {
     plait_cluster *cluster = plait_arena_alloc(arena, 1, sizeof *cluster);
 
     if (!cluster)
         return NULL;
     const plait_problem of_group = plait_problem_of_group(problem, group, d, cluster);
-    plait_stage_pricer *pricer = stage_pricer_new(&of_group, d, problem->model->layers, arena);
+    plait_stage_pricer *pricer =
+        pricer_new(&of_group, d, problem->model->layers, cache_of(cache, cluster, group), arena);
     if (!pricer)
         return NULL;
     pricer->whole = problem->cluster;

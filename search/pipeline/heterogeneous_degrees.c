@@ -142,7 +142,7 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         .fills_group = stages_fill(list, gpus),
         .domain = list->domain,
         .size = hetero_size(d),
-        .pricer = plait_stage_pricer_new(q->problem, list->group, d, q->scratch),
+        .pricer = plait_stage_pricer_new(q->problem, list->group, d, NULL, q->scratch),
     };
 
     list->failed = list->failed || !choice.pricer;

@@ -17,7 +17,8 @@ plait_stage_pricer *hetero_pricer(const hetero_problem *q, group_degrees *choice
                                   plait_arena *arena)
 {
     if (!choice->pricer)
-        choice->pricer = plait_stage_pricer_new(q->problem, choice->group, &choice->degrees, arena);
+        choice->pricer =
+            plait_stage_pricer_new(q->problem, choice->group, &choice->degrees, NULL, arena);
     return choice->pricer;
 }
 

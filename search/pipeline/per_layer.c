@@ -45,7 +45,7 @@ static bool add_sharding(per_layer_point *point, plait_cut sharding)
     point->sharding[c] = sharding;
     point->own[c] = plait_degrees_cut(&point->degrees, sharding);
     point->pricer[c] =
-        plait_stage_pricer_new(point->input->problem, 0, &point->own[c], point->arena);
+        plait_stage_pricer_new(point->input->problem, 0, &point->own[c], NULL, point->arena);
     return point->pricer[c] != NULL;
 }
 

@@ -316,7 +316,8 @@ static void try_line(enumeration *e)
     if (!legal(e))
         return;
     for (int g = 0; g < e->groups; g++) {
-        e->sort[g] = plait_stage_pricer_new(&e->w->problem, e->group[g], &e->degrees[g], arena);
+        e->sort[g] =
+            plait_stage_pricer_new(&e->w->problem, e->group[g], &e->degrees[g], NULL, arena);
         assert_non_null(e->sort[g]);
         e->capacity_bytes[g] = plait_stage_pricer_capacity_bytes(e->sort[g], e->w->problem.risk);
     }
