@@ -184,29 +184,32 @@ static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum
 // ---- recomputation -------------------------------------------------------------------------
 
 /*
- * Makes q->space for the n-th list of kinds of recomputation. List 0 has all kinds that may differ
- * between stages; each further list has one of the kinds that all stages must share (rule P40).
- * *any is false after the last list.
+ * Lists the kinds of recomputation. List 0 has all kinds that may differ between stages; each
+ * further list has one of the kinds that all stages must share (rule P40).
  */
-static plait_status make_space(hetero_problem *q, int n, bool *any, plait_error *err)
+static plait_status list_recompute(hetero_problem *q, plait_error *err)
 {
     space_recompute all;
-    int count = 0, alone = 0;
+    int alone = 0;
 
     PLAIT_TRY(space_list_recompute(q->problem, q->options, q->arena, &all, err));
-    plait_recompute *list = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *list);
-    PLAIT_TRY(plait_check_allocated(list, err));
+    plait_recompute *differ = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *differ);
+    plait_recompute *shared = plait_arena_alloc(q->arena, (size_t)all.count + 1, sizeof *shared);
+    PLAIT_TRY(plait_check_allocated(differ && shared, err));
+    q->list[0] = (recompute_list){0, differ};
     for (int i = 0; i < all.count; i++) {
         const plait_recompute one = all.value[i].recompute;
-        const bool of_all_stages = q->problem->runtime->can.recompute_alike >> one.kind & 1u;
         if (all.value[i].offload_acts != 0)
             continue;
-        if (of_all_stages ? ++alone == n : n == 0)
-            list[count++] = one;
+        if (!(q->problem->runtime->can.recompute_alike >> one.kind & 1u))
+            differ[q->list[0].count++] = one;
+        else if (++alone < HETERO_LISTS) {
+            shared[alone - 1] = one;
+            q->list[alone] = (recompute_list){1, &shared[alone - 1]};
+        }
     }
-    *any = n <= alone;
-    q->space = (hetero_space){.recompute = list, .recomputes = *any ? count : -1};
-    return *any && count > 0 ? hetero_list_degrees(q, err) : PLAIT_OK;
+    q->lists = 1 + alone < HETERO_LISTS ? 1 + alone : HETERO_LISTS;
+    return PLAIT_OK;
 }
 
 // ---- nothing fits --------------------------------------------------------------------------
@@ -238,15 +241,18 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
                                  .options = q->options,
                                  .arena = q->arena,
                                  .scratch = q->scratch,
+                                 .cached = q->cached,
+                                 .prices = q->prices,
                                  .min_memory = true};
     plait_plan plan = q->closest;
 
     min_memory.missing_bytes = q->missing_bytes;
     min_memory.ranges = q->ranges;
     min_memory.range = q->range;
-    bool any = true;
-    for (int n = 0; any; n++) {
-        PLAIT_TRY(make_space(&min_memory, n, &any, err));
+    PLAIT_TRY(list_recompute(&min_memory, err));
+    PLAIT_TRY(hetero_list_degrees(&min_memory, err));
+    for (int n = 0; n < min_memory.lists; n++) {
+        PLAIT_TRY(hetero_select_list(&min_memory, n, err));
         PLAIT_TRY(hetero_closest(&min_memory, &plan, err));
     }
     result->has_closest = min_memory.missing_bytes < HUGE_VAL;
@@ -259,8 +265,6 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    /* index of the last list that make_space can create */
-    LISTS = PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS,
     UNEVEN_OPTIONS = 1 << 25 /* most options with two runs in a group to try */
 };
 
@@ -268,7 +272,7 @@ enum {
  * Searches choices in which one group has two runs, for plans better than the best with one run per
  * group.
  */
-static plait_status search_uneven(hetero_problem *q, const hetero_space *space, int spaces,
+static plait_status search_uneven(hetero_problem *q, const hetero_space *space,
                                   plait_refinement *out, plait_error *err)
 {
     const double before = q->found_count > 0 ? q->found[0].objective : HUGE_VAL;
@@ -277,7 +281,7 @@ static plait_status search_uneven(hetero_problem *q, const hetero_space *space, 
     int64_t budget = UNEVEN_OPTIONS;
     double lower_bound = HUGE_VAL;
 
-    for (int n = 0; n < spaces; n++) {
+    for (int n = 0; n < q->lists; n++) {
         q->space = space[n];
         PLAIT_TRY(hetero_search_orders(q, &budget, &lower_bound, err));
     }
@@ -296,9 +300,7 @@ static plait_status search_uneven(hetero_problem *q, const hetero_space *space, 
 static plait_status run(hetero_problem *q, plait_search_result *result, plait_error *err)
 {
     const plait_cluster *cluster = q->problem->cluster;
-    hetero_space space[LISTS + 1];
-    int spaces = 0;
-    bool any = true;
+    hetero_space space[HETERO_LISTS];
 
     q->found = plait_arena_alloc(q->arena, (size_t)q->top, sizeof *q->found);
     q->range = pipeline_ranges(q->problem->model, q->arena, &q->ranges);
@@ -308,11 +310,12 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
                           cluster->group[g].accelerator->usd_per_hour / 3600.0;
     for (int g = 0; g < cluster->groups; g++)
         PLAIT_TRY(add_alone(q, g, result, err));
-    for (int n = 0; any && n <= LISTS; n++) { // choices with one run per group
-        PLAIT_TRY(make_space(q, n, &any, err));
+    PLAIT_TRY(list_recompute(q, err));
+    PLAIT_TRY(hetero_list_degrees(q, err));
+    for (int n = 0; n < q->lists; n++) { // choices with one run per group
+        PLAIT_TRY(hetero_select_list(q, n, err));
         PLAIT_TRY(hetero_search_orders(q, NULL, NULL, err));
-        if (any)
-            space[spaces++] = q->space;
+        space[n] = q->space;
     }
     result->points += q->listed;
     result->priced += q->solved;
@@ -322,11 +325,21 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     if (q->must == 0 &&
         q->options->refine !=
             PLAIT_REFINE_NONE) // a search with `must` only measures the value of a group
-        PLAIT_TRY(search_uneven(q, space, spaces, &result->refinement[result->refinements++], err));
+        PLAIT_TRY(search_uneven(q, space, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
     if (result->plans > 0 && result->refinements > 0)
         result->refinement[0].best = result->plan[0];
     return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
+}
+
+/* Searches with memory that ends with the search; NULL: out of memory. */
+static plait_status run_with(hetero_problem *q, plait_arena *prices, plait_search_result *result,
+                             plait_error *err)
+{
+    PLAIT_TRY(plait_check_allocated(q->scratch && q->cached && prices, err));
+    q->prices = plait_stage_cache_new(q->problem, prices);
+    PLAIT_TRY(plait_check_allocated(q->prices, err));
+    return run(q, result, err);
 }
 
 plait_status hetero_search(const plait_problem *problem, const plait_search_options *options,
@@ -343,10 +356,14 @@ plait_status hetero_search(const plait_problem *problem, const plait_search_opti
                           .search_group = search_group,
                           .arena = arena,
                           .scratch = plait_arena_new(),
+                          .cached = plait_arena_new(),
                           .top = options->top,
                           .missing_bytes = HUGE_VAL,
                           .must = must};
-    const plait_status status = q->scratch ? run(q, result, err) : plait_fail_nomem(err);
+    plait_arena *const prices = plait_arena_new();
+    const plait_status status = run_with(q, prices, result, err);
+    plait_arena_free(prices);
+    plait_arena_free(q->cached);
     plait_arena_free(q->scratch);
     return status;
 }

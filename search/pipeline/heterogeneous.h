@@ -74,12 +74,24 @@ typedef struct stage_bytes {
 typedef struct stage_run stage_run;
 
 /**
- * Degrees of stages on one group, with cached prices. `pricer`, `options`, `bounds`, `bytes` and
- * `run` are NULL until they are first used, since most degrees are only listed. Options, bounds and
- * bytes are indexed by place (hetero_place); options and bounds also by
- * the group at the other end of the pipeline, with which the gradients of tied embeddings are
- * reduced.
+ * Prices and bounds of degrees with the recomputation of the current space. All are NULL until they
+ * are first used. Options, bounds and bytes are indexed by place (hetero_place); options and bounds
+ * also by the group at the other end of the pipeline, with which the gradients of tied embeddings
+ * are reduced.
  */
+typedef struct degrees_cache {
+    /* takes tens of kilobytes, so it is kept only for the degrees of orders that are solved */
+    plait_stage_pricer *pricer;
+    /* [layers + 1] bound of the tail, by layers of the fullest stage (S.68) */
+    const double *tail_s;
+    /* [layers + 1] most units of work that stages in the middle hold, by stages (S.66) */
+    const double *held_units;
+    stage_options *options[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [ranges] */
+    stage_bound **bounds[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS];   /* [in flight][ranges] */
+    stage_bytes **bytes[HETERO_PLACES];                           /* [ranges][recomputes] */
+} degrees_cache;
+
+/** Degrees of stages on one group. */
 typedef struct group_degrees {
     /* its pp is the number of stages that the GPUs of the group suffice for */
     plait_degrees degrees;
@@ -88,22 +100,18 @@ typedef struct group_degrees {
     int max_stages;   /* most stages that the GPUs of the group suffice for */
     bool fills_group; /* true if max_stages stages use all GPUs of the group */
     int domain;       /* GPUs of the group's scale-up level */
+    unsigned lists;   /* lists of recomputation with which they are legal, as bits */
     int64_t size;     /* hetero_size, which all runs of a plan share */
-    /* takes tens of kilobytes, so it is kept only for the degrees of orders that are solved */
-    plait_stage_pricer *pricer;
     double capacity_bytes;
-    double kind_s[PLAIT_MAX_LAYER_KINDS]; /* f + b of a layer that recomputes nothing */
+    double *kind_s; /* [kinds] f + b of a layer that recomputes nothing */
     /* f + b that the embedding adds to the first, modules and loss to the last stage */
     double first_s, last_s;
     double unit_s;                 /* least f + b of a unit of work */
     double least_s;                /* least f + b of a layer, thus of a stage */
     plait_between_stages boundary; /* sends between two of its stages */
-    /* [layers + 1] bound of the tail, by layers of the fullest stage (S.68) */
-    const double *tail_s;
-    stage_options *options[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS]; /* [ranges] */
-    stage_bound **bounds[HETERO_PLACES][PLAIT_MAX_NODE_GROUPS];   /* [in flight][ranges] */
-    stage_bytes **bytes[HETERO_PLACES];                           /* [ranges][recomputes] */
-    stage_run **run; /* [max_stages + 1] runs by number of stages */
+    stage_run **run;      /* [layers + 1] runs by number of stages; NULL until first used */
+    degrees_cache *cache; /* valid if `generation` is that of the problem */
+    int generation;
 } group_degrees;
 
 /** Consecutive stages with the same degrees. */
@@ -113,7 +121,15 @@ struct stage_run {
     int fills; /* number of times in fill_s */
     /* [fills] stage times from which on its stages hold one more layer, ascending (S.62) */
     const double *fill_s;
+    int generation; /* fill_s is valid if this is the generation of the problem */
 };
+
+/** Legal degrees of a group for any list of recomputation. */
+typedef struct group_list {
+    int gpus; /* GPUs of the group */
+    int count;
+    group_degrees **choice; /* by size, and within a size in descending order of work per second */
+} group_list;
 
 /** Degrees of one group with one size (hetero_size), in descending order of work per second. */
 typedef struct degrees_list {
@@ -140,18 +156,35 @@ typedef struct hetero_space {
     degrees_list *list;               /* [sizes][PLAIT_MAX_NODE_GROUPS] */
 } hetero_space;
 
-/** State of a search: its input, its space, and its results. */
+/** Kinds of recomputation between which the stages of a plan may choose. */
+typedef struct recompute_list {
+    int count;
+    const plait_recompute *value; /* [count] */
+} recompute_list;
+
+enum {
+    /* most lists: that of all kinds that may differ between stages, and one for each other kind */
+    HETERO_LISTS = 1 + PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS
+};
+
 /** Searches one group alone. It is plait_search, which is above this folder and passes itself. */
 typedef plait_status hetero_group_search(const plait_problem *problem,
                                          const plait_search_options *options, plait_arena *arena,
                                          plait_search_result *result, plait_error *err);
 
+/** State of a search: its input, its space, and its results. */
 typedef struct hetero_problem {
     const plait_problem *problem;
     const plait_search_options *options;
     hetero_group_search *search_group;
     plait_arena *arena;
     plait_arena *scratch;                     /* scratch memory for one stage */
+    plait_stage_cache *prices;                /* prices of layers for all pricers */
+    plait_arena *cached;                      /* memory of the caches of degrees and runs */
+    int generation;                           /* number of times that `cached` was released */
+    int lists;                                /* number of lists of recomputation */
+    recompute_list list[HETERO_LISTS];        /* [lists] */
+    group_list group[PLAIT_MAX_NODE_GROUPS];  /* degrees of each group */
     double usd_per_s[PLAIT_MAX_NODE_GROUPS];  /* price of a whole group */
     hetero_space space;                       /* the space of the current pass */
     int ranges;                               /* number of different identifiers in `range` */
@@ -197,18 +230,23 @@ static inline int hetero_microbatches(const hetero_problem *q, int64_t size)
  * Runs of some groups, before the groups are ordered. Runs of the same group are adjacent.
  */
 typedef struct group_choice {
-    double bound;   /* lower bound of the objective, in any order */
-    int64_t listed; /* sequence number, in order of listing */
-    double weight;  /* objective of one second of a step */
+    double weight; /* objective of one second of a step */
     int runs;
     stage_run *run[HETERO_RUNS];
     pipeline_shape shape;
     plait_between_stages inside; /* sends inside the runs, which are the same in every order */
 } group_choice;
 
+/** A group choice with a lower bound of its objective in any order. */
+typedef struct bounded_choice {
+    double bound;
+    int64_t listed;          /* sequence number, in order of listing */
+    const group_choice *set; /* NULL: it cannot hold the model in any order */
+} bounded_choice;
+
 typedef struct group_choices {
     int count, capacity;
-    group_choice *set;
+    bounded_choice *choice;
     plait_arena *arena;
 } group_choices;
 
@@ -252,11 +290,18 @@ typedef struct hetero_layout {
 } hetero_layout;
 
 // heterogeneous_degrees.c
+/** Lists the degrees of each group for all lists of recomputation. */
 PLAIT_MUST_CHECK plait_status hetero_list_degrees(hetero_problem *q, plait_error *err);
+/** Sets q->space to the degrees that are legal with the n-th list of recomputation. */
+PLAIT_MUST_CHECK plait_status hetero_select_list(hetero_problem *q, int n, plait_error *err);
 /** Returns the objective of one second of a step on these groups (bits). */
 double hetero_weight(const hetero_problem *q, unsigned groups);
 
 // heterogeneous_stages.c
+/** Returns the cache of these degrees, which the first call makes; NULL if out of memory. */
+degrees_cache *hetero_cache(hetero_problem *q, group_degrees *choice);
+/** Releases the caches of all degrees and runs. */
+void hetero_release_caches(hetero_problem *q);
 /** Returns the identifier of the range of layers [first, last). */
 static inline int hetero_range(const hetero_problem *q, int first, int last)
 {
@@ -286,10 +331,15 @@ bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_p
 const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice, hetero_place place,
                                        int other, int in_flight);
 /**
+ * Returns an upper bound of the units of work that stages in the middle of the pipeline hold, by
+ * number of stages up to q->problem->model->layers; NULL if out of memory. The k-th has min(k, m)
+ * microbatches in flight. (S.66)
+ */
+const double *hetero_held_units(hetero_problem *q, group_degrees *choice);
+/**
  * Returns the pricer of these degrees, which the first call makes in `arena`; NULL if out of memory.
  */
-plait_stage_pricer *hetero_pricer(const hetero_problem *q, group_degrees *choice,
-                                  plait_arena *arena);
+plait_stage_pricer *hetero_pricer(hetero_problem *q, group_degrees *choice, plait_arena *arena);
 /** Returns the run of these stages, shared by all group choices; NULL if out of memory. */
 stage_run *hetero_run(hetero_problem *q, group_degrees *choice, int stages);
 /**
@@ -330,8 +380,15 @@ double hetero_divisible_bound(const hetero_problem *q, const group_choice *set);
  * stages hold whole layers, as many as fit. Negative if out of memory. (S.62)
  */
 double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set);
-/** Returns an upper bound of f + b of a stage in a plan of this choice below the limit. (S.68) */
-double hetero_max_stage_s(const hetero_problem *q, const group_choice *set);
+/**
+ * Returns an upper bound of f + b of a stage in a plan of this choice below the limit. Negative if
+ * out of memory. (S.68)
+ */
+double hetero_max_stage_s(hetero_problem *q, const group_choice *set);
+/** Returns whether the stages of an order can hold all units of work. Negative if out of memory. */
+int hetero_order_holds(hetero_problem *q, const group_order *order);
+/** Returns whether some order of the choice can hold all units. Negative if out of memory. */
+int hetero_can_hold(hetero_problem *q, const group_choice *set);
 
 // heterogeneous_choices.c
 /**

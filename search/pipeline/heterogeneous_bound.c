@@ -185,6 +185,7 @@ static bool list_fills(hetero_problem *q, stage_run *run)
     const plait_arena_mark mark = plait_arena_save(q->scratch);
     double *fill = plait_arena_alloc(q->scratch, (size_t)(run->stages * layers), sizeof *fill);
 
+    run->fills = 0;
     for (int k = 1; fill && k <= run->stages; k++) {
         const stage_bound *row = hetero_stage_bounds(
             q, run->choice, HETERO_MIDDLE, run->choice->group, k < microbatches ? k : microbatches);
@@ -196,12 +197,13 @@ static bool list_fills(hetero_problem *q, stage_run *run)
     if (!fill)
         return false;
     qsort(fill, (size_t)run->fills, sizeof *fill, by_time);
-    double *const kept = plait_arena_alloc(q->arena, (size_t)run->fills + 1, sizeof *kept);
+    double *const kept = plait_arena_alloc(q->cached, (size_t)run->fills + 1, sizeof *kept);
     if (!kept)
         return false;
     memcpy(kept, fill, (size_t)run->fills * sizeof *fill);
     kept[run->fills] = HUGE_VAL;
     run->fill_s = kept;
+    run->generation = q->generation;
     plait_arena_rewind(q->scratch, mark);
     return true;
 }
@@ -213,7 +215,7 @@ static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
 {
     const int layers = q->problem->model->layers;
     const stage_bound *row[HETERO_PLACES];
-    double *tail_s = plait_arena_alloc(q->arena, (size_t)layers + 2, sizeof *tail_s);
+    double *tail_s = plait_arena_alloc(q->cached, (size_t)layers + 2, sizeof *tail_s);
     double least_s = HUGE_VAL;
 
     for (int place = 0; place < HETERO_PLACES; place++) {
@@ -226,7 +228,21 @@ static bool list_tail_bounds(hetero_problem *q, group_degrees *choice)
             least_s = smaller(least_s, row[place][hetero_range(q, 0, l)].tail_s);
         tail_s[l] = q->problem->model->tied || least_s == HUGE_VAL ? 0.0 : least_s;
     }
-    choice->tail_s = tail_s;
+    choice->cache->tail_s = tail_s;
+    return true;
+}
+
+/* Lists the fills and the tails of all runs. Returns false if out of memory. */
+static bool list_bounds(hetero_problem *q, const group_choice *set)
+{
+    for (int r = 0; r < set->runs; r++) {
+        stage_run *const run = set->run[r];
+        const bool filled = run->fill_s && run->generation == q->generation;
+        const degrees_cache *const cache = hetero_cache(q, run->choice);
+        if (!cache || (!filled && !list_fills(q, run)) ||
+            (!cache->tail_s && !list_tail_bounds(q, run->choice)))
+            return false;
+    }
     return true;
 }
 
@@ -273,7 +289,7 @@ static double least_tail_s(const hetero_problem *q, const group_choice *set,
         const int others = held->all - held->of[r];
         const int left = q->problem->model->layers - others;
         const int fullest = left > stages ? (left + stages - 1) / stages : 1;
-        tail_s = larger(tail_s, set->run[r]->choice->tail_s[fullest]);
+        tail_s = larger(tail_s, set->run[r]->choice->cache->tail_s[fullest]);
     }
     return tail_s;
 }
@@ -288,12 +304,11 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
     held_layers held = {{0}, 0};
     double least = HUGE_VAL;
 
+    if (!list_bounds(q, set))
+        return -1.0;
     for (int r = 0; r < set->runs; r++) {
-        stage_run *run = set->run[r];
+        const stage_run *run = set->run[r];
         int at = r;
-        if ((!run->fill_s && !list_fills(q, run)) ||
-            (!run->choice->tail_s && !list_tail_bounds(q, run->choice)))
-            return -1.0;
         for (; at > 0 && run->choice->unit_s < set->run[order[at - 1]]->choice->unit_s; at--)
             order[at] = order[at - 1];
         order[at] = r;
@@ -322,14 +337,18 @@ double hetero_whole_layer_bound(hetero_problem *q, const group_choice *set)
  * Returns the limit less sends and the bound of the tail, divided by m. A smaller result raises the
  * bound of the tail, so the computation is repeated until the result stays the same.
  */
-double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
+double hetero_max_stage_s(hetero_problem *q, const group_choice *set)
 {
+    const bool whole = q->problem->model->kinds == 1;
+
     const double limit_s =
         hetero_limit(q) / set->weight -
         plait_between_sends_s(q->problem, &set->inside, set->shape.microbatches, HUGE_VAL);
     double max_s = limit_s / set->shape.microbatches;
 
-    for (bool less = q->problem->model->kinds == 1; less;) {
+    if (whole && !list_bounds(q, set))
+        return -1.0;
+    for (bool less = whole; less;) {
         held_layers held = {{0}, 0};
         held_layers more = held;
         while (hold_more(set, &more) <= max_s && more.all > held.all)
@@ -341,4 +360,59 @@ double hetero_max_stage_s(const hetero_problem *q, const group_choice *set)
         max_s = less ? within_s : max_s;
     }
     return max_s;
+}
+
+// ---- what an order holds -------------------------------------------------------------------
+
+/*
+ * Returns an upper bound of the units that a run holds if `after` stages follow it, each with as
+ * many microbatches in flight as stages follow it.
+ */
+static double units_of_run(const stage_run *run, int after)
+{
+    const double *const held = run->choice->cache->held_units;
+
+    return held[after + run->stages] - held[after];
+}
+
+static bool list_held(hetero_problem *q, const group_choice *set)
+{
+    for (int r = 0; r < set->runs; r++)
+        if (!hetero_held_units(q, set->run[r]->choice))
+            return false;
+    return true;
+}
+
+int hetero_order_holds(hetero_problem *q, const group_order *order)
+{
+    double units = q->units * (1.0 - 1e-9); // a margin for rounding
+
+    if (!list_held(q, order->set))
+        return -1;
+    for (int r = order->set->runs - 1, after = 0; r >= 0; r--) {
+        units -= units_of_run(order->run[r], after);
+        after += order->run[r]->stages;
+    }
+    return units <= 0.0;
+}
+
+/* Returns whether the runs that are left (bits) can hold `units` before `after` stages. */
+static bool left_can_hold(const group_choice *set, unsigned left, int after, double units)
+{
+    if (left == 0)
+        return units <= 0.0;
+    for (int r = 0; r < set->runs; r++) {
+        const stage_run *const run = set->run[r];
+        if (left >> r & 1u && left_can_hold(set, left & ~(1u << r), after + run->stages,
+                                            units - units_of_run(run, after)))
+            return true;
+    }
+    return false;
+}
+
+int hetero_can_hold(hetero_problem *q, const group_choice *set)
+{
+    if (!list_held(q, set))
+        return -1;
+    return left_can_hold(set, (1u << set->runs) - 1u, 0, q->units * (1.0 - 1e-9));
 }

@@ -81,6 +81,24 @@ typedef struct set_part {
 
 // ---- the walk ------------------------------------------------------------------------------
 
+/* Adds a choice to the results. `set` is NULL if it cannot hold the model. */
+static void add_bounded(choice_search *search, bounded_choice one, const group_choice *set)
+{
+    group_choices *const out = search->out;
+    group_choice *const kept = set ? plait_arena_alloc(out->arena, 1, sizeof *kept) : NULL;
+    bounded_choice *const more =
+        grow_by_one(out->arena, out->choice, out->count, &out->capacity, sizeof *more);
+
+    search->failed = !more || (set && !kept);
+    if (search->failed)
+        return;
+    if (kept)
+        *kept = *set;
+    one.set = kept;
+    out->choice = more;
+    out->choice[out->count++] = one;
+}
+
 /*
  * Adds the choice of the runs taken so far if it has several runs, all groups of q->must, and a
  * bound below the limit.
@@ -88,7 +106,6 @@ typedef struct set_part {
 static void keep_choice(choice_search *search, const set_part *part)
 {
     hetero_problem *q = search->q;
-    group_choices *out = search->out;
     group_choice set = {.weight = hetero_weight(q, part->groups), .runs = search->runs};
 
     if (search->runs < 2 || part->uneven != search->uneven ||
@@ -108,22 +125,19 @@ static void keep_choice(choice_search *search, const set_part *part)
         set.inside.slowest_s = larger(set.inside.slowest_s, one->slowest_s);
         set.inside.link_s = larger(set.inside.link_s, one->link_s);
     }
-    set.listed = q->listed++;
-    set.bound = hetero_divisible_bound(q, &set);
-    if (set.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
+    bounded_choice one = {.listed = q->listed++, .bound = hetero_divisible_bound(q, &set)};
+    bool holds = true;
+    if (one.bound < hetero_limit(q) && q->problem->model->kinds == 1) {
         // closer than the divisible bound, but slower to compute
-        set.bound = hetero_whole_layer_bound(q, &set);
-        search->failed = search->failed || set.bound < 0.0;
+        one.bound = hetero_whole_layer_bound(q, &set);
+        search->failed = search->failed || one.bound < 0.0;
+    } else if (one.bound < hetero_limit(q)) {
+        const int can = hetero_can_hold(q, &set);
+        holds = can > 0;
+        search->failed = search->failed || can < 0;
     }
-    if (set.bound >= hetero_limit(q) || search->failed)
-        return;
-    group_choice *more =
-        grow_by_one(out->arena, out->set, out->count, &out->capacity, sizeof *more);
-    search->failed = !more;
-    if (!more)
-        return;
-    out->set = more;
-    out->set[out->count++] = set;
+    if (one.bound < hetero_limit(q) && !search->failed)
+        add_bounded(search, one, holds ? &set : NULL);
 }
 
 /* Walks the groups from g on. */
@@ -228,19 +242,15 @@ static double held_of(choice_search *search, group_degrees *choice, double max_s
 
     if (q->problem->model->kinds > 1 || max_s == HUGE_VAL || choice->kind_s[0] > max_s)
         return done_within(search, choice, max_s);
-    const int end = hetero_end(q, choice, HETERO_MIDDLE, choice->group);
-    stage_bound ***const rows = &choice->bounds[HETERO_MIDDLE][end];
-    stage_options **const options = &choice->options[HETERO_MIDDLE][end];
-    const bool known = *rows || *options;
-    const plait_arena_mark mark = plait_arena_save(q->arena);
+    const plait_arena_mark mark = plait_arena_save(q->cached);
+    const bool fresh = !choice->cache || choice->generation != q->generation;
     const stage_bound *row = hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group, 1);
     search->failed = search->failed || !row;
     while (row && held < layers && row[hetero_range(q, 0, held + 1)].stage_s <= max_s)
         held++;
-    if (!known) { // most degrees are removed next, so their bounds are not kept
-        *rows = NULL;
-        *options = NULL;
-        plait_arena_rewind(q->arena, mark);
+    if (fresh) { // most degrees are removed next, so their bounds are not kept
+        choice->cache = NULL;
+        plait_arena_rewind(q->cached, mark);
     }
     return held * q->kind_units[0];
 }

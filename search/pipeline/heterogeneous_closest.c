@@ -42,21 +42,23 @@ static double stage_missing_bytes(min_memory_search *search, group_degrees *choi
 {
     hetero_problem *q = search->q;
     const size_t recomputes = (size_t)q->space.recomputes;
-    stage_bytes ***all = &choice->bytes[place];
+    degrees_cache *const cache = hetero_cache(q, choice);
     double least = HUGE_VAL;
 
-    if (!*all)
-        *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
-    stage_bytes **const cached = *all ? &(*all)[hetero_range(q, first, last)] : NULL;
+    if (cache && !cache->bytes[place])
+        cache->bytes[place] =
+            plait_arena_alloc(q->cached, (size_t)q->ranges, sizeof **cache->bytes);
+    stage_bytes **const *all = cache ? &cache->bytes[place] : NULL;
+    stage_bytes **const cached = all && *all ? &(*all)[hetero_range(q, first, last)] : NULL;
     const bool known = cached && *cached;
     if (cached && !known)
-        *cached = plait_arena_alloc(q->arena, recomputes, sizeof **cached);
+        *cached = plait_arena_alloc(q->cached, recomputes, sizeof **cached);
     search->failed = search->failed || !cached || !*cached;
     for (int r = 0; !search->failed && r < q->space.recomputes; r++) {
         stage_bytes *const bytes = &(*cached)[r];
         if (!known) {
             const plait_arena_mark mark = plait_arena_save(q->scratch);
-            plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
+            plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->cached);
             plait_stage stage;
             search->failed = !pricer || !hetero_stage(q, choice, place, first, last,
                                                       q->space.recompute[r], q->scratch, &stage);
@@ -224,6 +226,7 @@ plait_status hetero_closest(hetero_problem *q, plait_plan *plan, plait_error *er
                    .recompute = plait_arena_alloc(q->arena, layers, 1)}};
 
     search.failed = !search.layout.last || !search.layout.recompute;
+    hetero_release_caches(q);
     for (int size = 0; size < q->space.sizes && !search.failed; size++) {
         search.list = &q->space.list[size * PLAIT_MAX_NODE_GROUPS];
         search.set =

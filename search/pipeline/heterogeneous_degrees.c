@@ -31,8 +31,9 @@ typedef struct choice_list {
 // ---- prices --------------------------------------------------------------------------------
 
 /* Returns the price of a stage with one layer of kind k. */
-static plait_stage_price one_layer(choice_list *list, group_degrees *choice, hetero_place place,
-                                   int k, plait_recompute recompute)
+static plait_stage_price one_layer(choice_list *list, group_degrees *choice,
+                                   plait_stage_pricer *pricer, hetero_place place, int k,
+                                   plait_recompute recompute)
 {
     const hetero_problem *q = list->q;
     const plait_arena_mark mark = plait_arena_save(q->scratch);
@@ -43,63 +44,64 @@ static plait_stage_price one_layer(choice_list *list, group_degrees *choice, het
     while (q->problem->model->layer_kind[first] != k)
         first++;
     if (hetero_stage(q, choice, place, first, first + 1, recompute, q->scratch, &stage))
-        price = plait_stage_pricer_price(choice->pricer, &stage, choice->group);
+        price = plait_stage_pricer_price(pricer, &stage, choice->group);
     else
         list->failed = true;
     plait_arena_rewind(q->scratch, mark);
     return price;
 }
 
-/* Returns whether some kind of layer fits these nodes with some recomputation. */
-static bool some_layer_fits(choice_list *list, group_degrees *choice)
+/* Returns whether some kind of layer fits these nodes with some recomputation of a list. */
+static bool some_layer_fits(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer,
+                            const recompute_list *recompute)
 {
     const hetero_problem *q = list->q;
 
     for (int k = 0; k < q->problem->model->kinds; k++)
-        for (int r = 0; r < q->space.recomputes; r++) {
+        for (int r = 0; r < recompute->count; r++) {
             const plait_stage_price price =
-                one_layer(list, choice, HETERO_MIDDLE, k, q->space.recompute[r]);
+                one_layer(list, choice, pricer, HETERO_MIDDLE, k, recompute->value[r]);
             if (price.state_bytes + price.flight_bytes <= choice->capacity_bytes)
                 return true;
         }
     return false;
 }
 
+/* Returns those of the lists (bits) with which some kind of layer fits. */
+static unsigned lists_that_fit(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer,
+                               unsigned lists)
+{
+    const hetero_problem *q = list->q;
+    unsigned fit = 0;
+
+    for (int n = 0; n < q->lists; n++)
+        if (lists >> n & 1u &&
+            (q->min_memory || some_layer_fits(list, choice, pricer, &q->list[n])))
+            fit |= 1u << n;
+    return fit;
+}
+
 /* Returns f + b of a stage with one layer of kind k that recomputes nothing. */
-static double one_layer_s(choice_list *list, group_degrees *choice, hetero_place place, int k)
+static double one_layer_s(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer,
+                          hetero_place place, int k)
 {
     const plait_recompute none = {.kind = PLAIT_RECOMPUTE_NONE};
-    const plait_stage_price price = one_layer(list, choice, place, k, none);
+    const plait_stage_price price = one_layer(list, choice, pricer, place, k, none);
 
     return price.time.forward_s + price.time.backward_s;
 }
 
-/*
- * Measures the time of each kind of layer. The unit of work is one second with the degrees that are
- * listed first: a layer of kind k has as many units as it takes seconds with these degrees.
- */
-static void price_layers(choice_list *list, group_degrees *choice)
+/* Measures the time of each kind of layer. */
+static void price_layers(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer)
 {
-    hetero_problem *q = list->q;
-    const plait_model *model = q->problem->model;
+    const plait_model *const model = list->q->problem->model;
     double *const kind_s = choice->kind_s;
 
     for (int k = 0; k < model->kinds; k++)
-        kind_s[k] = one_layer_s(list, choice, HETERO_MIDDLE, k);
-    choice->first_s = fmax(0.0, one_layer_s(list, choice, HETERO_FIRST, 0) - kind_s[0]);
-    choice->last_s = fmax(0.0, one_layer_s(list, choice, HETERO_LAST, 0) - kind_s[0]);
-    if (q->units <= 0.0)
-        for (int i = 0; i < model->layers; i++) {
-            const int k = model->layer_kind[i];
-            q->kind_units[k] = kind_s[k];
-            q->units += q->kind_units[k];
-        }
-    choice->unit_s = choice->least_s = HUGE_VAL;
-    for (int k = 0; k < model->kinds; k++) {
-        choice->unit_s = fmin(choice->unit_s, kind_s[k] / q->kind_units[k]);
-        choice->least_s = fmin(choice->least_s, kind_s[k]);
-    }
-    plait_between_add_boundary(&choice->boundary, choice->pricer, choice->pricer);
+        kind_s[k] = one_layer_s(list, choice, pricer, HETERO_MIDDLE, k);
+    choice->first_s = fmax(0.0, one_layer_s(list, choice, pricer, HETERO_FIRST, 0) - kind_s[0]);
+    choice->last_s = fmax(0.0, one_layer_s(list, choice, pricer, HETERO_LAST, 0) - kind_s[0]);
+    plait_between_add_boundary(&choice->boundary, pricer, pricer);
 }
 
 /* Returns whether stages with this number of GPUs can use all GPUs of the group. */
@@ -108,28 +110,31 @@ static bool stages_fill(const choice_list *list, int gpus)
     return list->gpus % gpus == 0 && list->gpus / gpus < list->q->problem->model->layers;
 }
 
-/* Adds a copy of degrees to the list. */
-static bool keep_choice(choice_list *list, const group_degrees *choice)
+/* Adds a copy of degrees to the list. Returns NULL if out of memory. */
+static group_degrees *keep_choice(choice_list *list, const group_degrees *choice)
 {
     plait_arena *const arena = list->q->arena;
     group_degrees *const kept = plait_arena_alloc(arena, 1, sizeof *kept);
+    double *const kind_s =
+        plait_arena_alloc(arena, (size_t)list->q->problem->model->kinds, sizeof *kind_s);
     group_degrees **const more =
         grow_by_one(arena, list->choice, list->count, &list->room, sizeof *more);
 
-    list->failed = list->failed || !kept || !more;
-    if (!kept || !more)
-        return false;
+    list->failed = list->failed || !kept || !kind_s || !more;
+    if (list->failed)
+        return NULL;
     *kept = *choice;
+    kept->kind_s = kind_s;
     list->choice = more;
-    list->choice[list->count++] = kept;
-    return !list->failed;
+    return list->choice[list->count++] = kept;
 }
 
 /*
- * Adds degrees. Returns false if no layer fits, since none then fits with larger microbatches
- * either. The pricer is not kept: few of the listed degrees are used.
+ * Adds degrees with those of the lists of recomputation (bits) with which some layer fits. Returns
+ * these lists, since with the others no layer fits with larger microbatches either. The pricer is
+ * not kept: few of the listed degrees are used.
  */
-static bool add_choice(choice_list *list, const plait_degrees *d)
+static unsigned add_choice(choice_list *list, const plait_degrees *d, unsigned lists)
 {
     hetero_problem *q = list->q;
     const plait_arena_mark before = plait_arena_save(q->scratch);
@@ -142,19 +147,20 @@ static bool add_choice(choice_list *list, const plait_degrees *d)
         .fills_group = stages_fill(list, gpus),
         .domain = list->domain,
         .size = hetero_size(d),
-        .pricer = plait_stage_pricer_new(q->problem, list->group, d, NULL, q->scratch),
     };
+    plait_stage_pricer *const pricer =
+        plait_stage_pricer_new(q->problem, list->group, d, q->prices, q->scratch);
 
-    list->failed = list->failed || !choice.pricer;
+    list->failed = list->failed || !pricer;
     if (list->failed)
-        return false;
-    choice.capacity_bytes = plait_stage_pricer_capacity_bytes(choice.pricer, q->problem->risk);
-    const bool fits = q->min_memory || some_layer_fits(list, &choice);
-    if (fits)
-        price_layers(list, &choice);
+        return 0;
+    choice.capacity_bytes = plait_stage_pricer_capacity_bytes(pricer, q->problem->risk);
+    choice.lists = lists_that_fit(list, &choice, pricer, lists);
+    group_degrees *const kept = choice.lists != 0 ? keep_choice(list, &choice) : NULL;
+    if (kept)
+        price_layers(list, kept, pricer);
     plait_arena_rewind(q->scratch, before);
-    choice.pricer = NULL;
-    return fits && keep_choice(list, &choice);
+    return list->failed ? 0 : choice.lists;
 }
 
 // ---- all of a group ------------------------------------------------------------------------
@@ -220,14 +226,19 @@ static bool complete_degrees(const choice_list *list, plait_degrees *d, bool *la
 static void add_microbatches(choice_list *list, plait_degrees d)
 {
     const int gbs = list->q->problem->job.gbs;
+    unsigned lists = 0;
 
-    for (int mbs = 1; mbs <= gbs / d.dp && !list->failed; mbs++) {
+    for (int n = 0; n < list->q->lists; n++)
+        lists |= list->q->list[n].count > 0 ? 1u << n : 0;
+    for (int mbs = 1; lists != 0 && mbs <= gbs / d.dp && !list->failed; mbs++) {
         bool layers_legal;
         d.mbs = mbs;
         if (gbs % ((int64_t)d.dp * mbs) != 0 || !limits_allow(list->q->options, PLAIT_KEY_MBS, mbs))
             continue;
-        const bool added = complete_degrees(list, &d, &layers_legal);
-        if ((added && !add_choice(list, &d)) || (added && list->q->min_memory) || !layers_legal)
+        const bool legal = complete_degrees(list, &d, &layers_legal);
+        if (legal)
+            lists = add_choice(list, &d, lists);
+        if ((legal && list->q->min_memory) || !layers_legal)
             return;
     }
 }
@@ -315,22 +326,92 @@ static int by_size_and_rate(const void *left, const void *right)
     return 0;
 }
 
+/* Returns the degrees that are listed first, in the order of lists of recomputation and groups. */
+static const group_degrees *first_degrees(const hetero_problem *q)
+{
+    for (int n = 0; n < q->lists; n++)
+        for (int g = 0; g < q->problem->cluster->groups; g++)
+            for (int c = 0; c < q->group[g].count; c++)
+                if (q->group[g].choice[c]->lists >> n & 1u)
+                    return q->group[g].choice[c];
+    return NULL;
+}
+
+/*
+ * Sets the unit of work, which is one second with the degrees that are listed first: a layer of
+ * kind k has as many units as it takes seconds with these degrees.
+ */
+static void set_units(hetero_problem *q)
+{
+    const plait_model *const model = q->problem->model;
+    const group_degrees *const first = first_degrees(q);
+
+    for (int i = 0; first && i < model->layers; i++) {
+        const int k = model->layer_kind[i];
+        q->kind_units[k] = first->kind_s[k];
+        q->units += q->kind_units[k];
+    }
+    for (int g = 0; g < q->problem->cluster->groups; g++)
+        for (int c = 0; c < q->group[g].count; c++) {
+            group_degrees *const choice = q->group[g].choice[c];
+            choice->unit_s = choice->least_s = HUGE_VAL;
+            for (int k = 0; k < model->kinds; k++) {
+                choice->unit_s = fmin(choice->unit_s, choice->kind_s[k] / q->kind_units[k]);
+                choice->least_s = fmin(choice->least_s, choice->kind_s[k]);
+            }
+        }
+}
+
 plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
 {
     const int groups = q->problem->cluster->groups;
-    choice_list lists[PLAIT_MAX_NODE_GROUPS];
+
+    for (int g = 0; g < groups; g++) {
+        choice_list list;
+        PLAIT_TRY(plait_check_allocated(list_group(q, g, &list), err));
+        q->group[g] = (group_list){list.gpus, list.count, list.choice};
+    }
+    set_units(q);
+    for (int g = 0; g < groups; g++)
+        if (q->group[g].count > 0)
+            qsort(q->group[g].choice, (size_t)q->group[g].count, sizeof *q->group[g].choice,
+                  by_size_and_rate);
+    return PLAIT_OK;
+}
+
+/* Copies the degrees of a group that are legal with the n-th list. Returns NULL if out of memory. */
+static group_degrees **select_degrees(const hetero_problem *q, int g, int n, int *count)
+{
+    const group_list *const all = &q->group[g];
+    group_degrees **const choice =
+        plait_arena_alloc(q->arena, (size_t)all->count + 1, sizeof *choice);
+
+    *count = 0;
+    for (int c = 0; choice && c < all->count; c++)
+        if (all->choice[c]->lists >> n & 1u)
+            choice[(*count)++] = all->choice[c];
+    return choice;
+}
+
+plait_status hetero_select_list(hetero_problem *q, int n, plait_error *err)
+{
+    const int groups = q->problem->cluster->groups;
+    group_degrees **choice[PLAIT_MAX_NODE_GROUPS];
+    int count[PLAIT_MAX_NODE_GROUPS];
     hetero_space *const space = &q->space;
     size_t all = 0, at = 0;
 
+    *space = (hetero_space){.recompute = q->list[n].value, .recomputes = q->list[n].count};
     for (int g = 0; g < groups; g++) {
-        PLAIT_TRY(plait_check_allocated(list_group(q, g, &lists[g]), err));
-        all += (size_t)lists[g].count;
+        choice[g] = select_degrees(q, g, n, &count[g]);
+        PLAIT_TRY(plait_check_allocated(choice[g], err));
+        all += (size_t)count[g];
     }
     space->size = plait_arena_alloc(q->arena, all + 1, sizeof *space->size);
     PLAIT_TRY(plait_check_allocated(space->size, err));
     for (int g = 0; g < groups; g++)
-        for (int i = 0; i < lists[g].count; i++)
-            space->size[at++] = lists[g].choice[i]->size;
+        for (int i = 0; i < count[g]; i++)
+            space->size[at++] = choice[g][i]->size;
     qsort(space->size, all, sizeof *space->size, by_number);
     for (size_t i = 0; i < all; i++)
         if (space->sizes == 0 || space->size[space->sizes - 1] != space->size[i])
@@ -339,14 +420,12 @@ plait_status hetero_list_degrees(hetero_problem *q, plait_error *err)
     space->list = plait_arena_alloc(q->arena, cells + 1, sizeof *space->list);
     PLAIT_TRY(plait_check_allocated(space->list, err));
     for (int g = 0; g < groups; g++) {
-        group_degrees **next = lists[g].choice;
-        int left = lists[g].count;
+        group_degrees **next = choice[g];
+        int left = count[g];
 
-        if (left > 0)
-            qsort(next, (size_t)lists[g].count, sizeof *next, by_size_and_rate);
         for (int b = 0; b < space->sizes; b++) {
             degrees_list *const out = &space->list[b * PLAIT_MAX_NODE_GROUPS + g];
-            *out = (degrees_list){.choice = next, .gpus = lists[g].gpus};
+            *out = (degrees_list){.choice = next, .gpus = q->group[g].gpus};
             for (; left > 0 && (*next)->size == space->size[b]; next++, left--)
                 out->count++;
         }

@@ -162,8 +162,8 @@ static plait_status solve(dp_context *d, double limit, plait_arena *arena, heter
             group_degrees *const choice = d->order->run[r]->choice;
             const hetero_place place = hetero_place_of(d->order->set, s);
             const int end = hetero_end(d->q, choice, place, hetero_other_end(d->order, s));
-            d->row[s] = choice->bounds[place][end][hetero_in_flight(d->order->set, s)];
-            d->options[s] = choice->options[place][end];
+            d->row[s] = choice->cache->bounds[place][end][hetero_in_flight(d->order->set, s)];
+            d->options[s] = choice->cache->options[place][end];
         }
     if (!fill_window(d))
         return PLAIT_OK;

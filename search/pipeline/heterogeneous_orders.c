@@ -19,6 +19,7 @@ enum {
     FEW = 4,    /* number of choices of each size that are solved before the next size is listed */
     SHORT = 4,  /* most labels per state when the first FEW choices are solved */
     BLOCK = 64, /* choices that threads solve at a time */
+    MOST_CACHED = 32 << 20, /* bytes of the caches from which on they are released */
     SIZE_OPTIONS = 1 << 20, /* most options with two runs to try for each size (S.70) */
     ORDERS = 384            /* most orders of PLAIT_MAX_NODE_GROUPS groups with two runs each */
 };
@@ -55,7 +56,7 @@ static bool add_order(hetero_problem *q, const group_order *from, set_slot *slot
     for (int r = 0, s = 0; r < order->set->runs; r++) {
         group_degrees *const choice = order->run[r]->choice;
         const plait_between_stages *const inside = &choice->boundary;
-        plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->arena);
+        plait_stage_pricer *const pricer = hetero_pricer(q, choice, q->cached);
         if (!pricer)
             return false;
         if (before)
@@ -94,11 +95,13 @@ static bool may_be_next(const group_order *order, int at, unsigned left, int r)
     return true;
 }
 
-/* Adds every order of the runs that are left (bits), from position `at` on. */
+/* Adds every order of the runs that are left (bits) that can hold the model. */
 static bool permute(hetero_problem *q, group_order *order, int at, unsigned left, set_slot *slot)
 {
-    if (at == order->set->runs)
-        return add_order(q, order, slot);
+    if (at == order->set->runs) {
+        const int holds = hetero_order_holds(q, order);
+        return holds < 0 ? false : holds == 0 || add_order(q, order, slot);
+    }
     for (int r = 0; r < order->set->runs; r++) {
         if (!may_be_next(order, at, left, r))
             continue;
@@ -152,18 +155,21 @@ static void solve_orders(int worker, int64_t i, void *context)
         slot->layout[l] = hetero_dp(block->q, &slot->order[l], block->limit, slot->arena);
 }
 
-static plait_status solve_block(order_search *search, const group_choice *set, int sets,
+static plait_status solve_block(order_search *search, const bounded_choice *choice, int sets,
                                 plait_error *err)
 {
     hetero_problem *q = search->q;
     order_block orders = {.q = q, .slot = search->slot, .limit = hetero_limit(q)};
 
     for (int i = 0; i < sets; i++) {
-        group_order order = {.set = &set[i],
-                             .max_s = hetero_max_stage_s(q, &set[i]),
-                             .most_labels = search->most_labels};
+        const group_choice *const set = choice[i].set;
         search->slot[i].orders = 0;
-        if (order.max_s > 0.0 && !permute(q, &order, 0, (1u << set[i].runs) - 1u, &search->slot[i]))
+        if (!set)
+            continue;
+        group_order order = {
+            .set = set, .max_s = hetero_max_stage_s(q, set), .most_labels = search->most_labels};
+        if (order.max_s < 0.0 ||
+            (order.max_s > 0.0 && !permute(q, &order, 0, (1u << set->runs) - 1u, &search->slot[i])))
             return plait_fail_nomem(err);
     }
     threads_for(q->options->threads, sets, solve_orders, &orders);
@@ -191,11 +197,18 @@ static plait_status solve_block(order_search *search, const group_choice *set, i
 
 static int by_bound(const void *left, const void *right)
 {
-    const group_choice *a = left, *b = right;
+    const bounded_choice *a = left, *b = right;
 
     if (a->bound < b->bound || a->bound > b->bound)
         return a->bound < b->bound ? -1 : 1;
     return (a->listed > b->listed) - (a->listed < b->listed);
+}
+
+/* Releases the caches when they are large; they are then computed again when they are needed. */
+static void release_large_caches(hetero_problem *q)
+{
+    if (plait_arena_save(q->cached) > MOST_CACHED)
+        hetero_release_caches(q);
 }
 
 /*
@@ -204,20 +217,21 @@ static int by_bound(const void *left, const void *right)
  */
 static plait_status solve_sets(order_search *search, int from, int most, plait_error *err)
 {
-    group_choice *set = search->sets.set;
+    bounded_choice *const choice = search->sets.choice;
     const int count = search->sets.count - from;
 
     if (count == 0)
         return PLAIT_OK;
-    qsort(&set[from], (size_t)count, sizeof *set, by_bound);
+    qsort(&choice[from], (size_t)count, sizeof *choice, by_bound);
     for (int i = 0; i < count && i < most; i += BLOCK) {
         int sets = 0;
         while (sets < BLOCK && i + sets < count && i + sets < most &&
-               set[from + i + sets].bound < hetero_limit(search->q))
+               choice[from + i + sets].bound < hetero_limit(search->q))
             sets++;
         if (sets == 0)
             break;
-        PLAIT_TRY(solve_block(search, &set[from + i], sets, err));
+        PLAIT_TRY(solve_block(search, &choice[from + i], sets, err));
+        release_large_caches(search->q);
     }
     return PLAIT_OK;
 }
@@ -250,8 +264,9 @@ static plait_status search_sizes(order_search *search, int64_t *budget, double *
         const int listed = sets->count;
         sets->count = from;
         for (int s = from; s < listed; s++)
-            if (sets->set[s].bound < hetero_limit(q))
-                sets->set[sets->count++] = sets->set[s];
+            if (sets->choice[s].bound < hetero_limit(q))
+                sets->choice[sets->count++] = sets->choice[s];
+        release_large_caches(q);
     }
     search->most_labels = INT_MAX;
     return solve_sets(search, 0, sets->count, err);
@@ -272,6 +287,7 @@ plait_status hetero_search_orders(hetero_problem *q, int64_t *budget, double *lo
     }
     const plait_status status =
         made ? search_sizes(&search, budget, lower_bound, err) : plait_fail_nomem(err);
+    hetero_release_caches(q); // the next space has other recomputation
     for (int i = 0; search.slot && i < BLOCK; i++)
         plait_arena_free(search.slot[i].arena);
     plait_arena_free(search.sets.arena);

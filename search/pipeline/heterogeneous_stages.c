@@ -11,15 +11,33 @@
 #include "base/numbers.h"
 #include "search/pipeline/heterogeneous.h"
 
+// ---- caches --------------------------------------------------------------------------------
+
+degrees_cache *hetero_cache(hetero_problem *q, group_degrees *choice)
+{
+    if (!choice->cache || choice->generation != q->generation) {
+        choice->cache = plait_arena_alloc(q->cached, 1, sizeof *choice->cache);
+        choice->generation = q->generation;
+    }
+    return choice->cache;
+}
+
+void hetero_release_caches(hetero_problem *q)
+{
+    plait_arena_rewind(q->cached, 0);
+    q->generation++;
+}
+
 // ---- options -------------------------------------------------------------------------------
 
-plait_stage_pricer *hetero_pricer(const hetero_problem *q, group_degrees *choice,
-                                  plait_arena *arena)
+plait_stage_pricer *hetero_pricer(hetero_problem *q, group_degrees *choice, plait_arena *arena)
 {
-    if (!choice->pricer)
-        choice->pricer =
-            plait_stage_pricer_new(q->problem, choice->group, &choice->degrees, NULL, arena);
-    return choice->pricer;
+    degrees_cache *const cache = hetero_cache(q, choice);
+
+    if (cache && !cache->pricer)
+        cache->pricer =
+            plait_stage_pricer_new(q->problem, choice->group, &choice->degrees, q->prices, arena);
+    return cache ? cache->pricer : NULL;
 }
 
 bool hetero_stage(const hetero_problem *q, const group_degrees *choice, hetero_place place,
@@ -74,7 +92,8 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
         int kept = 0;
         if (!hetero_stage(q, choice, place, first, last, q->space.recompute[r], q->scratch, &stage))
             return false;
-        const plait_stage_price price = plait_stage_pricer_price(choice->pricer, &stage, other);
+        const plait_stage_price price =
+            plait_stage_pricer_price(choice->cache->pricer, &stage, other);
         const double left = choice->capacity_bytes - price.state_bytes;
         const double in_flight = price.flight_bytes > 0.0 ? left / price.flight_bytes : HUGE_VAL;
         const stage_option one = {.time = price.time,
@@ -95,7 +114,7 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
     *out = (stage_options){
         .valid = true,
         .count = count,
-        .option = option ? plait_arena_alloc(q->arena, (size_t)count + 1, sizeof *option) : NULL};
+        .option = option ? plait_arena_alloc(q->cached, (size_t)count + 1, sizeof *option) : NULL};
     if (!out->option)
         return false;
     memcpy(out->option, option, (size_t)count * sizeof *option);
@@ -104,6 +123,13 @@ static bool fill_options(hetero_problem *q, group_degrees *choice, hetero_place 
 }
 
 // ---- bounds --------------------------------------------------------------------------------
+
+/* Returns the longest f + b of a stage in a plan below the limit, whichever groups it uses. */
+static double longest_stage_s(const hetero_problem *q, const group_degrees *choice)
+{
+    return hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
+           hetero_microbatches(q, choice->size);
+}
 
 /*
  * Computes a row of bounds and the options of its ranges, with the pricer in scratch memory unless
@@ -118,14 +144,13 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
     const int firsts = q->problem->model->kinds > 1
                            ? layers
                            : 1; // with one kind of layers, ranges differ only in length
-    const double max_s = hetero_limit(q) / hetero_weight(q, 1u << choice->group) /
-                         hetero_microbatches(q, choice->size);
+    const double max_s = longest_stage_s(q, choice);
     const plait_arena_mark mark = plait_arena_save(q->scratch);
-    plait_stage_pricer *const kept = choice->pricer;
-    stage_options **all = &choice->options[place][other];
+    plait_stage_pricer *const kept = choice->cache->pricer;
+    stage_options **all = &choice->cache->options[place][other];
 
     if (!*all)
-        *all = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **all);
+        *all = plait_arena_alloc(q->cached, (size_t)q->ranges, sizeof **all);
     if (!*all)
         return false;
     for (int r = 0; r < q->ranges; r++)
@@ -151,7 +176,7 @@ static bool fill_row(hetero_problem *q, group_degrees *choice, hetero_place plac
                 break;
             *least = found;
         }
-    choice->pricer = kept;
+    choice->cache->pricer = kept;
     plait_arena_rewind(q->scratch, mark);
     return true;
 }
@@ -160,19 +185,72 @@ const stage_bound *hetero_stage_bounds(hetero_problem *q, group_degrees *choice,
                                        int other, int in_flight)
 {
     const int end = hetero_end(q, choice, place, other);
-    stage_bound ***rows = &choice->bounds[place][end];
+    degrees_cache *const cache = hetero_cache(q, choice);
 
+    if (!cache)
+        return NULL;
+    stage_bound ***rows = &cache->bounds[place][end];
     if (!*rows)
-        *rows = plait_arena_alloc(q->arena, (size_t)q->problem->model->layers + 1, sizeof **rows);
+        *rows = plait_arena_alloc(q->cached, (size_t)q->problem->model->layers + 1, sizeof **rows);
     if (!*rows)
         return NULL;
     stage_bound **row = &(*rows)[in_flight];
     if (!*row) {
-        *row = plait_arena_alloc(q->arena, (size_t)q->ranges, sizeof **row);
+        *row = plait_arena_alloc(q->cached, (size_t)q->ranges, sizeof **row);
         if (!*row || !fill_row(q, choice, place, end, in_flight, *row))
             return NULL;
     }
     return *row;
+}
+
+/* Returns the most microbatches in flight of the options that take at most max_s. */
+static int most_in_flight(const stage_options *options, double max_s)
+{
+    int most = 0;
+
+    for (int o = 0; o < options->count; o++) {
+        const stage_option *const one = &options->option[o];
+        if (one->time.forward_s + one->time.backward_s <= max_s && one->max_in_flight > most)
+            most = one->max_in_flight;
+    }
+    return most;
+}
+
+const double *hetero_held_units(hetero_problem *q, group_degrees *choice)
+{
+    const plait_model *const model = q->problem->model;
+    const int layers = model->layers, microbatches = hetero_microbatches(q, choice->size);
+    const stage_bound *const row = hetero_stage_bounds(q, choice, HETERO_MIDDLE, choice->group, 1);
+    degrees_cache *const cache = choice->cache;
+
+    if (!row || cache->held_units)
+        return row ? cache->held_units : NULL;
+    double *const held = plait_arena_alloc(q->cached, (size_t)layers + 1, sizeof *held);
+    if (!held)
+        return NULL;
+    const double max_s = longest_stage_s(q, choice);
+    const stage_options *const options = cache->options[HETERO_MIDDLE][choice->group];
+    const int firsts = model->kinds > 1 ? layers : 1;
+    for (int first = 0; first < firsts; first++) {
+        double units = 0.0;
+        for (int last = first + 1; last <= layers; last++) {
+            const int range = hetero_range(q, first, last);
+            if (row[range].stage_s == HUGE_VAL)
+                break;
+            units += q->kind_units[model->layer_kind[last - 1]];
+            const int most = most_in_flight(&options[range], max_s);
+            const int at = most < layers ? most : layers;
+            held[at] = larger(held[at], units);
+        }
+    }
+    for (int k = layers; k > 1; k--) // a stage that fits with k in flight fits with fewer
+        held[k - 1] = larger(held[k - 1], held[k]);
+    held[0] = 0.0;
+    for (int k = microbatches + 1; k <= layers; k++)
+        held[k] = held[microbatches];
+    for (int k = 1; k <= layers; k++)
+        held[k] += held[k - 1];
+    return cache->held_units = held;
 }
 
 // ---- runs ----------------------------------------------------------------------------------
