@@ -259,6 +259,13 @@ static plait_status run_on(const search_run *of, int threads, search_depth depth
     return status;
 }
 
+/* Limits of a search: of the objective of all plans, and of the step of refined plans. */
+typedef struct search_below {
+    double objective, refined_s;
+} search_below;
+
+static const search_below any_plan = {HUGE_VAL, HUGE_VAL};
+
 /* Returns the memory below which plans are tight, above the memory of plans that fit. */
 static double tight_bytes_of(const plait_problem *problem, search_depth depth)
 {
@@ -269,7 +276,7 @@ static double tight_bytes_of(const plait_problem *problem, search_depth depth)
  * Searches a space. If memory is short for several threads, repeats the search on one, which gives
  * the same result.
  */
-static plait_status search_space(const plan_space *space, search_depth depth, double below,
+static plait_status search_space(const plan_space *space, search_depth depth, search_below below,
                                  plait_arena *arena, plait_search_result *result, plait_error *err)
 {
     const plait_problem *const problem = space->problem;
@@ -282,7 +289,8 @@ static plait_status search_space(const plan_space *space, search_depth depth, do
         .tight_bytes = tight_bytes_of(problem, depth),
         .alone = depth > SEARCH_FRONT,
         .fits_only = depth == SEARCH_FITS,
-        .below = below,
+        .below = below.objective,
+        .refined_s = below.refined_s,
         .batch_rows = rows_of_task(space),
     };
     const int threads = threads_count(space->options->threads);
@@ -317,8 +325,8 @@ static plait_status make_space(const plait_problem *problem, const plait_search_
  */
 static plait_status search_supported(const plait_problem *problem,
                                      const plait_search_options *options, search_depth depth,
-                                     double below, plait_arena *arena, plait_search_result *result,
-                                     plait_error *err)
+                                     search_below below, plait_arena *arena,
+                                     plait_search_result *result, plait_error *err)
 {
     plait_runtime *runtime;
     plait_problem whole = *problem;
@@ -335,11 +343,11 @@ static plait_status search_supported(const plait_problem *problem,
         return PLAIT_OK;
     if (status != PLAIT_OK && status != PLAIT_ERROR_RANGE)
         return plait_fail(err, status, refusal.where, "%s", refusal.message);
-    if (status == PLAIT_OK && isfinite(below)) {
+    if (status == PLAIT_OK && isfinite(below.objective)) {
         // the plans that measured runs support may fit, but none of them is below
         const plait_arena_mark found = plait_arena_save(arena);
         plait_search_result any;
-        PLAIT_TRY(search_space(&space, SEARCH_FITS, HUGE_VAL, arena, &any, err));
+        PLAIT_TRY(search_space(&space, SEARCH_FITS, any_plan, arena, &any, err));
         plait_arena_rewind(arena, found);
         if (any.plans > 0)
             return PLAIT_OK;
@@ -357,8 +365,14 @@ static plait_status search_supported(const plait_problem *problem,
     return PLAIT_OK;
 }
 
-plait_status search_problem_below(const plait_problem *problem, const plait_search_options *options,
-                                  search_depth depth, double below, plait_arena *arena,
+/* Searches one node group for a heterogeneous search, and refined plans only below a step. */
+static plait_status search_group(const plait_problem *problem, const plait_search_options *options,
+                                 double refined_s, plait_arena *arena, plait_search_result *result,
+                                 plait_error *err);
+
+/* Searches the plans below the limits. */
+static plait_status search_within(const plait_problem *problem, const plait_search_options *options,
+                                  search_depth depth, search_below below, plait_arena *arena,
                                   plait_search_result *result, plait_error *err)
 {
     const double start_s = search_seconds();
@@ -388,13 +402,29 @@ plait_status search_problem_below(const plait_problem *problem, const plait_sear
         return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
                           "expected an integer from 0 to 1024, found %d", options->threads);
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
-        status = hetero_search(problem, options, 0, plait_search, arena, result, err);
+        status = hetero_search(problem, options, 0, search_group, arena, result, err);
         result->elapsed_s = search_seconds() - start_s;
         return status;
     }
     PLAIT_TRY(search_supported(problem, options, depth, below, arena, result, err));
     result->elapsed_s = search_seconds() - start_s;
     return PLAIT_OK;
+}
+
+static plait_status search_group(const plait_problem *problem, const plait_search_options *options,
+                                 double refined_s, plait_arena *arena, plait_search_result *result,
+                                 plait_error *err)
+{
+    return search_within(problem, options, SEARCH_WHOLE, (search_below){HUGE_VAL, refined_s}, arena,
+                         result, err);
+}
+
+plait_status search_problem_below(const plait_problem *problem, const plait_search_options *options,
+                                  search_depth depth, double below, plait_arena *arena,
+                                  plait_search_result *result, plait_error *err)
+{
+    return search_within(problem, options, depth, (search_below){below, HUGE_VAL}, arena, result,
+                         err);
 }
 
 plait_status search_problem(const plait_problem *problem, const plait_search_options *options,
@@ -465,7 +495,7 @@ plait_status plait_idle_groups(const plait_problem *problem, const plait_search_
         plait_search_result with;
         if (gpus == 0 || plait_plan_gpus(plan, g) > 0)
             continue;
-        PLAIT_TRY(hetero_search(problem, &one, 1u << g, plait_search, arena, &with, err));
+        PLAIT_TRY(hetero_search(problem, &one, 1u << g, search_group, arena, &with, err));
         found[*count] = (plait_idle_group){.group = g, .gpus = gpus, .any = with.plans > 0};
         if (with.plans > 0)
             found[*count].best = with.plan[0];

@@ -100,10 +100,11 @@ typedef struct search_run {
     bool fits_only; /* true: if many rows, the best plan of the coarse pass suffices (S.14) */
     bool closest;   /* true: the search is for the plan that exceeds short_of_bytes least (S.13) */
     double short_of_bytes;
-    double below;        /* limit of the objective, which plans must be below; infinite: no limit */
-    double refined_s;    /* step of the best plan of the refinement that runs; infinite: none */
-    int least_stages;    /* stages of the shortest pipelines that this refinement lists */
-    plait_arena *shared; /* memory that the workers share, which ends with them */
+    double below; /* limit of the objective, which plans must be below; infinite: no limit */
+    /* limit of the step of refined plans: of the search, or of the best one found; infinite: none */
+    double refined_s;
+    int least_stages;          /* stages of the shortest pipelines that this refinement lists */
+    plait_arena *shared;       /* memory that the workers share, which ends with them */
     plait_half_bounds *bounds; /* in `shared` */
     int threads;
     int64_t batch_rows; /* number of rows of a task, which depends on the space alone */

@@ -135,50 +135,92 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
+/* What the search of one group alone found, besides plans. */
+typedef struct group_alone {
+    plait_search_result result;
+    double missing_bytes; /* bytes by which the closest plan exceeds memory; infinite: none */
+} group_alone;
+
 /*
- * Searches one group alone. Keeps its best plans and its closest plan, or the reason why it has
- * none.
+ * Searches one group alone. Keeps its best plans, or the reason why it has none. Refined plans are
+ * searched only if they may be kept.
  */
-static plait_status add_alone(hetero_problem *q, int g, plait_search_result *sum, plait_error *err)
+static plait_status search_alone(hetero_problem *q, int g, group_alone *out, plait_error *err)
 {
+    const double limit_s = hetero_limit(q) / hetero_weight(q, 1u << g) * (1.0 + 1e-12);
     plait_search_options options = *q->options;
     plait_degrees all = plait_degrees_init();
     plait_cluster cluster;
 
     all.dp = plait_cluster_taken(q->problem->cluster, q->problem->job.gpus, g);
     const plait_problem problem = plait_problem_of_group(q->problem, g, &all, &cluster);
-    plait_search_result result;
+    plait_search_result *const result = &out->result;
     plait_error refusal;
 
     options.progress = NULL;
+    *out = (group_alone){.missing_bytes = HUGE_VAL};
     if (problem.job.gpus == 0 || (q->must & ~(1u << g)) != 0)
         return PLAIT_OK;
-    const plait_status status = q->search_group(&problem, &options, q->arena, &result, &refusal);
+    const plait_status status =
+        q->search_group(&problem, &options, limit_s, q->arena, result, &refusal);
     if (status == PLAIT_ERROR_NOMEM)
         return plait_fail_nomem(err);
     if (status != PLAIT_OK) {
         const char *const none_legal = "found none: ";
         const char *why = strstr(refusal.message, none_legal);
         q->why[g] = why ? plait_arena_text(q->arena, why + strlen(none_legal)) : NULL;
+        *result = (plait_search_result){0};
         return PLAIT_OK;
     }
-    sum->points += result.points;
-    sum->priced += result.priced;
-    sum->fits += result.fits;
-    sum->threads = result.threads;
-    for (int i = 0; i < result.plans; i++) {
-        plait_plan plan = result.plan[i].plan;
+    for (int i = 0; i < result->plans; i++) {
+        plait_plan plan = result->plan[i].plan;
         PLAIT_TRY(on_group(&plan, g, q->arena, err));
-        hetero_keep(q, &plan, hetero_weight(q, 1u << g) * result.plan[i].price.step_s);
+        hetero_keep(q, &plan, hetero_weight(q, 1u << g) * result->plan[i].price.step_s);
     }
-    q->closest_open = q->closest_open || (result.has_closest && !result.closest_proven);
-    const double missing_bytes =
-        result.closest.price.peak_bytes - plait_capacity_bytes(&problem, problem.risk);
-    if (!result.has_closest || missing_bytes >= q->missing_bytes)
-        return PLAIT_OK;
-    q->missing_bytes = missing_bytes;
-    q->closest = result.closest.plan;
-    return on_group(&q->closest, g, q->arena, err);
+    if (result->has_closest)
+        out->missing_bytes =
+            result->closest.price.peak_bytes - plait_capacity_bytes(&problem, problem.risk);
+    return PLAIT_OK;
+}
+
+/* Returns the FLOP/s of all GPUs that the job takes of a group. */
+static double group_flops_per_s(const hetero_problem *q, int g)
+{
+    const plait_cluster *const cluster = q->problem->cluster;
+
+    return plait_cluster_taken(cluster, q->problem->job.gpus, g) *
+           cluster->group[g].accelerator->peak_flops_per_s[PLAIT_BF16];
+}
+
+/* Searches each group alone, those with the most FLOP/s first. Keeps the closest plan of all. */
+static plait_status search_each_alone(hetero_problem *q, plait_search_result *sum, plait_error *err)
+{
+    const int groups = q->problem->cluster->groups;
+    group_alone alone[PLAIT_MAX_NODE_GROUPS];
+    int order[PLAIT_MAX_NODE_GROUPS];
+
+    for (int g = 0; g < groups; g++) {
+        int at = g;
+        for (; at > 0 && group_flops_per_s(q, g) > group_flops_per_s(q, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = g;
+    }
+    for (int i = 0; i < groups; i++)
+        PLAIT_TRY(search_alone(q, order[i], &alone[order[i]], err));
+    for (int g = 0; g < groups; g++) {
+        const plait_search_result *const one = &alone[g].result;
+        sum->points += one->points;
+        sum->priced += one->priced;
+        sum->fits += one->fits;
+        sum->threads = one->threads > 0 ? one->threads : sum->threads;
+        q->closest_open = q->closest_open || (one->has_closest && !one->closest_proven);
+        if (alone[g].missing_bytes >= q->missing_bytes)
+            continue;
+        q->missing_bytes = alone[g].missing_bytes;
+        q->closest = one->closest.plan;
+        PLAIT_TRY(on_group(&q->closest, g, q->arena, err));
+    }
+    return PLAIT_OK;
 }
 
 // ---- recomputation -------------------------------------------------------------------------
@@ -308,8 +350,7 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     for (int g = 0; g < cluster->groups; g++)
         q->usd_per_s[g] = plait_cluster_taken(cluster, q->problem->job.gpus, g) *
                           cluster->group[g].accelerator->usd_per_hour / 3600.0;
-    for (int g = 0; g < cluster->groups; g++)
-        PLAIT_TRY(add_alone(q, g, result, err));
+    PLAIT_TRY(search_each_alone(q, result, err));
     PLAIT_TRY(list_recompute(q, err));
     PLAIT_TRY(hetero_list_degrees(q, err));
     for (int n = 0; n < q->lists; n++) { // choices with one run per group

@@ -167,10 +167,14 @@ enum {
     HETERO_LISTS = 1 + PLAIT_RECOMPUTE_KINDS + PLAIT_MAX_MODULE_SETS
 };
 
-/** Searches one group alone. It is plait_search, which is above this folder and passes itself. */
+/**
+ * Searches one group alone, and refined plans only if their step is below refined_s. It is in the
+ * folder above this one, which passes it.
+ */
 typedef plait_status hetero_group_search(const plait_problem *problem,
-                                         const plait_search_options *options, plait_arena *arena,
-                                         plait_search_result *result, plait_error *err);
+                                         const plait_search_options *options, double refined_s,
+                                         plait_arena *arena, plait_search_result *result,
+                                         plait_error *err);
 
 /** State of a search: its input, its space, and its results. */
 typedef struct hetero_problem {

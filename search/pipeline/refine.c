@@ -316,7 +316,7 @@ static void sort_points(point_list *list)
 /* State of a refinement. */
 typedef struct refine_state {
     const refine_steps *steps;
-    search_run *listing;     /* its refined_s is the step of the best solution so far */
+    search_run *listing;     /* its refined_s is at most the step of the best solution so far */
     pipeline_list pipelines; /* pipelines to list, in ascending order of their bounds */
     point_list open;         /* points to solve */
     int64_t removed;         /* points with larger estimates, which are not kept */
@@ -531,7 +531,6 @@ static plait_status refine_in(search_run *run, const refine_steps *steps, plait_
     listing.arena = scratch;
     listing.space = &space;
     listing.coarse = false;
-    listing.refined_s = HUGE_VAL;
     listing.least_stages = steps->least_stages;
     *at = (refine_state){.steps = steps,
                          .listing = &listing,
