@@ -222,8 +222,10 @@ void plait_arena_rewind(plait_arena *arena, plait_arena_mark mark)
     block = arena->current;
     while (block->start > mark)
         block = block->previous;
+#ifdef ARENA_POISONS
     for (arena_block *left = block->next; left != NULL; left = left->next)
         ASAN_POISON_MEMORY_REGION(left->data, left->size);
+#endif
     block->used = mark - block->start;
     ASAN_POISON_MEMORY_REGION(block->data + block->used, block->size - block->used);
     arena->current = block;
