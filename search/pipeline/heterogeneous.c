@@ -135,7 +135,7 @@ static plait_status on_group(plait_plan *plan, int g, plait_arena *arena, plait_
     return PLAIT_OK;
 }
 
-/* What the search of one group alone found, besides plans. */
+/* The result of the search of one group alone. */
 typedef struct group_alone {
     plait_search_result result;
     double missing_bytes; /* bytes by which the closest plan exceeds memory; infinite: none */

@@ -104,6 +104,7 @@ typedef struct group_degrees {
     int64_t size;     /* hetero_size, which all runs of a plan share */
     double capacity_bytes;
     double *kind_s; /* [kinds] f + b of a layer that recomputes nothing */
+    double *list_s; /* [lists] least f + b of a layer of kind 0 with each list of recomputation */
     /* f + b that the embedding adds to the first, modules and loss to the last stage */
     double first_s, last_s;
     double unit_s;                 /* least f + b of a unit of work */
@@ -149,6 +150,7 @@ typedef struct hetero_plan {
  * are legal with them.
  */
 typedef struct hetero_space {
+    int index; /* index of the list of recomputation */
     int recomputes;
     const plait_recompute *recompute; /* [recomputes] */
     int sizes;                        /* number of sizes for which some group has degrees */

@@ -231,6 +231,22 @@ static double done_within(const choice_search *search, const group_degrees *choi
 }
 
 /*
+ * As done_within, but of whole layers with the recomputation of the current list, for a model with
+ * one kind of layers. The margin is for rounding.
+ */
+static double recomputed_within(const choice_search *search, const group_degrees *choice,
+                                double max_s)
+{
+    const hetero_problem *const q = search->q;
+    const double done = done_within(search, choice, max_s);
+
+    if (q->problem->model->kinds > 1 || max_s == HUGE_VAL)
+        return done;
+    const double layers = floor(max_s / choice->list_s[q->space.index] * (1.0 + 1e-9));
+    return smaller(done, layers * q->kind_units[0]);
+}
+
+/*
  * Returns an upper bound of the work that a stage does in max_s and stores with one microbatch in
  * flight. (S.70)
  */
@@ -393,7 +409,7 @@ static void list_groups(choice_search *search, const degrees_list *all)
         max_s[g] =
             divisible_max_stage_s(&cut, search->units, hetero_limit(q) / hetero_weight(q, 1u << g));
         for (int c = 0; c < list->choices; c++)
-            list->choice[c].held = done_within(search, list->choice[c].choice, max_s[g]);
+            list->choice[c].held = recomputed_within(search, list->choice[c].choice, max_s[g]);
     }
     clear_all(search); // time alone removes most degrees, and memory takes much longer to price
     for (int g = 0; g < search->groups; g++) {

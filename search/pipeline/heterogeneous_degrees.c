@@ -8,6 +8,7 @@
  */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/grow.h"
 #include "rules/kernels.h"
@@ -51,32 +52,40 @@ static plait_stage_price one_layer(choice_list *list, group_degrees *choice,
     return price;
 }
 
-/* Returns whether some kind of layer fits these nodes with some recomputation of a list. */
+/*
+ * Returns whether some kind of layer fits these nodes with some recomputation of a list, and sets
+ * *least_s to the least f + b of a layer of kind 0 that fits.
+ */
 static bool some_layer_fits(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer,
-                            const recompute_list *recompute)
+                            const recompute_list *recompute, double *least_s)
 {
     const hetero_problem *q = list->q;
+    bool some = false;
 
-    for (int k = 0; k < q->problem->model->kinds; k++)
+    *least_s = HUGE_VAL;
+    for (int k = 0; k < q->problem->model->kinds && !some; k++)
         for (int r = 0; r < recompute->count; r++) {
             const plait_stage_price price =
                 one_layer(list, choice, pricer, HETERO_MIDDLE, k, recompute->value[r]);
-            if (price.state_bytes + price.flight_bytes <= choice->capacity_bytes)
-                return true;
+            if (price.state_bytes + price.flight_bytes > choice->capacity_bytes)
+                continue;
+            some = true;
+            if (k == 0)
+                *least_s = fmin(*least_s, price.time.forward_s + price.time.backward_s);
         }
-    return false;
+    return some;
 }
 
-/* Returns those of the lists (bits) with which some kind of layer fits. */
+/* Returns those of the lists (bits) with which some kind of layer fits, and fills list_s. */
 static unsigned lists_that_fit(choice_list *list, group_degrees *choice, plait_stage_pricer *pricer,
-                               unsigned lists)
+                               unsigned lists, double *list_s)
 {
     const hetero_problem *q = list->q;
     unsigned fit = 0;
 
     for (int n = 0; n < q->lists; n++)
         if (lists >> n & 1u &&
-            (q->min_memory || some_layer_fits(list, choice, pricer, &q->list[n])))
+            (q->min_memory || some_layer_fits(list, choice, pricer, &q->list[n], &list_s[n])))
             fit |= 1u << n;
     return fit;
 }
@@ -117,14 +126,16 @@ static group_degrees *keep_choice(choice_list *list, const group_degrees *choice
     group_degrees *const kept = plait_arena_alloc(arena, 1, sizeof *kept);
     double *const kind_s =
         plait_arena_alloc(arena, (size_t)list->q->problem->model->kinds, sizeof *kind_s);
+    double *const list_s = plait_arena_alloc(arena, (size_t)list->q->lists, sizeof *list_s);
     group_degrees **const more =
         grow_by_one(arena, list->choice, list->count, &list->room, sizeof *more);
 
-    list->failed = list->failed || !kept || !kind_s || !more;
+    list->failed = list->failed || !kept || !kind_s || !list_s || !more;
     if (list->failed)
         return NULL;
     *kept = *choice;
     kept->kind_s = kind_s;
+    kept->list_s = memcpy(list_s, choice->list_s, (size_t)list->q->lists * sizeof *list_s);
     list->choice = more;
     return list->choice[list->count++] = kept;
 }
@@ -139,6 +150,7 @@ static unsigned add_choice(choice_list *list, const plait_degrees *d, unsigned l
     hetero_problem *q = list->q;
     const plait_arena_mark before = plait_arena_save(q->scratch);
     const int gpus = d->tp * d->cp * d->dp;
+    double list_s[HETERO_LISTS] = {0};
     group_degrees choice = {
         .degrees = *d,
         .group = list->group,
@@ -147,6 +159,7 @@ static unsigned add_choice(choice_list *list, const plait_degrees *d, unsigned l
         .fills_group = stages_fill(list, gpus),
         .domain = list->domain,
         .size = hetero_size(d),
+        .list_s = list_s,
     };
     plait_stage_pricer *const pricer =
         plait_stage_pricer_new(q->problem, list->group, d, q->prices, q->scratch);
@@ -155,7 +168,7 @@ static unsigned add_choice(choice_list *list, const plait_degrees *d, unsigned l
     if (list->failed)
         return 0;
     choice.capacity_bytes = plait_stage_pricer_capacity_bytes(pricer, q->problem->risk);
-    choice.lists = lists_that_fit(list, &choice, pricer, lists);
+    choice.lists = lists_that_fit(list, &choice, pricer, lists, list_s);
     group_degrees *const kept = choice.lists != 0 ? keep_choice(list, &choice) : NULL;
     if (kept)
         price_layers(list, kept, pricer);
@@ -401,7 +414,8 @@ plait_status hetero_select_list(hetero_problem *q, int n, plait_error *err)
     hetero_space *const space = &q->space;
     size_t all = 0, at = 0;
 
-    *space = (hetero_space){.recompute = q->list[n].value, .recomputes = q->list[n].count};
+    *space =
+        (hetero_space){.index = n, .recompute = q->list[n].value, .recomputes = q->list[n].count};
     for (int g = 0; g < groups; g++) {
         choice[g] = select_degrees(q, g, n, &count[g]);
         PLAIT_TRY(plait_check_allocated(choice[g], err));
