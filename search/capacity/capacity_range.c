@@ -19,6 +19,9 @@
  * cheaper only if it saves 1 %:
  *
  *     L(n) = max(L(n), 0.98 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
+ *
+ * Each number is then searched with the first batch, and with the one of the others that has the
+ * largest divisor in common with the number.
  */
 #include "search/capacity/capacity.h"
 
@@ -26,6 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/numbers.h"
 #include "plait/units.h"
 #include "plan/model_queries.h"
 #include "plan/problem_check.h"
@@ -39,7 +43,7 @@ enum {
     /* Searches before the bounds S.81 are computed, which take as long as a few of them, and with
      * experts as long as 50. Both were chosen by measured times. */
     SEARCHES_FIRST = 4,
-    SEARCHES_FIRST_WITH_EXPERTS = 100,
+    SEARCHES_FIRST_WITH_EXPERTS = 150,
     MOST_SEARCHES = 256 /* limit for one range, a few minutes; if it is reached, `whole` is false */
 };
 
@@ -285,6 +289,30 @@ static plait_status find_work(range_search *s, int64_t gpus, double *work, plait
     return PLAIT_OK;
 }
 
+/*
+ * Marks all batches of each number as done, except the first batch and the one of the others with
+ * the largest divisor in common with the number. Requires numbers in the order of fewest_first.
+ */
+static void keep_two_batches(range_search *s)
+{
+    for (int i = 0, end; i < s->numbers; i = end) {
+        const int gpus = s->number[i].gpus;
+        int64_t largest = 0;
+        int best = i;
+
+        for (end = i; end < s->numbers && s->number[end].gpus == gpus; end++) {
+            const int64_t divisor = common_divisor(gpus, s->number[end].gbs);
+            if (s->number[end].gbs == s->range->gbs[0] || divisor <= largest)
+                continue;
+            largest = divisor;
+            best = end;
+        }
+        for (int k = i; k < end; k++)
+            if (k != best && s->number[k].gbs != s->range->gbs[0])
+                s->number[k].done = true;
+    }
+}
+
 // ---- the range -----------------------------------------------------------------------------
 
 /*
@@ -423,6 +451,7 @@ static plait_status search_range(range_search *s, const plait_capacity_row *row,
             }
             low_work = high_work;
         }
+        keep_two_batches(s);
     }
     PLAIT_TRY(search_numbers(s, err));
     // find_row() does not simulate runs, so simulate those of the remaining rows.

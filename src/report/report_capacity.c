@@ -226,7 +226,8 @@ static void print_answers(const report_capacity *report, FILE *out)
                 b->searches, b->whole ? "" : "; search limit reached, some numbers were skipped");
         if (b->assumed)
             fputs("  assumed: between two doublings, the GPU time per sequence is at least 98 % of "
-                  "the value interpolated between the doublings; savings below 1 % do not count\n",
+                  "the value interpolated between the doublings; savings below 1 % do not count; "
+                  "at most 2 batch sizes are searched for each number\n",
                   out);
     }
     const bool in_days = any_tie(report, report_capacity_ties_days),
