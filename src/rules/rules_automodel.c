@@ -25,11 +25,14 @@ static bool experts_without_sp(const plait_problem *problem, const plait_degrees
     return !model_has_experts(problem->model) || d->tp == 1 || !d->sp;
 }
 
-/* `dp_replicate_size` is a divisor of dp other than dp itself, since plain replicas are not FSDP. */
+/*
+ * `dp_replicate_size` is a divisor of dp, and other than dp itself if dp is above 1, since plain
+ * replicas are not FSDP.
+ */
 static bool shards_have_two_ranks(const plait_problem *problem, const plait_degrees *d)
 {
     (void)problem;
-    return d->dp == 1 || (d->shard_group % d->cp == 0 && d->shard_group > d->cp);
+    return d->shard_group % d->cp == 0 && (d->dp == 1 || d->shard_group > d->cp);
 }
 
 /* Parameters stay gathered over a step only if gradients also wait for its last microbatch. */
@@ -64,7 +67,8 @@ static const plan_rule plan_rules[] = {
     {"A1", "the sequence length must be a multiple of 2 cp", sequence_divides},
     {"A2", "experts need etp = 1", experts_whole},
     {"A3", "models with experts need sp = 0", experts_without_sp},
-    {"A4", "shard_group must be a multiple of cp, and at least 2 cp", shards_have_two_ranks},
+    {"A4", "shard_group must be a multiple of cp, and at least 2 cp if dp is above 1",
+     shards_have_two_ranks},
     {"A5", "ZeRO 2 needs scatter step", gathered_step_scatters_once},
     {"A7", "multi-token prediction needs pp = 1 and cp = 1", predictions_without_stages},
     {"A8",

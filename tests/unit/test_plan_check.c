@@ -702,7 +702,12 @@ static void test_rules__of_automodel(void **state)
     assert_refused(&w, "zero=2", "ZeRO 2 needs scatter step (software, rule A5)");
     assert_legal(&w, "zero=2 scatter=step");
     assert_refused(&w, "zero=3 shard_group=1",
-                   "shard_group must be a multiple of cp, and at least 2 cp (software, rule A4)");
+                   "shard_group must be a multiple of cp, and at least 2 cp if dp is above 1 "
+                   "(software, rule A4)");
+    assert_refused(&w, "tp=2 cp=8 zero=3 shard_group=2",
+                   "shard_group must be a multiple of cp, and at least 2 cp if dp is above 1 "
+                   "(software, rule A4)");
+    assert_legal(&w, "tp=2 cp=8 zero=3 shard_group=8");
     make_moe(&w);
     w.runtime.rules = PLAIT_RULES_AUTOMODEL;
     assert_refused(&w, "ep=2 tp=2 etp=2 sp=0 zero=3", "experts need etp = 1 (software, rule A2)");
