@@ -198,7 +198,7 @@ static void change_boundaries(const plait_problem *problem, const plait_degrees 
 typedef struct replica_lines {
     const char *scatter, *reduce, *across, *gather, *exchange;
     plait_axis axis;
-    double params;
+    double params, frozen;       /* trained parameters, and those that are not trained */
     const plait_route *shard;    /* route within one shard group */
     const plait_route *replicas; /* route among the ranks with the same shard */
     const shard_nodes *nodes;    /* routes of the shard group inside and across domains */
@@ -216,7 +216,7 @@ typedef struct line_set {
 
 static void put_line(line_set *set, plait_volume line)
 {
-    if (line.count <= 0.0 || line.ranks < 2)
+    if (line.count <= 0.0 || line.ranks < 2 || !(line.bytes > 0.0))
         return;
     set->seconds += line.seconds;
     set->line[set->count++] = line;
@@ -326,7 +326,9 @@ static void put_lines(const plait_problem *problem, const plait_degrees *d,
     put_line(step, buckets_line(problem, lines->across, PLAIT_ALL_REDUCE, lines, lines->replicas,
                                 own_gradient, gradient / lines->shard->ranks));
     if (d->zero == 3)
-        put_gathers(d, lines, network, m, gathered_value_bytes(d, state) * lines->params, each);
+        put_gathers(d, lines, network, m,
+                    gathered_value_bytes(d, state) * lines->params + state->frozen * lines->frozen,
+                    each);
     else
         put_line(step, buckets_line(problem, lines->gather, PLAIT_ALL_GATHER, lines, lines->shard,
                                     state->gather * own, parameter));
@@ -370,6 +372,7 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         "DP gradient all-to-all",
         PLAIT_AXIS_DP,
         load->dense,
+        load->frozen_dense,
         &routes.shard,
         &routes.replicas,
         &routes.dense_nodes,
@@ -382,6 +385,7 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
         "EDP gradient all-to-all",
         PLAIT_AXIS_EDP,
         load->expert,
+        load->frozen_expert,
         &routes.expert_shard,
         &routes.expert_replicas,
         &routes.expert_nodes,
@@ -390,7 +394,7 @@ static void add_replicas(const plait_problem *problem, const plait_degrees *d,
     line_set each = {0};
 
     put_lines(problem, d, &routes.state, &dense, &step, &each);
-    if (load->expert > 0.0)
+    if (load->expert + load->frozen_expert > 0.0)
         put_lines(problem, d, &routes.state, &expert, &step, &each);
     put_tied(problem, d, &routes, &step);
     add_lines(&step, "dp_comm", sum->dp_comm_s, list);

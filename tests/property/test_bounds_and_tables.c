@@ -286,6 +286,14 @@ static void random_documents(plait_job *job)
                           (share[0] * length[0] + share[1] * length[1]));
 }
 
+/* Lets measured runs support half, all or nothing of what each value but the first claims. */
+static void random_support(plait_support *support)
+{
+    for (int key = 0; key < PLAIT_KEYS; key++)
+        for (int value = 1; value < PLAIT_SUPPORT_VALUES; value++)
+            support->unearned[key][value] = 0.5 * random_below(3);
+}
+
 static void load(const question *q, world *w)
 {
     const bool all = strcmp(q->runtime, "everything") == 0;
@@ -300,6 +308,8 @@ static void load(const question *q, world *w)
         allow_everything(&w->runtime);
     if (once_in(2))
         change_profile(&w->runtime);
+    if (once_in(2))
+        random_support(&w->runtime.support);
     w->problem.job.precision = random_precision(w);
     w->problem.job.tuning = random_tuning();
     random_documents(&w->problem.job);
