@@ -14,7 +14,7 @@ Each question has a random model, cluster and job. The checks are:
 
 Question I of seed S is the same in every run. Exit status 1 after a violation. Where a search proves
 nothing (layouts, choices per stage), a longer step is counted as unproven, not as a violation.
-CI has a few small questions; by hand: nice tests/bench/physics.py PLAIT --questions 100000 --large.
+CI has a few small questions; by hand: nice tests/property/physics.py PLAIT --questions 100000 --large.
 """
 import argparse
 import collections
