@@ -328,12 +328,12 @@ static plait_status search_supported(const plait_problem *problem,
                                      search_below below, plait_arena *arena,
                                      plait_search_result *result, plait_error *err)
 {
-    plait_runtime *runtime;
-    plait_problem whole = *problem;
-    plait_error refusal;
-
-    plan_space space;
     const plait_arena_mark mark = plait_arena_save(arena);
+    plait_problem whole = *problem;
+    plait_runtime *runtime;
+    plait_error refusal;
+    plan_space space;
+
     PLAIT_TRY(make_space(problem, options, depth, arena, &space, err));
     if (!problem->runtime->support.judged)
         return search_space(&space, depth, below, arena, result, err);

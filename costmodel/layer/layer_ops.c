@@ -226,40 +226,22 @@ int priced_blocks_of(const plait_problem *problem, layer_row *row, int r,
     return 1;
 }
 
-/* Returns the seconds of a pass without the exchange of experts' tokens. */
-static double pass_computed_s(const plait_problem *problem, const layer_row *row,
-                              const plait_block *block)
-{
-    const plait_kernel_context context = kernel_context_of(problem, &row->key);
-    double kernels_s = 0.0, attention_s = 0.0, collectives_s = 0.0;
-
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind == PLAIT_OP_COLLECTIVE)
-            continue;
-        const double s = cached_op_s(row->cache, &context, op) * waited_for(op);
-        kernels_s += s;
-        if (term_of(op) == LAYER_attention)
-            attention_s += s;
-    }
-    for (int i = 0; i < block->ops; i++) {
-        const plait_op *op = &block->op[i];
-        if (op->kind == PLAIT_OP_COLLECTIVE && op->axis != PLAIT_AXIS_EP)
-            collectives_s += collective_time_of(problem, row, op, attention_s).exposed_s;
-    }
-    return kernels_s + collectives_s;
-}
-
+/* Returns the seconds of both passes of half a layer without the exchange of experts' tokens. */
 static double half_computed_s(const plait_problem *problem, layer_row *row, int kind,
                               block_half half)
 {
+    priced_op op[PLAIT_MAX_OPS];
+    priced_pass priced = {.op = op};
     double s = 0.0;
 
     layer_row_place_groups(problem, row);
     for (int pass = PLAIT_FORWARD; pass <= PLAIT_BACKWARD; pass++) {
         plait_block block;
         describe_half(problem, row, kind, half, (plait_pass_kind)pass, &block);
-        s += pass_computed_s(problem, row, &block);
+        price_pass(problem, row, &block, &priced);
+        for (int i = 0; i < priced.ops; i++)
+            if (op[i].role != LAYER_DISPATCH && op[i].role != LAYER_COMBINE)
+                s += op[i].s;
     }
     return s;
 }

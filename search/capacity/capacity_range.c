@@ -57,7 +57,7 @@ static const double rounding = 1e-9;    /* tolerance for sums in another order *
 typedef struct gpu_number {
     int gpus, gbs;
     double assumed_s; /* assumed lower bound on a step (S.113); 0: none */
-    bool done;        /* searched, or answered by a row */
+    bool done;        /* searched, answered by a row, or left out */
 } gpu_number;
 
 /*
@@ -357,7 +357,6 @@ static plait_status is_excluded(range_search *s, const gpu_number *number, doubl
     // The bound holds for uniform layers only, not for plans in which each layer has its own tp
     // (C.91).
     const bool uniform = s->largest.runtime->can.tp_by != PLAIT_BY_LAYER;
-
     const int first =
         model_has_experts(s->largest.model) ? SEARCHES_FIRST_WITH_EXPERTS : SEARCHES_FIRST;
 

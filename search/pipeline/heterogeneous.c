@@ -192,19 +192,28 @@ static double group_flops_per_s(const hetero_problem *q, int g)
            cluster->group[g].accelerator->peak_flops_per_s[PLAIT_BF16];
 }
 
-/* Searches each group alone, those with the most FLOP/s first. Keeps the closest plan of all. */
+/* Lists the groups, those with the most FLOP/s first. */
+static void order_groups(const hetero_problem *q, int order[PLAIT_MAX_NODE_GROUPS])
+{
+    for (int g = 0; g < q->problem->cluster->groups; g++) {
+        int at = g;
+        for (; at > 0 && group_flops_per_s(q, g) > group_flops_per_s(q, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = g;
+    }
+}
+
+/*
+ * Searches each group alone. The group with the most FLOP/s is first, since its plan limits the
+ * searches of the others. Keeps the closest plan of all.
+ */
 static plait_status search_each_alone(hetero_problem *q, plait_search_result *sum, plait_error *err)
 {
     const int groups = q->problem->cluster->groups;
     group_alone alone[PLAIT_MAX_NODE_GROUPS];
     int order[PLAIT_MAX_NODE_GROUPS];
 
-    for (int g = 0; g < groups; g++) {
-        int at = g;
-        for (; at > 0 && group_flops_per_s(q, g) > group_flops_per_s(q, order[at - 1]); at--)
-            order[at] = order[at - 1];
-        order[at] = g;
-    }
+    order_groups(q, order);
     for (int i = 0; i < groups; i++)
         PLAIT_TRY(search_alone(q, order[i], &alone[order[i]], err));
     for (int g = 0; g < groups; g++) {

@@ -352,12 +352,17 @@ static bool lists_placement(const plan_space *space, int placement)
            limits_allow_value(space->options, PLAIT_KEY_PLACEMENT, placement);
 }
 
+/* The dispatchers that the walks of one thread share. NULL until its first walk. */
+typedef struct thread_dispatches {
+    plait_arena *arena;
+    dispatch_cache *cache;
+} thread_dispatches;
+
 /* The walks of all placements and tp. Each allocates from a separate arena. */
 typedef struct row_walks {
     const plan_space *space;
-    dispatch_cache **dispatches; /* one for each thread; NULL: not allocated yet */
-    plait_arena **memory;        /* arena of each of these */
-    row_walk *walk;              /* [PLAIT_PLACEMENTS * divisors.count] */
+    thread_dispatches *thread; /* [threads] */
+    row_walk *walk;            /* [PLAIT_PLACEMENTS * divisors.count] */
 } row_walks;
 
 static void walk_tensor(int worker, int64_t i, void *context)
@@ -365,6 +370,7 @@ static void walk_tensor(int worker, int64_t i, void *context)
     row_walks *const walks = context;
     const plan_space *const space = walks->space;
     row_walk *const walk = &walks->walk[i];
+    thread_dispatches *const thread = &walks->thread[worker];
     const int placement = (int)(i / space->divisors.count);
     const size_t sizes = (size_t)space->microbatch.count;
     plait_degrees d = plait_degrees_init();
@@ -374,13 +380,13 @@ static void walk_tensor(int worker, int64_t i, void *context)
     if (d.tp > space->problem->runtime->can.most[PLAIT_KEY_TP] ||
         !limits_allow(space->options, PLAIT_KEY_TP, d.tp) || !lists_placement(space, placement))
         return;
-    if (!walks->dispatches[worker]) {
-        walks->memory[worker] = plait_arena_new();
-        walks->dispatches[worker] = dispatch_cache_new(walks->memory[worker]);
+    if (!thread->arena) {
+        thread->arena = plait_arena_new();
+        thread->cache = dispatch_cache_new(thread->arena);
     }
     walk->space = space;
     walk->arena = plait_arena_new();
-    walk->dispatches = walks->dispatches[worker];
+    walk->dispatches = thread->cache;
     walk->cached = plait_arena_alloc(walk->arena,
                                      (size_t)space->divisors.count * PLAIT_CP_COMMS * sizes + 1, 1);
     walk->dispatch = plait_arena_alloc(walk->arena, sizes + 1, sizeof *walk->dispatch);
@@ -418,18 +424,17 @@ static plait_status list_rows(plan_space *space, plait_arena *arena, plait_error
     row_walks walks = {
         .space = space,
         .walk = plait_arena_alloc(scratch, (size_t)count + 1, sizeof *walks.walk),
-        .dispatches = plait_arena_alloc(scratch, (size_t)threads, sizeof *walks.dispatches),
-        .memory = plait_arena_alloc(scratch, (size_t)threads, sizeof *walks.memory),
+        .thread = plait_arena_alloc(scratch, (size_t)threads, sizeof *walks.thread),
     };
-    plait_status status = PLAIT_ERROR_NOMEM;
+    plait_status status;
 
-    if (walks.walk && walks.dispatches && walks.memory) {
+    if (walks.walk && walks.thread) {
         threads_for(threads, count, walk_tensor, &walks);
         status = take_rows(&walks, count, space, arena, err);
         for (int i = 0; i < count; i++)
             plait_arena_free(walks.walk[i].arena);
         for (int i = 0; i < threads; i++)
-            plait_arena_free(walks.memory[i]);
+            plait_arena_free(walks.thread[i].arena);
     } else {
         status = plait_fail_nomem(err);
     }
