@@ -325,7 +325,6 @@ typedef struct refine_state {
     int64_t tries;           /* number of points solved while points are listed */
     double floor_s;          /* lower bound of the points left out or solved without a proof */
     int64_t solved;          /* number of points solved, not counting skipped ones */
-    int64_t gained;          /* value of `solved` when `best` was last replaced */
     bool any;                /* true if `best` is valid: a plan better than all earlier ones */
     bool failed;             /* true if out of memory */
     refine_solution best;
@@ -335,18 +334,16 @@ typedef struct refine_state {
     search_found listed[BLOCK]; /* points of one pipeline of a block */
 } refine_state;
 
-/* Keeps a solution if it is better than all before. Returns whether it is. */
-static bool keep_solution(refine_state *at, const refine_solution *one,
+static void keep_solution(refine_state *at, const refine_solution *one,
                           const plait_degrees *degrees)
 {
     at->failed = at->failed || one->failed;
     if (!one->any || one->price.step_s >= at->listing->refined_s)
-        return false;
+        return;
     at->any = true;
     at->best = *one;
     at->best_degrees = *degrees;
     at->listing->refined_s = one->price.step_s;
-    return true;
 }
 
 /*
@@ -477,18 +474,6 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     at->steps->solve(run, worker, at->steps->context, &at->open.point[i], refine_best_s(run), out);
 }
 
-/*
- * Returns the number of points after which solving ends. If the budget does not suffice for all
- * points, which proves nothing, solving also ends when half of it has found no better plan.
- */
-static int64_t most_solved(const refine_state *at)
-{
-    const int64_t most = at->steps->most_solved;
-    const int64_t patience = at->gained + most / 2;
-
-    return at->open.count > most && patience < most ? patience : most;
-}
-
 static bool keep_best(const search_run *run, int64_t first, int64_t end, void *context)
 {
     refine_state *const at = context;
@@ -499,10 +484,9 @@ static bool keep_best(const search_run *run, int64_t first, int64_t end, void *c
         at->solved += !one->skipped;
         if (!one->proven)
             at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
-        if (keep_solution(at, one, &at->open.point[i].degrees))
-            at->gained = at->solved;
+        keep_solution(at, one, &at->open.point[i].degrees);
     }
-    return !at->failed && at->solved < most_solved(at);
+    return !at->failed && at->solved < at->steps->most_solved;
 }
 
 /* Removes the points whose bounds reach the best step that was found while points were listed. */
