@@ -339,7 +339,8 @@ double plait_microbatch_floor_s(plait_table *table, const plait_degrees *degrees
 /** The load that a layer or an end of the model adds to its rank. */
 typedef struct plait_layer_load {
     plait_chunk_time time; /* times of one microbatch, with gathers and recomputation */
-    double work_s;         /* forward and backward, minus the time that paired microbatches hide */
+    double paired_s;       /* time that each pair of microbatches hides */
+    double work_s;         /* forward and backward, minus the time that all pairs hide */
     double state_bytes;    /* parameters, gradients and optimizer state, with fragmentation */
     double saved_bytes;    /* activations of each microbatch in flight, with fragmentation */
     double live_bytes;     /* activations recomputed in its backward */
@@ -355,8 +356,15 @@ typedef struct plait_rank_loads {
     double rank_bytes;                        /* bytes that every rank needs */
     double fused_s; /* upper bound on the time that one fused boundary saves */
     double after_s; /* lower bound on the time of a step outside its pipeline */
+    double pairs;   /* number of pairs of microbatches, per microbatch (C.157) */
     int microbatches;
 } plait_rank_loads;
+
+/** Returns the work of a load with this number of pairs per microbatch, in seconds. */
+static inline double plait_layer_work_s(const plait_layer_load *load, double pairs)
+{
+    return load->time.forward_s + load->time.backward_s - pairs * load->paired_s;
+}
 
 /** Returns the loads of a legal point, which do not depend on its split. */
 plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degrees *degrees);

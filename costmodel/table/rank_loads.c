@@ -12,7 +12,7 @@
 /* Prices of one point's layers and ends. */
 typedef struct part_maker {
     stage_rows rows;
-    double pairs; /* number of pairs of microbatches, per microbatch */
+    double pairs; /* plait_rank_loads.pairs */
 } part_maker;
 
 /* Bytes of state and buffers of a rank with this load, without activations. */
@@ -45,11 +45,11 @@ static void add_row(const part_maker *maker, int r, plait_recompute recompute, s
 /* Fills the terms of a load that depend on the recompute choice. */
 static void fill_times(const part_maker *maker, const stage_load *load, plait_layer_load *out)
 {
-    const double paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
     const double loss = maker->rows.problem->runtime->keep.fragmentation;
 
     out->time = (plait_chunk_time){load->forward_s, load->backward_s, load->weight_s};
-    out->work_s = load->forward_s + load->backward_s - maker->pairs * paired_s;
+    out->paired_s = load->paired_s[maker->rows.degrees->ep_overlap];
+    out->work_s = plait_layer_work_s(out, maker->pairs);
     out->saved_bytes = loss * load->saved_bytes;
     out->live_bytes = loss * load->live_bytes;
 }
@@ -90,23 +90,16 @@ static bool ends_meet(const plait_degrees *d)
            plait_schedule_rank(schedule, d->pp, d->pp * d->vpp - 1);
 }
 
-/*
- * Lower bound on the time outside the pipeline: exposed sends, and the optimizer step of the mean
- * rank.
- */
-static double after_s(const part_maker *maker, const plait_rank_loads *out)
+/* Seconds of the optimizer step of the mean rank. */
+static double mean_optimizer_s(const part_maker *maker)
 {
-    const plait_problem *problem = maker->rows.problem;
+    const plait_model *model = maker->rows.problem->model;
     const plait_degrees *d = maker->rows.degrees;
-    const layer_row *row = maker->rows.row;
-    const plait_model *model = problem->model;
     stage_load mean = {.count = 1};
 
     for (int i = 0; i < model->layers; i++)
-        stage_load_add_weights(&mean, 1.0 / d->pp, &row->price[model->layer_kind[i]]);
-    const stage_sync sync = stage_sync_of(problem, d, maker->rows.routes, &mean);
-    return sync.optimizer_s +
-           sends_exposed_s(problem, d, out->microbatches, pipeline_send_s(problem, d, row));
+        stage_load_add_weights(&mean, 1.0 / d->pp, &maker->rows.row->price[model->layer_kind[i]]);
+    return stage_sync_of(maker->rows.problem, d, maker->rows.routes, &mean).optimizer_s;
 }
 
 /* Returns the prices of a point, and its number of pairs per microbatch. (C.157) */
@@ -124,13 +117,16 @@ static part_maker part_maker_of(const plait_table *table, const plait_degrees *d
 }
 
 /*
- * Do two points differ at most in their recompute and offload choice and their split? Comparing
- * bytes is the fast path.
+ * Do two points differ at most in their recompute and offload choice, their split and their number
+ * of chunks? Comparing bytes is the fast path.
  */
-static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
+static bool same_but_chunks(const plait_degrees *a, const plait_degrees *b)
 {
     plait_degrees alike = *a;
 
+    if (ends_meet(a) != ends_meet(b))
+        return false;
+    alike.vpp = b->vpp;
     alike.recompute = b->recompute;
     alike.offload_acts = b->offload_acts;
     alike.split = b->split;
@@ -138,13 +134,14 @@ static bool same_but_choice(const plait_degrees *a, const plait_degrees *b)
         return true;
     for (int key = 0; key < PLAIT_KEYS; key++)
         if (key != PLAIT_KEY_RECOMPUTE && key != PLAIT_KEY_OFFLOAD_ACTS && key != PLAIT_KEY_SPLIT &&
-            !plait_key_same(a, b, (plait_key_id)key))
+            key != PLAIT_KEY_VPP && !plait_key_same(a, b, (plait_key_id)key))
             return false;
     return true;
 }
 
 /*
- * Fills the terms that do not depend on the recompute choice, and the layers without recomputation.
+ * Fills the terms that depend neither on the recompute choice nor on the number of chunks, and the
+ * layers without recomputation.
  */
 static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached_rank_loads *known)
 {
@@ -180,7 +177,8 @@ static void fill_cached_loads(plait_table *table, const plait_degrees *d, cached
     if (model->mtp_layers > 0)
         out->module = part_of(&maker, &module);
     out->rank_bytes = rank_bytes(&maker, &nothing) + runtime_fixed_bytes(&table->problem, d);
-    out->after_s = after_s(&maker, out);
+    known->optimizer_s = mean_optimizer_s(&maker);
+    known->send_s = pipeline_send_s(&table->problem, d, &table->row);
 }
 
 plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degrees *d)
@@ -191,7 +189,7 @@ plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degree
     plait_recompute all = d->recompute;
 
     table_select_layers(table, d);
-    if (!known->known || !same_but_choice(&known->of, d))
+    if (!known->known || !same_but_chunks(&known->of, d))
         fill_cached_loads(table, d, known);
     plait_rank_loads out;
     // Only the model's kinds of layers are copied, since PLAIT_MAX_LAYER_KINDS is much larger.
@@ -200,6 +198,9 @@ plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degree
     memcpy((char *)&out + ends, (const char *)&known->out + ends, sizeof out - ends);
     const part_maker maker = part_maker_of(table, d, known);
     all.layers = 0;
+    out.pairs = maker.pairs;
+    out.after_s =
+        known->optimizer_s + sends_exposed_s(&table->problem, d, out.microbatches, known->send_s);
     out.leading = some ? d->recompute.layers / d->vpp : -1;
     for (int k = 0; k < table->kinds; k++) {
         retime_layer(&maker, k, all, &out.layer[k]);

@@ -77,12 +77,14 @@ typedef struct cached_pipeline {
 } cached_pipeline;
 
 /*
- * Loads of the point `of`. They are also valid for points that differ from it only in their split
- * and their recompute and offload choice.
+ * Loads of the point `of`. They are also valid for points that differ from it only in their split,
+ * their recompute and offload choice, and their number of chunks, except for the time outside the
+ * pipeline: that of the optimizer and the exposed sends.
  */
 typedef struct cached_rank_loads {
     bool known;
     plait_degrees of;
+    double optimizer_s, send_s; /* optimizer step of the mean rank, one send */
     sync_routes routes;
     gather_row gather;
     plait_rank_loads out;

@@ -82,6 +82,7 @@ typedef struct layout_shape {
     int modules;
     int least; /* least number of layers of a middle chunk: neither the first nor the last */
     bool returns_whole; /* true if backwards visit the chunks in reverse order, each in one pass */
+    /* The fields below are set by layout_shape_add_memory. */
     /* [ranks] microbatches in flight of the chunk of the rank that has fewest */
     double in_flight[PLAIT_MAX_LAYERS];
     /* [ranks] number of middle chunks */
@@ -91,13 +92,15 @@ typedef struct layout_shape {
     double mean[PLAIT_MAX_LAYERS]; /* [ranks] mean of the microbatches in flight of its chunks */
 } layout_shape;
 
-/** Fills in the shape of all layouts of a point. */
-void layout_shape_init(layout_shape *ranks, const plait_model *model, const plait_degrees *degrees,
-                       int microbatches);
+/** Fills in the shape of all layouts of a point, without the microbatches in flight. */
+void layout_shape_init(layout_shape *ranks, const plait_model *model, const plait_degrees *degrees);
+
+/** Fills in the microbatches in flight. */
+void layout_shape_add_memory(layout_shape *ranks, const plait_degrees *degrees, int microbatches);
 
 /**
  * Returns a lower bound of the step time of every layout; infinite if the bound reaches limit_s or
- * no layout fits.
+ * no layout fits. An infinite capacity requires no layout_shape_add_memory.
  */
 double layout_lower_bound_s(const layout_shape *ranks, const plait_rank_loads *loads,
                             double capacity_bytes, double limit_s);

@@ -47,8 +47,7 @@ static void fill_in_flight(const plait_degrees *d, int microbatches, int rank, l
     }
 }
 
-void layout_shape_init(layout_shape *out, const plait_model *model, const plait_degrees *d,
-                       int microbatches)
+void layout_shape_init(layout_shape *out, const plait_model *model, const plait_degrees *d)
 {
     const int each = model->layers / (d->pp * d->vpp);
 
@@ -63,6 +62,10 @@ void layout_shape_init(layout_shape *out, const plait_model *model, const plait_
         out->layers[k] = 0;
     for (int i = 0; i < model->layers; i++)
         out->layers[model->layer_kind[i]]++;
+}
+
+void layout_shape_add_memory(layout_shape *out, const plait_degrees *d, int microbatches)
+{
     for (int r = 0; r < d->pp; r++)
         fill_in_flight(d, microbatches, r, out);
 }

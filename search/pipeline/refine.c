@@ -80,18 +80,6 @@ void refine_rank(const search_run *run, const plait_cost *cost, plait_ranked *ou
 
 // ---- groups --------------------------------------------------------------------------------
 
-void refine_take_less(const plait_model *model, const plait_rank_loads *other,
-                      plait_rank_loads *least)
-{
-    for (int k = 0; k < model->kinds; k++) {
-        least->layer[k].state_bytes =
-            fmin(least->layer[k].state_bytes, other->layer[k].state_bytes);
-        least->rest[k].state_bytes = least->layer[k].state_bytes;
-    }
-    least->rank_bytes = fmin(least->rank_bytes, other->rank_bytes);
-    least->after_s = fmin(least->after_s, other->after_s);
-}
-
 /*
  * Returns a lower bound of the load of a layer: `base` has a choice of recomputation without the
  * gathers of ZeRO, `own` has the gathers and the state of a shard without recomputation.
@@ -124,36 +112,46 @@ void refine_take_shard(const search_run *run, const refine_group *group, int s,
     }
 }
 
-/*
- * Computes the least state and time after the pipeline once for all numbers of chunks of a kind,
- * with the fewest chunks: only the sends depend on this number, and more chunks take longer to send.
- */
-plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker,
-                                    refine_group *group)
+/* Computes the loads of all shards, and the least of them, once for all groups of a kind. */
+static void fill_shards(const search_run *run, search_worker *worker, refine_group *group)
 {
-    plait_rank_loads *const least = &group->least;
+    const size_t kinds = (size_t)run->problem->model->kinds;
     plait_degrees d = group->degrees;
 
     d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
     d.offload_acts = 0;
-    for (int s = 0; s < group->shards && !group->least_valid; s++) {
-        plait_degrees own = d;
-        space_apply_shard(run->space, &group->shard[s], &own);
-        const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &own);
+    group->least_rank_bytes = group->least_after_s = HUGE_VAL;
+    for (size_t k = 0; k < kinds; k++)
+        group->least_state_bytes[k] = HUGE_VAL;
+    for (int s = 0; s < group->shards; s++) {
+        space_apply_shard(run->space, &group->shard[s], &d);
+        const plait_rank_loads one = plait_degrees_rank_loads(worker->table, &d);
         refine_shard *const kept = &group->of_shard[s];
 
         kept->rank_bytes = one.rank_bytes;
         kept->after_s = one.after_s;
-        memcpy(kept->layer, one.layer, (size_t)run->problem->model->kinds * sizeof *kept->layer);
-        if (s == 0)
-            *least = one;
-        refine_take_less(run->problem->model, &one, least);
+        memcpy(kept->layer, one.layer, kinds * sizeof *kept->layer);
+        group->least_rank_bytes = fmin(group->least_rank_bytes, one.rank_bytes);
+        group->least_after_s = fmin(group->least_after_s, one.after_s);
+        for (size_t k = 0; k < kinds; k++)
+            group->least_state_bytes[k] =
+                fmin(group->least_state_bytes[k], one.layer[k].state_bytes);
     }
     group->least_valid = true;
-    d.zero = 0;
-    plait_rank_loads out = plait_degrees_rank_loads(worker->table, &d);
-    refine_take_less(run->problem->model, least, &out);
-    return out;
+}
+
+void refine_take_least(const search_run *run, search_worker *worker, refine_group *group,
+                       plait_rank_loads *loads)
+{
+    if (!group->least_valid)
+        fill_shards(run, worker, group);
+    loads->rank_bytes = fmin(loads->rank_bytes, group->least_rank_bytes);
+    loads->after_s = fmin(loads->after_s, group->least_after_s);
+    for (int k = 0; k < run->problem->model->kinds; k++) {
+        loads->layer[k].state_bytes =
+            fmin(loads->layer[k].state_bytes, group->least_state_bytes[k]);
+        loads->rest[k].state_bytes = loads->layer[k].state_bytes;
+    }
 }
 
 /* Allocates the loads of shards in worker->scratch. Returns false when out of memory. */
@@ -165,11 +163,34 @@ static bool make_shards(const search_run *run, search_worker *worker, int shards
         plait_arena_alloc(worker->scratch, (size_t)shards * kinds, sizeof *layer);
 
     group->of_shard = plait_arena_alloc(worker->scratch, (size_t)shards, sizeof *group->of_shard);
-    if (!layer || !group->of_shard)
+    group->least_state_bytes =
+        plait_arena_alloc(worker->scratch, kinds, sizeof *group->least_state_bytes);
+    if (!layer || !group->of_shard || !group->least_state_bytes)
         return false;
     for (int s = 0; s < shards; s++)
         group->of_shard[s].layer = layer + (size_t)s * kinds;
     return true;
+}
+
+/*
+ * Returns whether a group can win if memory is unlimited and its step ends with the pipeline. Sets
+ * the shape without memory, and the plain loads.
+ */
+static bool may_be_fast(const search_run *run, search_worker *worker, refine_group *group)
+{
+    const double best_s = refine_best_s(run);
+    plait_degrees d = group->degrees;
+
+    layout_shape_init(&group->shape, run->problem->model, &d);
+    d.zero = 0;
+    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
+    d.offload_acts = 0;
+    group->plain = plait_degrees_rank_loads(worker->table, &d);
+    const double after_s = group->plain.after_s;
+    group->plain.after_s = 0.0;
+    const double bound_s = layout_lower_bound_s(&group->shape, &group->plain, HUGE_VAL, best_s);
+    group->plain.after_s = after_s;
+    return bound_s < best_s;
 }
 
 static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
@@ -191,6 +212,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
         return;
     }
     group.least_valid = false;
+    group.of_choice = NULL;
     group.shards = p->kind[kind].shards;
     group.shard = p->kind[kind].shard;
     *d = p->degrees;
@@ -202,8 +224,9 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
         if (!plait_schedule_takes(schedule, d->vpp) ||
             !limits_allow(run->options, PLAIT_KEY_VPP, d->vpp))
             continue;
-        layout_shape_init(&group.shape, run->problem->model, d,
-                          plait_degrees_microbatches(d, run->problem->job.gbs));
+        if (!may_be_fast(run, worker, &group))
+            continue;
+        layout_shape_add_memory(&group.shape, d, group.plain.microbatches);
         list(run, worker, &group, found);
     }
     plait_arena_rewind(worker->scratch, mark);

@@ -17,27 +17,30 @@ typedef struct refine_shard {
     plait_layer_load *layer; /* [kinds] */
 } refine_shard;
 
-/** Points that differ only in shards and recomputation. */
+/**
+ * Points that differ only in shards and recomputation.
+ *
+ * The groups of a kind differ in their number of chunks, in ascending order. They share `least`,
+ * of_shard and of_choice, which hold for all of them, since among these loads only the sends and the
+ * pairs of microbatches depend on the number of chunks, and more chunks take longer to send.
+ */
 typedef struct refine_group {
     const space_shard *shard;
     int shards;            /* at least 1 */
     plait_degrees degrees; /* with split LAYOUT, without a layout yet */
     layout_shape shape;
+    plait_rank_loads plain; /* loads without recomputation and the gathers of ZeRO */
     bool least_valid;
-    plait_rank_loads least; /* result of refine_least_loads, if least_valid */
-    refine_shard *of_shard; /* [shards], if least_valid */
+    double least_rank_bytes, least_after_s; /* least of all shards, if least_valid */
+    double *least_state_bytes;              /* [kinds] the same for a layer */
+    refine_shard *of_shard;                 /* [shards], if least_valid */
+    /* [choices][2 kinds] loads of layers without gathers, with the least state; NULL: none yet */
+    plait_layer_load *of_choice;
 } refine_group;
 
 /** Adds the points of a group that may win to found->open. */
 typedef void refine_list(const search_run *run, search_worker *worker, refine_group *group,
                          search_found *found);
-
-/**
- * Lowers the state bytes and the time after the pipeline of `least` to those of `other` where these
- * are smaller.
- */
-void refine_take_less(const plait_model *model, const plait_rank_loads *other,
-                      plait_rank_loads *least);
 
 /**
  * Computes lower bounds of the loads of shard s of a group. Valid after refine_least_loads.
@@ -50,11 +53,11 @@ void refine_take_shard(const search_run *run, const refine_group *group, int s,
                        const plait_rank_loads *base, plait_rank_loads *bound);
 
 /**
- * Returns loads without recomputation and without the gathers of ZeRO, with the least state and the
- * least time after the pipeline of all shards: lower bounds for every shard.
+ * Lowers loads without the gathers of ZeRO to the least state and the least time after the pipeline
+ * of all shards, so that they are lower bounds for every shard.
  */
-plait_rank_loads refine_least_loads(const search_run *run, search_worker *worker,
-                                    refine_group *group);
+void refine_take_least(const search_run *run, search_worker *worker, refine_group *group,
+                       plait_rank_loads *loads);
 
 /** Returns whether a lower bound on loads does not exclude a better plan. */
 bool refine_may_win(const search_run *run, const refine_group *group, const plait_rank_loads *bound,

@@ -34,28 +34,55 @@ static plait_rank_loads bound_loads(search_worker *worker, plait_degrees d)
 }
 
 /*
+ * Fills of_choice, once for all groups of a kind, with the number of pairs of this group. Returns
+ * false when out of memory.
+ */
+static bool fill_choices(const search_run *run, search_worker *worker, refine_group *group,
+                         int choices)
+{
+    const size_t kinds = (size_t)run->problem->model->kinds;
+    plait_degrees d = group->degrees;
+
+    group->of_choice =
+        plait_arena_alloc(worker->scratch, (size_t)choices * 2 * kinds, sizeof *group->of_choice);
+    for (int c = 0; group->of_choice && c < choices; c++) {
+        plait_layer_load *const layer = group->of_choice + (size_t)c * 2 * kinds;
+        space_apply_choice(run->space, c, &d);
+        plait_rank_loads loads = bound_loads(worker, d);
+        refine_take_least(run, worker, group, &loads);
+        memcpy(layer, loads.layer, kinds * sizeof *layer);
+        memcpy(layer + kinds, loads.rest, kinds * sizeof *layer);
+    }
+    return group->of_choice != NULL;
+}
+
+/*
  * Marks in worker->use the choices of recomputation with which some layout may win, by a bound with
- * the least state bytes and the least time after the pipeline of all shards. Returns false if no
+ * the least state bytes and the least time after the pipeline of all shards. Returns whether a
  * choice can win.
  */
 static bool use_choices(const search_run *run, search_worker *worker, refine_group *group,
-                        int choices)
+                        int choices, search_found *found)
 {
+    const int kinds = run->problem->model->kinds;
     const double best_s = refine_best_s(run);
-    plait_degrees d = group->degrees;
+    plait_rank_loads bound = group->plain;
     bool any = false;
 
-    d.recompute = (plait_recompute){.kind = PLAIT_RECOMPUTE_NONE};
-    d.offload_acts = 0;
-    plait_rank_loads bound = bound_loads(worker, d);
-    bound.after_s = 0.0;
-    if (layout_lower_bound_s(&group->shape, &bound, HUGE_VAL, best_s) >= best_s)
+    if (!group->of_choice && !fill_choices(run, worker, group, choices)) {
+        found->failed = true;
         return false;
-    const plait_rank_loads of_shards = refine_least_loads(run, worker, group);
+    }
+    refine_take_least(run, worker, group, &bound);
     for (int c = 0; c < choices; c++) {
-        space_apply_choice(run->space, c, &d);
-        bound = bound_loads(worker, d);
-        refine_take_less(run->problem->model, &of_shards, &bound);
+        const plait_layer_load *const layer = group->of_choice + (size_t)c * 2 * (size_t)kinds;
+
+        memcpy(bound.layer, layer, (size_t)kinds * sizeof *layer);
+        memcpy(bound.rest, layer + kinds, (size_t)kinds * sizeof *layer);
+        for (int k = 0; k < kinds; k++) {
+            bound.layer[k].work_s = plait_layer_work_s(&bound.layer[k], bound.pairs);
+            bound.rest[k].work_s = plait_layer_work_s(&bound.rest[k], bound.pairs);
+        }
         worker->use[c] =
             layout_lower_bound_s(&group->shape, &bound, run->capacity_bytes, best_s) < best_s;
         any = any || worker->use[c];
@@ -70,7 +97,7 @@ static void list_group(const search_run *run, search_worker *worker, refine_grou
     const int choices = run->space->recompute.of[space_class_of(&group->degrees)].count;
     plait_degrees d = group->degrees;
 
-    if (!use_choices(run, worker, group, choices))
+    if (!use_choices(run, worker, group, choices, found))
         return;
     for (int c = 0; c < choices; c++) {
         if (!worker->use[c])

@@ -120,7 +120,8 @@ static double bound_of(const per_layer_listing *at, const plait_degrees *d)
             d->mbs * tp % d->tp == 0 && plan_layers_legal(at->run->problem, &own, &no_reason))
             take_least_of_tp(at, d, tp, &least);
     }
-    layout_shape_init(&shape, at->run->problem->model, d, least.microbatches);
+    layout_shape_init(&shape, at->run->problem->model, d);
+    layout_shape_add_memory(&shape, d, least.microbatches);
     return layout_lower_bound_s(&shape, &least, at->run->capacity_bytes, refine_best_s(at->run));
 }
 

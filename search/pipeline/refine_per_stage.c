@@ -77,9 +77,10 @@ static void list_group(const search_run *run, search_worker *worker, refine_grou
                        search_found *found)
 {
     plait_degrees d = group->degrees;
-    // a bound with layers that recompute nothing and store no activations
-    plait_rank_loads bound = refine_least_loads(run, worker, group);
+    plait_rank_loads bound = group->plain;
 
+    // a bound with layers that recompute nothing and store no activations
+    refine_take_least(run, worker, group, &bound);
     for (int k = 0; k < run->problem->model->kinds; k++)
         bound.layer[k].saved_bytes = bound.rest[k].saved_bytes = 0.0;
     if (may_keep(run))

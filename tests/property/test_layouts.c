@@ -246,7 +246,8 @@ static void check(instance *of)
     layout_shape *ranks = plait_arena_alloc(arena, 1, sizeof *ranks);
     plait_table *table = plait_table_new(&of->problem, arena);
     const plait_rank_loads loads = plait_degrees_rank_loads(table, &of->degrees);
-    layout_shape_init(ranks, &of->model, &of->degrees, loads.microbatches);
+    layout_shape_init(ranks, &of->model, &of->degrees);
+    layout_shape_add_memory(ranks, &of->degrees, loads.microbatches);
     const double floor_s = layout_lower_bound_s(ranks, &loads, of->capacity_bytes, HUGE_VAL);
     if (ranks->least == 0)
         assert_true(floor_s <= cost.step_s * (1.0 + 1e-9));
