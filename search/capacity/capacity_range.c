@@ -325,26 +325,21 @@ static double most_step_s(const range_search *s, const gpu_number *number,
     plait_reliability luckiest = s->ask->fleet;
     const int nodes = capacity_nodes(problem);
     const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
+    plait_goodput run;
 
     // S.112: the bound assumes that no run waits for nodes, and counts only the spares that the
-    // caller sets.
+    // caller sets. S.113: the run is computed as for a row, with the assumed step.
     luckiest.node_loss = 0.0;
     luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
-    const plait_goodput bound = plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
-    const double calendar = steps * plait_goodput_wall_s(&bound, 1.0);
+    run = number->assumed_s > 0.0 ? plait_goodput_of(&s->ask->fleet, nodes,
+                                                     steps * number->assumed_s, s->checkpoint_bytes)
+                                  : plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
     const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
-                             (number->gpus + (double)luckiest.spares * s->node) / PLAIT_HOUR;
+                             (number->gpus + (double)run.spares * s->node) / PLAIT_HOUR;
     const double most_s = most_wall_s(s, number->gpus, usd_per_s, smallest) * (1.0 + rounding);
+    const double step_s = most_s / (steps * plait_goodput_wall_s(&run, 1.0));
 
-    // S.113: duration of a run with the assumed step, computed as for a row.
-    const double work_s = steps * number->assumed_s;
-    if (work_s > 0.0) {
-        const plait_goodput assumed =
-            plait_goodput_of(&s->ask->fleet, nodes, work_s, s->checkpoint_bytes);
-        if (plait_goodput_wall_s(&assumed, work_s) >= most_s)
-            return 0.0;
-    }
-    return most_s / calendar;
+    return step_s > number->assumed_s ? step_s : 0.0;
 }
 
 /*

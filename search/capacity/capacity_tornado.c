@@ -13,6 +13,26 @@ typedef struct changed_question {
     plait_accelerator gpu[PLAIT_MAX_NODE_GROUPS];
 } changed_question;
 
+/*
+ * Finds the best plan of the changed problem. The plan of the row limits the search if it fits, and
+ * is the result if no plan is faster.
+ */
+static plait_status replan(const changed_question *q, const plait_capacity_row *row,
+                           plait_arena *arena, plait_capacity_row *out, plait_error *err)
+{
+    plait_cost cost;
+
+    PLAIT_TRY(plait_plan_evaluate(&q->problem, &row->plan, NULL, arena, &cost, err));
+    const bool fits = cost.verdict == PLAIT_FITS;
+    const double below_s = fits ? cost.step_s : (double)INFINITY;
+    PLAIT_TRY(capacity_find_below(&q->ask, &q->problem, below_s, arena, out, err));
+    if (out->fits || !fits)
+        return PLAIT_OK;
+    *out =
+        (plait_capacity_row){.problem = &q->problem, .fits = true, .plan = row->plan, .cost = cost};
+    return plait_capacity_follow(&q->ask, arena, out, err);
+}
+
 enum { PRICE, FAILURES, RESTART, STORAGE, NETWORK, MEMORY, EFFICIENCY };
 
 static const struct {
@@ -80,7 +100,7 @@ static plait_status change_input(int input, double factor, const plait_capacity_
         break;
     }
     if (inputs[input].replan)
-        return plait_capacity_find(&q->ask, &q->problem, arena, out, err);
+        return replan(q, row, arena, out, err);
     *out = *row;
     out->problem = &q->problem;
     return plait_capacity_follow(&q->ask, arena, out, err);

@@ -147,7 +147,8 @@ every, found = load("all"), load("range")
 searched = found["clusters"][0]["searched"]
 assert searched["assumed"] and searched["whole"] and searched["searches"] < 40, searched
 assert answer(found, "smallest") == answer(every, "smallest"), answer(found, "smallest")
-assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3]
+# savings below 1 % do not count under the assumption
+assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3] / 0.99
 END_PYTHON
 
 # A number between the rows has the plan that search prints for it, also if only more GPUs are a rack.
