@@ -22,6 +22,7 @@ void per_stage_begin(const plait_problem *problem, const plait_choice *choice, i
         .choices = choices,
         .choice = choice,
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
+        .most_round_s = HUGE_VAL,
     };
 }
 
@@ -156,6 +157,7 @@ static plait_status bound_step(const per_stage_point *point, plait_arena *arena,
 
 // ---- all stages ----------------------------------------------------------------------------
 
+/* Chooses for all stages. If no choice of interest fits a stage, the later ones get none. */
 static plait_status choose_all(const per_stage_point *point, const plait_chunk *chunk,
                                plait_arena *arena, per_stage_stage *stage, plait_error *err)
 {
@@ -167,6 +169,8 @@ static plait_status choose_all(const per_stage_point *point, const plait_chunk *
         for (int v = 0; v < d->vpp; v++)
             own[v] = chunk[plait_schedule_chunk((plait_schedule)d->schedule, d->pp, s, v)];
         PLAIT_TRY(per_stage_choose(point, s, own, arena, &stage[s], err));
+        if (stage[s].count == NULL && isfinite(point->input->most_round_s))
+            return PLAIT_OK;
     }
     return PLAIT_OK;
 }

@@ -36,6 +36,7 @@ typedef struct per_stage_problem {
     double capacity_bytes;      /* device memory at the accepted risk of the problem */
     bool may_keep;              /* true: some stages may keep the optimizer on the device (S.27) */
     long nodes;                 /* most nodes of each branch and bound; 0: no limit */
+    double most_round_s;        /* only choices with a smaller f + b of a stage are of interest */
 } per_stage_problem;
 
 /** A point, and the costs that all of its stages share. */
@@ -57,7 +58,7 @@ typedef struct per_stage_group {
 } per_stage_group;
 
 /**
- * One stage with the choices of its layers. `count` is NULL if no choice fits. Then need_bytes is
+ * One stage with the choices of its layers. `count` is NULL if no choice of interest fits. Then need_bytes is
  * the least peak of any choice, and time, peak_bytes and offload_acts are not valid.
  */
 typedef struct per_stage_stage {
@@ -74,7 +75,7 @@ typedef struct per_stage_stage {
     bool proven; /* true if no choice is faster, since no limit of nodes was reached */
 } per_stage_stage;
 
-/** Returns f + b of a microbatch; infinite if no choice fits. */
+/** Returns f + b of a microbatch; infinite if no choice of interest fits. */
 static inline double per_stage_round_s(const per_stage_stage *stage)
 {
     return stage->count ? stage->time.forward_s + stage->time.backward_s : HUGE_VAL;
@@ -128,7 +129,7 @@ per_stage_point per_stage_on_device(const per_stage_point *point);
 bool per_stage_may_differ_in_offload(const per_stage_point *point);
 
 /**
- * Finds the fastest choices of one stage that fit. *out lives in `arena`.
+ * Finds the fastest choices of one stage that fit and are of interest. *out lives in `arena`.
  *
  * @param chunk  [vpp] chunks of rank `s`, in the order in which it processes them
  */
@@ -163,11 +164,12 @@ PLAIT_MUST_CHECK plait_status per_stage_plan(const per_stage_problem *input,
  *                 the choices of S.23
  *
  * The tail is the exposed work after the pipeline: reductions, gathers and optimizer. The result is
- * exact. The embedding is in the first stage; the loss and the modules that predict further tokens
- * are in the last.
+ * exact if `proven`. The embedding is in the first stage; the loss and the modules that predict
+ * further tokens are in the last.
  */
 typedef struct per_stage_layout {
     bool fits;
+    bool proven;       /* whether no search of a stage's choices reached the limit of nodes */
     double time_s;     /* step time without sends; a lower bound with grad_sync shifted */
     const int *layers; /* [pp] in the arena; plait_chunks_deal converts them to chunks */
     long programs;     /* number of problems S.21 that were solved */

@@ -24,6 +24,12 @@ typedef struct stage_work {
     plait_arena *arena;
 } stage_work;
 
+/* Returns f + b of a microbatch that the next choice of the stage must not reach. */
+static double limit_s(const stage_work *work, const per_stage_stage *best)
+{
+    return fmin(per_stage_round_s(best), work->point->input->most_round_s);
+}
+
 // ---- groups of equal layers ----------------------------------------------------------------
 
 static int count_kind(const stage_work *work, plait_chunk chunk, int kind)
@@ -140,7 +146,7 @@ static plait_status choose_layers(const stage_work *work, per_stage_stage *out, 
             continue;
         update_base(work, set, &next);
         const double ends_s = next.base.cost.load.forward_s + next.base.cost.load.backward_s;
-        PLAIT_TRY(pack_under(work, set, per_stage_round_s(out) - ends_s, &next, &packed, err));
+        PLAIT_TRY(pack_under(work, set, limit_s(work, out) - ends_s, &next, &packed, err));
         if (packed.fits) {
             take_counts(work->point, set, packed.count, &next);
             *out = next;
@@ -205,7 +211,7 @@ static void try_choice(const stage_work *work, const stage_choice *one, int *cou
     next.nodes = ++best->nodes;
     next.need_bytes = best->need_bytes = fmin(best->need_bytes, next.peak_bytes);
     if (next.peak_bytes > q->capacity_bytes * within ||
-        per_stage_round_s(&next) >= per_stage_round_s(best))
+        per_stage_round_s(&next) >= limit_s(work, best))
         return;
     *best = next;
     best->count = memcpy(kept, count, (size_t)(next.groups * q->choices) * sizeof *kept);

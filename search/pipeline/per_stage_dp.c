@@ -71,6 +71,7 @@ static plait_status price_stage(dp_context *w, int s, int first, int last, int h
                 (stage_price){stage.time, plait_stage_tail_of(w->point->input->problem, d, &cost)};
         }
         w->out->programs++;
+        w->out->proven = w->out->proven && stage.proven;
         plait_arena_rewind(w->arena, mark);
     }
     *out = *cached;
@@ -227,7 +228,7 @@ plait_status per_stage_dp(const per_stage_point *point, plait_arena *arena, per_
         .homes = per_stage_may_differ_in_offload(point) ? 2 : 1,
     };
 
-    *out = (per_stage_layout){.time_s = HUGE_VAL, .layers = layers};
+    *out = (per_stage_layout){.proven = true, .time_s = HUGE_VAL, .layers = layers};
     PLAIT_TRY(plait_check_allocated(layers, err));
     PLAIT_TRY(begin_dp(&w, err));
     PLAIT_TRY(fill_even(&w, layers, &out->fits, err));

@@ -19,8 +19,9 @@
 #include "search/pipeline/per_stage.h"
 
 enum {
-    MOST_SOLVED = 1 << 12, /* most points to solve */
-    MOST_NODES = 1 << 12   /* most nodes of each branch and bound of a stage */
+    MOST_SOLVED = 1 << 12,      /* most points to solve */
+    MOST_NODES = 1 << 9,        /* most nodes of each branch and bound of a stage */
+    MOST_NODES_PROVEN = 1 << 14 /* the same where layers and choices are solved together */
 };
 
 // ---- the list ------------------------------------------------------------------------------
@@ -109,9 +110,28 @@ typedef struct per_stage_attempt {
     plait_degrees degrees;
     plait_arena *scratch;
     double limit_s;
-    bool refused; /* true if a plan was rejected by its memory or a rule of the runtime */
+    plait_rank_loads loads; /* loads of the point without recomputation */
+    bool refused;           /* true if a plan was rejected by its memory or a rule of the runtime */
     refine_solution *out;
 } per_stage_attempt;
+
+/*
+ * Returns the time of a stage for one microbatch with which every plan of the point reaches the
+ * limit: a step takes at least m (T - g) and the time after its pipeline, as for layouts
+ * (layouts_bound.c). Infinite if pairs of microbatches hide time.
+ */
+static double most_round_s(const per_stage_attempt *at)
+{
+    const plait_degrees *const d = &at->degrees;
+    const double rounding = 1e-9;
+
+    if (isinf(at->limit_s) || d->ep_overlap != PLAIT_EP_OVERLAP_NONE)
+        return HUGE_VAL;
+    // an optimizer on the device takes less time than one on the host
+    const double after_s = at->input.may_keep ? 0.0 : at->loads.after_s;
+    return (1.0 + rounding) *
+           ((at->limit_s - after_s) / at->loads.microbatches + 2.0 * d->vpp * at->loads.fused_s);
+}
 
 /*
  * Builds the plan of these chunks with the best choices of each stage. Returns false if no plan
@@ -122,6 +142,7 @@ static bool choose(per_stage_attempt *at, const plait_degrees *d, const plait_ch
 {
     per_stage_result result;
 
+    at->input.most_round_s = most_round_s(at);
     if (per_stage_solve(&at->input, d, chunks, arena, &result, NULL) != PLAIT_OK) {
         at->out->failed = true;
         return false;
@@ -178,23 +199,24 @@ static void try_dp(per_stage_attempt *at)
     const plait_arena_mark mark = plait_arena_save(at->scratch);
     // S.26 minimises the step time less sends, which are the same for every layout. With grad_sync
     // shifted, S.26 minimises only a lower bound of this time.
-    const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED &&
-                       plait_degrees_rank_loads(at->input.table, &at->degrees).fused_s <= 0.0;
+    const bool exact = at->degrees.grad_sync != PLAIT_SYNC_SHIFTED && at->loads.fused_s <= 0.0;
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     per_stage_point point;
     per_stage_layout found;
 
+    at->input.most_round_s = most_round_s(at);
+    at->input.nodes = MOST_NODES_PROVEN;
     if (per_stage_at(&at->input, &at->degrees, at->scratch, &point, NULL) != PLAIT_OK ||
         per_stage_dp(&point, at->scratch, &found, NULL) != PLAIT_OK)
         at->out->failed = true;
     else if (found.fits) {
         at->refused = false;
-        at->out->floor_s = found.time_s;
+        at->out->floor_s = found.proven ? found.time_s : 0.0;
         plait_chunks_deal(at->run->problem->model, found.layers, at->degrees.pp, chunks);
         try_chunks(at, (plait_split){.kind = PLAIT_SPLIT_LAYOUT}, chunks);
-        at->out->proven = found.time_s >= limit_s || (exact && !at->refused);
+        at->out->proven = found.proven && (found.time_s >= limit_s || (exact && !at->refused));
     } else
-        at->out->proven = true;
+        at->out->proven = found.proven;
     plait_arena_rewind(at->scratch, mark);
 }
 
@@ -202,14 +224,13 @@ static void try_dp(per_stage_attempt *at)
 static void try_seeds(per_stage_attempt *at)
 {
     const plait_arena_mark mark = plait_arena_save(at->scratch);
-    const plait_rank_loads loads = plait_degrees_rank_loads(at->input.table, &at->degrees);
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     layout_items row;
     const int count = at->degrees.pp * at->degrees.vpp;
     int *ends = plait_arena_alloc(at->scratch, (size_t)(LAYOUT_SEEDS * count), sizeof *ends);
 
     if (!ends ||
-        !layout_items_make(at->run->problem, &at->degrees, &loads, HUGE_VAL, at->scratch, &row))
+        !layout_items_make(at->run->problem, &at->degrees, &at->loads, HUGE_VAL, at->scratch, &row))
         at->out->failed = true;
     else
         for (int s = 0, seeds = layout_seeds(&row, ends); s < seeds; s++) {
@@ -232,6 +253,7 @@ static per_stage_attempt begin_attempt(const search_run *run, const space_recomp
     per_stage_begin(run->problem, choice->value, choice->count, table, &at.input);
     at.input.may_keep = may_keep(run);
     at.input.nodes = MOST_NODES;
+    at.loads = plait_degrees_rank_loads(table, &at.degrees);
     return at;
 }
 
