@@ -315,9 +315,9 @@ PLAIT_MUST_CHECK plait_status plait_cluster_synthetic(const char *text, plait_ar
  * Take `gpus` of a cluster for a job: whole nodes, or part of one node.
  *
  * Fails (RANGE) if the cluster has fewer, or if `gpus` is neither at most one node nor a multiple
- * of a node. A grid shrinks to the most compact slice of the taken units, so take from a copy to
- * compare several sizes. A shortened axis no longer closes, unless the slice consists of whole
- * wrap_blocks. (C.113)
+ * of a node. A grid shrinks to the most compact slice of the taken units. Taking again takes from the
+ * whole grid. A shortened axis no longer closes, unless the slice consists of whole wrap_blocks.
+ * (C.113)
  */
 PLAIT_MUST_CHECK plait_status plait_cluster_take(plait_cluster *cluster, int gpus,
                                                  plait_error *err);

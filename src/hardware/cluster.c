@@ -155,9 +155,21 @@ static bool take_slice(plait_level *level, int units)
     return true;
 }
 
+/* Undoes take_slice. */
+static void make_whole(plait_level *level)
+{
+    const plait_whole_grid *const whole = &level->whole;
+
+    if (whole->gpus == 0)
+        return;
+    level->gpus = whole->gpus;
+    memcpy(level->side, whole->side, sizeof level->side);
+    memcpy(level->wrap, whole->wrap, sizeof level->wrap);
+}
+
 /*
  * Takes whole nodes in the order of the groups, or part of one node. A grid is reduced to the used
- * slice.
+ * slice, of the whole grid also if the cluster has a slice already.
  */
 plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *err)
 {
@@ -177,6 +189,8 @@ plait_status plait_cluster_take(plait_cluster *cluster, int gpus, plait_error *e
                           "expected whole nodes of %d GPUs or part of one node, found %d", node,
                           gpus);
 
+    for (int l = 0; l < cluster->levels; l++)
+        make_whole(&cluster->level[l]);
     for (int l = 0; l < cluster->levels; l++) {
         plait_level *const level = &cluster->level[l];
         const int below = l == 0 ? 1 : cluster->level[l - 1].gpus;

@@ -203,6 +203,20 @@ static void test_take__leaves_a_torus_that_no_slice_fits(void **state)
     assert_int_equal(c.level[0].side[2], 28);
 }
 
+static void test_take__takes_from_the_whole_grid_again(void **state)
+{
+    plait_cluster once = synthetic(*state, "tpu-v5p:2240x4");
+    plait_cluster twice = once;
+
+    assert_int_equal(plait_cluster_take(&once, 4 * 16, &err), PLAIT_OK);
+    assert_int_equal(plait_cluster_take(&twice, 4 * 7, &err), PLAIT_OK);
+    assert_int_equal(twice.level[0].side[2], 7);
+    assert_int_equal(plait_cluster_take(&twice, 4 * 16, &err), PLAIT_OK);
+    assert_memory_equal(twice.level[0].side, once.level[0].side, sizeof once.level[0].side);
+    assert_memory_equal(twice.level[0].wrap, once.level[0].wrap, sizeof once.level[0].wrap);
+    assert_int_equal(twice.level[0].gpus, once.level[0].gpus);
+}
+
 static const char mixed[] =
     "{\"name\": \"mixed\", \"groups\": ["
     "{\"accelerator\": \"a100-80gb-sxm\", \"gpus_per_node\": 8, \"nodes\": 2},"
@@ -377,6 +391,7 @@ int main(void)
         TEST(test_take__rejects_none_and_too_many),
         TEST(test_take__of_a_file_without_a_size_has_no_limit),
         TEST(test_take__leaves_a_torus_that_no_slice_fits),
+        TEST(test_take__takes_from_the_whole_grid_again),
         TEST(test_accelerator__is_that_of_the_rank_s_group),
         TEST(test_ridge__by_hand),
         TEST(test_cluster_file__converts_its_units),
