@@ -210,7 +210,9 @@ static void add_mamba_2(block_draft *draft)
     const plait_mamba *s = &draft->layer->mamba;
     const plait_shard *shard = draft->shard;
     const bool decodes = draft->pass.kind == PLAIT_DECODE;
-    const double chunk = decodes ? 1.0 : s->chunk > 0 ? s->chunk : mamba_chunk;
+    const int own_chunk = shard->runtime->kernels.mamba_chunk;
+    const double stated = own_chunk > 0 ? own_chunk : s->chunk > 0 ? s->chunk : mamba_chunk;
+    const double chunk = decodes ? 1.0 : stated;
     const double hidden = draft->model->hidden;
     const double tokens = draft->tokens;
     const double heads = block_share(s->heads, shard->tp);

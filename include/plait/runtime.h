@@ -125,6 +125,7 @@ typedef struct plait_kernel_set {
     bool delayed_scaling; /* fp8 scale from the maxima of earlier steps; else from the tensor */
     bool rowwise_scaling; /* one scale per row, computed for each direction of a matrix */
     bool compiled_step;   /* the whole step is one program, which has no launch time */
+    int mamba_chunk;      /* tokens of a chunk of Mamba-2 kernels; 0: those of the model */
 } plait_kernel_set;
 
 /**

@@ -29,6 +29,8 @@ static const field kernel_fields[] = {
     {"delayed_scaling", .is_bool = true, RUNTIME(kernels.delayed_scaling)},
     {"rowwise_scaling", .is_bool = true, RUNTIME(kernels.rowwise_scaling)},
     {"compiled_step", .is_bool = true, RUNTIME(kernels.compiled_step)},
+    {"mamba_chunk", .is_int = true, .least = 0, .most = 1 << 20, .rare = true,
+     RUNTIME(kernels.mamba_chunk)},
     {.key = NULL},
 };
 
