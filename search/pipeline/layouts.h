@@ -152,11 +152,12 @@ void layout_keep_best(layout_pricer *pricer, const layout_items *row, const int 
 /**
  * Lists layouts whose slowest rank is fast, as starting points of the search.
  *
- * @param end  [LAYOUT_SEEDS][chunks] receives the layouts
- * @return     number of layouts
+ * @param limit_s  steps of this length are not of interest; may be infinite
+ * @param end      [LAYOUT_SEEDS][chunks] receives the layouts
+ * @return         number of layouts
  */
 enum { LAYOUT_SEEDS = 8 };
-int layout_seeds(const layout_items *row, int *end);
+int layout_seeds(const layout_items *row, double limit_s, int *end);
 
 /** Finds the best layout of a row, by the method that its schedule and size allow. */
 void layout_solve(layout_pricer *pricer, const layout_items *row, layout_result *found);

@@ -71,7 +71,7 @@ static void solve_chain(layout_pricer *pricer, const layout_items *row, int *end
                         layout_result *found)
 {
     // The seeds are recorded first, since the best of their steps limits the search.
-    for (int s = 0, seeds = layout_seeds(row, ends); s < seeds; s++)
+    for (int s = 0, seeds = layout_seeds(row, pricer->limit_s, ends); s < seeds; s++)
         layout_keep_best(pricer, row, ends + s * row->chunks,
                          layout_price_exact(pricer, row, ends + s * row->chunks), found);
     dp_context context = {row, pricer->limit_s - row->after_s};
@@ -297,7 +297,7 @@ static void search_locally(layout_pricer *pricer, const layout_items *row, int *
     int *from = NULL;
     int count = 0;
 
-    for (int s = 0, seeds = layout_seeds(row, ends); s < seeds; s++) {
+    for (int s = 0, seeds = layout_seeds(row, pricer->limit_s, ends); s < seeds; s++) {
         int *const end = ends + s * row->chunks;
         const double step_s = layout_price(pricer, row, end).step_s;
         int at = count;

@@ -4,7 +4,7 @@
  *     budgets   Every rank has the same time budget. One chunk after the other takes items until it
  *               has used its share: the rest of its rank's budget, divided by the chunks of the
  *               rank that are left. Bisection finds the least budget with which all items have a
- *               chunk. Six seeds of this kind fill the row from its start or from its end, and let
+ *               chunk, unless the budget of a step of limit_s does not suffice. Six seeds of this kind fill the row from its start or from its end, and let
  *               the last item of a chunk exceed the share by nothing, by half of the item, or by
  *               the whole item.
  *     level     Two seeds whose chunks have nearly equal work (layout_level below).
@@ -116,18 +116,26 @@ static bool fill_with_budget(const layout_items *row, seed_shape shape, double w
     return true;
 }
 
-/* Bisects for the layout of the least budget, to a relative accuracy of 1e-5. */
-static bool fill_least(const layout_items *row, seed_shape shape, int *end)
+/* Relative accuracy of the least budget. */
+static const double accuracy = 1e-4;
+
+/*
+ * Bisects for the layout of the least budget. Returns false if all items have no chunks with the
+ * budget `most_s`.
+ */
+static bool fill_least(const layout_items *row, seed_shape shape, double most_s, int *end)
 {
     const double all_s = row->sum[row->items].work_s + row->rest[row->items].work_s;
     double low = 0.5 * all_s / row->ranks / (row->full_recompute_layers < 0 ? 2.0 : 4.0);
-    double high = 2.0 * low;
+    double high = isinf(most_s) ? 2.0 * low : most_s;
 
-    while (high < all_s && !fill_with_budget(row, shape, high, end)) {
+    if (!isinf(most_s) && (most_s <= 0.0 || !fill_with_budget(row, shape, most_s, end)))
+        return false;
+    while (isinf(most_s) && high < all_s && !fill_with_budget(row, shape, high, end)) {
         low = high;
         high *= 1.3;
     }
-    for (int halving = 0; halving < 14; halving++) {
+    while (high - low > accuracy * high) {
         const double middle = 0.5 * (low + high);
         if (fill_with_budget(row, shape, middle, end))
             high = middle;
@@ -239,14 +247,24 @@ static bool fill_empty(const layout_items *row, int *end)
     return end[0] > 0;
 }
 
-int layout_seeds(const layout_items *row, int *end)
+/*
+ * Returns the work of a rank above which a step takes at least limit_s, as in the bounds of
+ * layouts_bound.c.
+ */
+static double most_work_s(const layout_items *row, double limit_s)
+{
+    return (limit_s - row->after_s) / row->microbatches + 2.0 * row->vpp * row->fused_s;
+}
+
+int layout_seeds(const layout_items *row, double limit_s, int *end)
 {
     static const seed_shape shapes[] = {{false, 0.0}, {false, 0.5}, {false, 1.0},
                                         {true, 0.0},  {true, 0.5},  {true, 1.0}};
+    const double most_s = most_work_s(row, limit_s);
     int seeds = 0;
 
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-        if (fill_least(row, shapes[s], end + seeds * row->chunks) &&
+        if (fill_least(row, shapes[s], most_s, end + seeds * row->chunks) &&
             fill_empty(row, end + seeds * row->chunks))
             seeds = keep_new(row, end, seeds);
     for (int i = 0; i < 2; i++) {

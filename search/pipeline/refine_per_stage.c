@@ -227,13 +227,15 @@ static void try_seeds(per_stage_attempt *at)
     plait_chunk chunks[PLAIT_MAX_LAYERS];
     layout_items row;
     const int count = at->degrees.pp * at->degrees.vpp;
+    // an optimizer on the device takes less time than that of the loads
+    const double limit_s = at->input.may_keep ? HUGE_VAL : at->limit_s;
     int *ends = plait_arena_alloc(at->scratch, (size_t)(LAYOUT_SEEDS * count), sizeof *ends);
 
     if (!ends ||
         !layout_items_make(at->run->problem, &at->degrees, &at->loads, HUGE_VAL, at->scratch, &row))
         at->out->failed = true;
     else
-        for (int s = 0, seeds = layout_seeds(&row, ends); s < seeds; s++) {
+        for (int s = 0, seeds = layout_seeds(&row, limit_s, ends); s < seeds; s++) {
             layout_chunks(&row, ends + s * count, chunks);
             try_chunks(at, (plait_split){.kind = PLAIT_SPLIT_LAYOUT}, chunks);
         }
