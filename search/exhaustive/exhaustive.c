@@ -97,11 +97,28 @@ static set_use smaller_use(set_use a, set_use b)
 }
 
 /*
+ * A bound may exceed a price by this fraction, since it adds the same terms in another order.
+ * Without this margin the search could skip the very plan that the coarse pass found.
+ */
+static const double rounding = 1e-12;
+
+static plait_price less_rounding(plait_price bound)
+{
+    bound.step_s *= 1.0 - rounding;
+    bound.busy_s *= 1.0 - rounding;
+    bound.moving_s *= 1.0 - rounding;
+    bound.peak_bytes *= 1.0 - rounding;
+    return bound;
+}
+
+/*
  * Returns the plans to search for in a set of points with these lower bounds. A set without a plan
  * that fits may still contain the best tight one. (S.5)
  */
-static set_use use_of(const search_run *run, const search_found *found, plait_price bound)
+static set_use use_of(const search_run *run, const search_found *found, plait_price computed)
 {
+    const plait_price bound = less_rounding(computed);
+
     if (run->counts)
         return bound.peak_bytes > run->capacity_bytes ||
                        objective_of(run, bound) > variants_most(run)
@@ -126,7 +143,7 @@ static double most_bytes(const search_run *run, const search_found *found)
         return HUGE_VAL;
     for (const search_found *known = found; known && run->closest; known = known->before)
         most = smaller(most, limit_of(run, &known->top));
-    return most;
+    return most * (1.0 + rounding);
 }
 
 // ---- points --------------------------------------------------------------------------------
@@ -241,7 +258,8 @@ static void price_shard(const search_run *run, search_worker *worker, plait_degr
         // price. (S.4) The coarse pass instead simulates its remaining plans at its end.
         if (price.peak_bytes > run->capacity_bytes && price.peak_bytes > run->tight_bytes)
             continue;
-        plan_point plan = {degrees, price, objective_of(run, price), first + c};
+        const plait_price least = price.exact ? price : less_rounding(price);
+        plan_point plan = {degrees, least, objective_of(run, least), first + c};
         if (run->counts) {
             if (price.peak_bytes <= run->capacity_bytes)
                 variants_count(run, worker, found, &plan);

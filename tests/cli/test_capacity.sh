@@ -151,6 +151,17 @@ assert answer(found, "smallest") == answer(every, "smallest"), answer(found, "sm
 assert answer(found, "cheapest")[3] <= answer(every, "cheapest")[3] / 0.99
 END_PYTHON
 
+# A bound of the only plan of a ranking may exceed its price in the last digit.
+rounded=(gpt-oss-20b h800 --seq 16384 --gbs 104 --gpus 16 --refine none --json)
+"$plait" capacity "${rounded[@]}" --tokens 100G --price 2 >"$folder/capacity.json"
+"$plait" search "${rounded[@]}" >"$folder/search.json"
+python3 - "$folder" <<'END_PYTHON' || complain "rounding hides the best plan from capacity"
+import json, sys
+
+row, = json.load(open(f"{sys.argv[1]}/capacity.json"))["rows"]
+assert row["fits"] and row["step_s"] == json.load(open(f"{sys.argv[1]}/search.json"))["plans"][0]["step_s"]
+END_PYTHON
+
 # A number between the rows has the plan that search prints for it, also if only more GPUs are a rack.
 rack=(gemma-2-2b tpu-v5p --seq 1024 --gbs 32 --runtime fsdp --refine none --json)
 "$plait" capacity "${rack[@]}" --gbs 32..32 --gpus 12..20 --tokens 1G --price 2 >"$folder/capacity.json"
