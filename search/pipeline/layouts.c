@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "plan/layout.h"
+#include "rules/plan_check.h"
 #include "costmodel/api.h"
 #include "plait/lowlevel/schedule.h"
 
@@ -199,7 +200,12 @@ plait_price layout_price(layout_pricer *pricer, const layout_items *row, const i
         return too_much;
     pricer->degrees.split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT, .layout = pricer->text};
     const plait_price price = plait_degrees_cost(pricer->table, &pricer->degrees);
-    return price.peak_bytes <= pricer->capacity_bytes ? price : too_much;
+    // Only a layout that may become the best is compared with the rules, which takes longer.
+    return price.peak_bytes <= pricer->capacity_bytes &&
+                   (price.step_s >= pricer->limit_s ||
+                    plan_degrees_legal(pricer->problem, &pricer->degrees, &no_reason))
+               ? price
+               : too_much;
 }
 
 plait_price layout_price_exact(layout_pricer *pricer, const layout_items *row, const int *end)

@@ -114,6 +114,7 @@ double layout_estimate_s(const layout_shape *ranks, const plait_rank_loads *load
 
 /** Prices layouts of one point, and stores the best known step time. */
 typedef struct layout_pricer {
+    const plait_problem *problem; /* problem whose runtime's rules a layout must obey */
     plait_table *table;
     plait_degrees degrees;
     plait_arena *scratch; /* scratch memory, rewound after use */
@@ -138,7 +139,7 @@ typedef struct layout_result {
 
 /**
  * Returns the price of a layout by the tables of the cost model, which is exact or a lower bound;
- * infinite if the layout does not fit.
+ * infinite if the layout does not fit, or would be below the limit and violates a rule.
  */
 plait_price layout_price(layout_pricer *pricer, const layout_items *row, const int *end);
 

@@ -15,7 +15,6 @@
 #include <string.h>
 
 #include "plait/lowlevel/schedule.h"
-#include "rules/plan_check.h"
 #include "search/pipeline/refine.h"
 
 enum { MOST_SOLVED = 1 << 11 }; /* most points to solve */
@@ -118,15 +117,13 @@ static void list_group(const search_run *run, search_worker *worker, refine_grou
 
 // ---- solving -------------------------------------------------------------------------------
 
-/*
- * Solves a point. The result is checked by all rules of the runtime, since a layout may violate
- * rules that the space does not check.
- */
+/* Solves a point. */
 static void solve_point(const search_run *run, search_worker *worker, const void *context,
                         const open_point *open, double limit_s, refine_solution *out)
 {
     const plait_arena_mark mark = plait_arena_save(worker->scratch);
     layout_pricer pricer = {
+        .problem = run->problem,
         .table = worker->table,
         .degrees = open->degrees,
         .scratch = worker->scratch,
@@ -135,7 +132,6 @@ static void solve_point(const search_run *run, search_worker *worker, const void
     };
     const plait_rank_loads loads = plait_degrees_rank_loads(worker->table, &open->degrees);
     layout_result found = {.any = false};
-    plait_degrees d = open->degrees;
     layout_items row;
 
     (void)context;
@@ -145,10 +141,8 @@ static void solve_point(const search_run *run, search_worker *worker, const void
     else
         pricer.failed = true;
     plait_arena_rewind(worker->scratch, mark);
-    d.split.layout = found.text;
-    const bool legal = !found.any || plan_degrees_legal(run->problem, &d, &no_reason);
-    out->any = found.any && legal;
-    out->proven = found.proven && legal;
+    out->any = found.any;
+    out->proven = found.proven;
     out->failed = pricer.failed;
     out->floor_s = found.floor_s;
     out->price = found.price;

@@ -62,7 +62,8 @@ static plait_status solve(const opened *world, plait_arena *scratch, plait_error
 {
     const double capacity_bytes = plait_capacity_bytes(&world->problem, world->problem.risk);
     const plait_rank_loads loads = plait_degrees_rank_loads(world->table, &world->degrees);
-    layout_pricer pricer = {.table = world->table,
+    layout_pricer pricer = {.problem = &world->problem,
+                            .table = world->table,
                             .degrees = world->degrees,
                             .scratch = scratch,
                             .capacity_bytes = capacity_bytes,

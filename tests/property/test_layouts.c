@@ -188,6 +188,7 @@ static layout_result solve(const instance *of, layout_items *row)
     plait_table *table = plait_table_new(&of->problem, arena);
     plait_arena *scratch = plait_arena_new();
     layout_pricer pricer = {
+        .problem = &of->problem,
         .table = table,
         .degrees = of->degrees,
         .scratch = scratch,

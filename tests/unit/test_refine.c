@@ -84,6 +84,27 @@ static void test_layouts__where_words_deal_nothing(void **state)
     assert_true(result.refinement[0].any);
 }
 
+/* The fastest assignment has no layer on the last stage, which Galvatron refuses. (G4) */
+static void test_layouts__when_a_rule_refuses_the_fastest(void **state)
+{
+    const char *limits = "tp=1,pp=2,cp=1,mbs=2,zero=2,recompute=none,schedule=1f1b";
+    char split[128];
+    world w;
+
+    (void)state;
+    world_make(&w, "qwen2.5-0.5b", "galvatron", "dgx-h100",
+               (plait_job){.seq = 2048, .gbs = 8, .gpus = 4}, arena);
+    w.model.layers = 5;
+    w.model.mtp_layers = 2;
+    w.model.mtp_kind = w.model.layer_kind[0];
+    const plait_search_result found = search(&w, PLAIT_REFINE_LAYOUTS, limits);
+    assert_true(found.refinement[0].any && found.refinement[0].optimal);
+    for (int first = 1; first < 5; first++) {
+        snprintf(split, sizeof split, "%s,split=first-last:%d,%d", limits, first, 5 - first);
+        assert_true(found.plan[0].price.step_s <= step_s(&w, PLAIT_REFINE_NONE, split));
+    }
+}
+
 /* What recipes of DeepSeek-V3, Kimi-K2 and Llama-3-70B write; other keys as the search likes them. */
 static void test_layouts__that_others_published(void **state)
 {
@@ -148,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_layouts__gain_where_a_module_follows),
         cmocka_unit_test(test_layouts__are_never_slower),
         cmocka_unit_test(test_layouts__where_words_deal_nothing),
+        cmocka_unit_test(test_layouts__when_a_rule_refuses_the_fastest),
         cmocka_unit_test(test_layouts__that_others_published),
         cmocka_unit_test(test_layers__choose_in_one_stage_too),
     };
