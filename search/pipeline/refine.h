@@ -20,9 +20,10 @@ typedef struct refine_shard {
 /**
  * Points that differ only in shards and recomputation.
  *
- * The groups of a kind differ in their number of chunks, in ascending order. They share `least`,
- * of_shard and of_choice, which hold for all of them, since among these loads only the sends and the
- * pairs of microbatches depend on the number of chunks, and more chunks take longer to send.
+ * The groups of a kind differ in their number of chunks, in ascending order. They share the least
+ * loads, of_shard and of_choice, which hold for all of them, since among these loads only the sends
+ * and the pairs of microbatches depend on the number of chunks, and more chunks take longer to
+ * send.
  */
 typedef struct refine_group {
     const space_shard *shard;
@@ -43,7 +44,7 @@ typedef void refine_list(const search_run *run, search_worker *worker, refine_gr
                          search_found *found);
 
 /**
- * Computes lower bounds of the loads of shard s of a group. Valid after refine_least_loads.
+ * Computes lower bounds of the loads of shard s of a group. Valid after refine_take_least.
  *
  * @param base   loads without the gathers of ZeRO
  * @param bound  receives the bounds of layers, of an empty rank and of the time after the pipeline;
