@@ -325,13 +325,13 @@ static double most_step_s(const range_search *s, const gpu_number *number,
     plait_reliability luckiest = s->ask->fleet;
     const int nodes = capacity_nodes(problem);
     const double steps = ceil(s->ask->tokens / plait_job_tokens(&problem->job));
-    plait_goodput run;
 
     // S.112: the bound assumes that no run waits for nodes, and counts only the spares that the
     // caller sets. S.113: the run is computed as for a row, with the assumed step.
     luckiest.node_loss = 0.0;
     luckiest.spares = s->ask->fleet.spares > 0 ? s->ask->fleet.spares : 0;
-    run = number->assumed_s > 0.0 ? plait_goodput_of(&s->ask->fleet, nodes,
+    const plait_goodput run = number->assumed_s > 0.0
+                                  ? plait_goodput_of(&s->ask->fleet, nodes,
                                                      steps * number->assumed_s, s->checkpoint_bytes)
                                   : plait_goodput_of(&luckiest, nodes, 1.0, 0.0);
     const double usd_per_s = plait_capacity_usd_per_gpu_hour(s->ask, problem) *
