@@ -39,7 +39,7 @@ KEYS = """tp sp pp vpp cp cp_comm ep etp dispatcher ep_overlap dp zero shard_gro
     grad_reduce optimizer_state offload offload_share fp8_params""".split()
 NOTHING_LEGAL = '{"plans": [], "front": [], "search": {"proof": "optimal", "refinements": []}}'
 DIGITS = 1e-9  # sums in another order differ in last digits
-ROUNDING = 1e-14
+ROUNDING = 1e-14  # relative difference of steps that are equal but for rounding
 
 
 class Refused(Exception):

@@ -150,6 +150,16 @@ static void hold(const world *w, layout_time best)
     assert_near_relative(time_of(w, joint.layers, &fullest).pipeline_s, best.pipeline_s, 1e-6);
     assert_near_relative(layout.time_s, best.time_s, 1e-9);
     assert_near_relative(time_of(w, layout.layers, &fullest).time_s, best.time_s, 1e-9);
+    assert_true(layout.proven);
+
+    // With one node for each stage, a result that is worse is not called proven.
+    per_stage_problem few = *w->point.input;
+    per_stage_point hasty = w->point;
+    few.nodes = 1;
+    hasty.input = &few;
+    must(per_stage_dp(&hasty, scratch, &layout, &err), &err);
+    if (layout.proven)
+        assert_near_relative(layout.time_s, best.time_s, 1e-9);
 }
 
 static void test_joint__as_every_layout_of_500_pipelines(void **state)

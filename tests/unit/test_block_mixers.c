@@ -167,6 +167,18 @@ static void test_mamba_2__scans_in_chunks(void **state)
     assert_near(flops_of(&usual, PLAIT_OP_SCAN), 524288.0 + 1048576 + 2097152, 0.0);
 }
 
+/* The runtime's 64 instead of the model's 128. */
+static void test_mamba_2__scans_in_the_chunks_of_the_runtime(void **state)
+{
+    const plait_runtime own = {.kernels.mamba_chunk = 64};
+    one_layer x = nemotron();
+
+    (void)state;
+    x.shard.runtime = &own;
+    const plait_block block = token_of(&x);
+    assert_near(flops_of(&block, PLAIT_OP_SCAN), 131072.0 + 262144 + 2097152, 0.0);
+}
+
 /* The projection of 10304, and three tensors of 4096; no states. */
 static void test_mamba_2__keeps_its_projection_and_three_outputs(void **state)
 {
@@ -407,6 +419,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_mamba_2__has_the_weights_of_nemotron),
         cmocka_unit_test(test_mamba_2__scans_in_chunks),
+        cmocka_unit_test(test_mamba_2__scans_in_the_chunks_of_the_runtime),
         cmocka_unit_test(test_mamba_2__keeps_its_projection_and_three_outputs),
         cmocka_unit_test(test_mamba_2__is_divided_by_tensor_ranks),
         cmocka_unit_test(test_mamba_2__copies_groups_for_context_ranks),
