@@ -156,36 +156,57 @@ static bool is_dominated(const plan_space *space, const plait_degrees *d)
 }
 
 /*
- * Adds this shard with every combination of values of the free keys from the k-th on. A key without
- * effect has its first legal value. Leaves `d` as it was. Returns whether a combination is legal.
+ * Sets the free keys from the k-th on to their only value, up to the first key with several values.
+ * Returns the index of that key; -1 if a key has no value.
  */
-static bool add_free_values(space_cursor *cursor, plait_degrees *d, int k, space_shard *shard,
+static int set_only_values(const plan_space *space, plait_degrees *d, int k, space_shard *shard)
+{
+    for (; k < space->free_keys; k++) {
+        const space_free_key *const free_key = &space->free_key[k];
+        const space_list values = free_key->values;
+
+        if (values.count == 0)
+            return -1;
+        if (!free_key->usual_only && values.count > 1)
+            return k;
+        const int value = free_key->usual_only ? plait_key_default(space->problem, d, free_key->key)
+                                               : values.value[0];
+        if (free_key->usual_only && !lists_value(&values, value))
+            return -1;
+        shard->value[k] = (unsigned char)value;
+        plait_key_put(d, free_key->key, value);
+    }
+    return k;
+}
+
+/*
+ * Adds this shard with every combination of values of the free keys from the k-th on. A key without
+ * effect has its first legal value. Returns whether a combination is legal.
+ */
+static bool add_free_values(space_cursor *cursor, plait_degrees d, int k, space_shard *shard,
                             shard_list *list)
 {
     const plan_space *const space = cursor->space;
 
+    k = set_only_values(space, &d, k, shard);
+    if (k < 0)
+        return false;
     if (k == space->free_keys) {
-        if (!plan_shards_legal(space->problem, d, &no_reason))
+        if (!plan_shards_legal(space->problem, &d, &no_reason))
             return false;
-        if (!lower_stage_suffices(space, d) && !is_dominated(space, d))
+        if (!lower_stage_suffices(space, &d) && !is_dominated(space, &d))
             add_shard(cursor, list, *shard);
         return true;
     }
     const space_free_key *const free_key = &space->free_key[k];
-    const int before = plait_key_value(d, free_key->key);
-    const bool matters = free_key->usual_only || is_relevant(space, d, free_key->key);
-    const int usual =
-        free_key->usual_only ? plait_key_default(space->problem, d, free_key->key) : before;
+    const bool matters = is_relevant(space, &d, free_key->key);
     bool legal = false;
 
     for (int i = 0; i < free_key->values.count && (matters || !legal); i++) {
-        if (free_key->usual_only && free_key->values.value[i] != usual)
-            continue;
         shard->value[k] = (unsigned char)free_key->values.value[i];
-        plait_key_put(d, free_key->key, shard->value[k]);
+        plait_key_put(&d, free_key->key, shard->value[k]);
         legal = add_free_values(cursor, d, k + 1, shard, list) || legal;
     }
-    plait_key_put(d, free_key->key, before);
     return legal;
 }
 
@@ -206,7 +227,7 @@ static void add_shards(space_cursor *cursor, plait_degrees d, bool nested, shard
                 plan_shards_nest(space->problem, &d) == nested &&
                 limits_allow(space->options, PLAIT_KEY_SHARD_GROUP, group)) {
                 space_shard shard = {.shard_group = group, .zero = d.zero};
-                add_free_values(cursor, &d, 0, &shard, list);
+                add_free_values(cursor, d, 0, &shard, list);
             }
         }
     }
