@@ -16,9 +16,9 @@
  * assumption, and the result has `assumed` set. The assumption is that doublings of a node divide
  * best: a number n between the doublings d and 2d needs at least as many GPU seconds per sequence,
  * w(n), as the straight line between w(d) and w(2d), less a margin. In this case a number counts as
- * cheaper only if it saves 1 %:
+ * cheaper only if it saves 4 %:
  *
- *     L(n) = max(L(n), 0.98 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
+ *     L(n) = max(L(n), 0.96 gbs w(n) / n),   w(n) = w(d) + log2(n/d) max(0, w(2d) - w(d))    (S.113)
  *
  * Each number is then searched with the first batch, and with the one of the others that has the
  * largest divisor in common with the number.
@@ -49,8 +49,8 @@ enum {
 
 static const double similar_batch =
     1.07; /* ratio of batches within which GPU seconds per sequence differ by less than `margin` */
-static const double margin = 0.02;      /* margin of S.113 */
-static const double least_saved = 0.01; /* share of dollars that a cheaper number must save under
+static const double margin = 0.04;      /* margin of S.113 */
+static const double least_saved = 0.04; /* share of dollars that a cheaper number must save under
                                          * S.113 */
 static const double rounding = 1e-9;    /* tolerance for sums in another order */
 

@@ -225,8 +225,8 @@ static void print_answers(const report_capacity *report, FILE *out)
                 name, b->numbers, b->numbers == 1 ? "" : "s", at->from, at->to, b->divide,
                 b->searches, b->whole ? "" : "; search limit reached, some numbers were skipped");
         if (b->assumed)
-            fputs("  assumed: between two doublings, the GPU time per sequence is at least 98 % of "
-                  "the value interpolated between the doublings; savings below 1 % do not count; "
+            fputs("  assumed: between two doublings, the GPU time per sequence is at least 96 % of "
+                  "the value interpolated between the doublings; savings below 4 % do not count; "
                   "at most 2 batch sizes are searched for each number\n",
                   out);
     }
