@@ -61,7 +61,9 @@ typedef struct plait_search_options {
     plait_limit limit[PLAIT_MAX_LIMITS];
     void (*progress)(void *context, double share); /* called from one thread; may be NULL */
     void *progress_context;
-    const void *reserved[8]; /* zero; later versions turn it into fields */
+    double front_within; /* plans of the front take at most this many times the shortest step; 0:
+                          * PLAIT_FRONT_WITHIN, infinite: no limit */
+    const void *reserved[7]; /* zero; later versions turn it into fields */
 } plait_search_options;
 
 /** Default options: time, the best ten, all threads, no limits. */
@@ -80,6 +82,9 @@ PLAIT_MUST_CHECK plait_status plait_search_limit(plait_search_options *options, 
  * share above the minimum.
  */
 #define PLAIT_CLOSEST_WITHIN 0.05
+
+/** Plans of the Pareto front take at most this many times the shortest step, by default. */
+#define PLAIT_FRONT_WITHIN 1.5
 
 /**
  * Plans that agree in `distinct` are variants of the best one, up to this share above its

@@ -97,7 +97,8 @@ plait_status answer_front(const search_run *run, const plan_front *front, plait_
     PLAIT_TRY(price_all(run, front->plan, front->count, plans, err));
     qsort(*plans, (size_t)front->count, sizeof **plans, by_time);
     for (int i = 0; i < front->count; i++)
-        if (kept == 0 || (*plans)[i].price.peak_bytes < (*plans)[kept - 1].price.peak_bytes)
+        if (kept == 0 || ((*plans)[i].price.peak_bytes < (*plans)[kept - 1].price.peak_bytes &&
+                          (*plans)[i].price.step_s <= front->within * (*plans)[0].price.step_s))
             (*plans)[kept++] = (*plans)[i];
     *count = kept;
     return PLAIT_OK;

@@ -529,7 +529,7 @@ static plait_status make_all_exact(const search_run *run, search_found *known, p
     const search_found bounded = *known;
     search_worker *const worker = search_first_worker(run);
 
-    known->front = (plan_front){.arena = run->arena};
+    known->front = (plan_front){.arena = run->arena, .within = search_front_within(run)};
     if (!worker || !top_make(&known->top, run->options->top, run->options->distinct, run->arena) ||
         !top_make(&known->tight_best, 1, 0, run->arena))
         return plait_fail_nomem(err);

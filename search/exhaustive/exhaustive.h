@@ -209,6 +209,12 @@ PLAIT_MUST_CHECK plait_status search_exhaustive(search_run *run, search_found *f
  */
 double objective_of(const search_run *run, plait_price price);
 
+/** Returns options.front_within, or its default. */
+static inline double search_front_within(const search_run *run)
+{
+    return run->options->front_within > 0.0 ? run->options->front_within : PLAIT_FRONT_WITHIN;
+}
+
 // answer.c
 /**
  * Expands points into plans, prices them in full and sorts them by objective. *plans lives in

@@ -94,6 +94,8 @@ bool front_dominates(const plan_front *front, plait_price price)
 
     if (at == 0)
         return false;
+    if (price.step_s > front->within * front->plan[0].price.step_s)
+        return true;
     const plait_price best = front->plan[at - 1].price;
     return best.peak_bytes < price.peak_bytes ||
            (best.peak_bytes == price.peak_bytes && best.step_s < price.step_s);

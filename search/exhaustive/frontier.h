@@ -24,6 +24,7 @@ typedef struct plan_top {
 /** Plans that no other dominates in time and memory, fastest first. */
 typedef struct plan_front {
     int count, room;
+    double within; /* slower plans than this many times the first do not belong to the front */
     plan_point *plan;
     plait_arena *arena; /* memory from which the front grows */
 } plan_front;
@@ -43,7 +44,7 @@ double top_limit(const plan_top *top);
 
 /**
  * Returns whether a plan of the front is at least as fast and as small as this price, and better in
- * one of the two.
+ * one of the two, or the price is too slow for the front.
  */
 bool front_dominates(const plan_front *front, plait_price price);
 /**

@@ -149,7 +149,7 @@ static void found_begin(const search_run *run, search_found *found, const search
 {
     *found = (search_found){
         .before = before,
-        .front = {.arena = arena},
+        .front = {.arena = arena, .within = search_front_within(run)},
         .open = {.floor_s = HUGE_VAL, .arena = arena},
         .pipelines = {.arena = arena},
     };

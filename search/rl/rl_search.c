@@ -15,6 +15,7 @@ void plait_rl_options_init(plait_rl_options *options)
     *options = (plait_rl_options){.top = 5};
     plait_search_options_init(&options->training);
     options->training.top = TRAINING_PLANS;
+    options->training.front_within = HUGE_VAL; // slow plans leave memory for generation
 }
 
 // ---- answers -------------------------------------------------------------------------------

@@ -58,6 +58,9 @@ plait_status search_options_check(const plait_search_options *options, plait_err
     if (options->limits < 0 || options->limits > PLAIT_MAX_LIMITS)
         return plait_fail(err, PLAIT_ERROR_RANGE, "limits", "expected at most %d, found %d",
                           PLAIT_MAX_LIMITS, options->limits);
+    if (!(options->front_within == 0.0 || options->front_within >= 1.0))
+        return plait_fail(err, PLAIT_ERROR_RANGE, "front_within",
+                          "expected 0 or a number from 1, found %g", options->front_within);
     for (int i = 0; i < options->limits; i++) {
         const plait_limit *const limit = &options->limit[i];
 

@@ -984,11 +984,12 @@ static bool near(double a, double b)
     return fabs(a - b) <= digits * fabs(b);
 }
 
-/* Every plan is on the front, equal to one that is, or worse than one that is. */
+/* Every plan is on the front, equal to one that is, worse than one that is, or too slow for it. */
 static void assert_front_covers(const plait_search_result *r, const brute_force *b)
 {
     for (size_t i = 0; i < b->prices; i++) {
-        bool covered = false;
+        bool covered =
+            r->front_size > 0 && b->price[i].step_s > PLAIT_FRONT_WITHIN * r->front[0].price.step_s;
         for (int f = 0; f < r->front_size && !covered; f++)
             covered = r->front[f].price.step_s <= b->price[i].step_s * (1.0 + digits) &&
                       r->front[f].price.peak_bytes <= b->price[i].peak_bytes * (1.0 + digits);
