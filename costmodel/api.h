@@ -320,6 +320,29 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *degree
 /** Returns the bound of plait_pipeline_bound for a step of one microbatch, whatever the batch. */
 plait_price plait_microbatch_bound(plait_table *table, const plait_degrees *degrees);
 
+/** How the layers of one plan may differ in recompute and offload_acts. */
+typedef enum plait_choice_mix {
+    PLAIT_MIX_NONE, /* all layers have the same choice */
+    PLAIT_MIX_FULL, /* the same, or some recompute everything and the others nothing (full:N) */
+    PLAIT_MIX_ALL   /* each layer may have any of the choices */
+} plait_choice_mix;
+
+/** Choices and limits of plait_layers_may_fit. */
+typedef struct plait_layers_query {
+    int choices;
+    const plait_choice *choice; /* [choices] choices that layers may have */
+    plait_choice_mix mix;
+    bool any_shard; /* true: the keys of shards are free; false: they are those of the degrees */
+    double most_s, most_bytes;
+} plait_layers_query;
+
+/**
+ * Returns false if no plan with this layer key, pp, dp, schedule and ep_overlap has a step of at
+ * most most_s within most_bytes, because its ranks cannot hold all layers. (C.451)
+ */
+bool plait_layers_may_fit(plait_table *table, const plait_degrees *degrees,
+                          const plait_layers_query *query);
+
 /**
  * Lower bound on memory, weaker than that of plait_pipeline_bound, without pricing whole layers: the
  * memory of parameters, gradients and optimizer state. It does not depend on mbs and kernels. (C.97)

@@ -71,6 +71,18 @@ static int max_replicas(const plait_capabilities *can)
     return most;
 }
 
+/*
+ * Returns whether the software has a schedule that delays the weight gradients of a backward, so
+ * that the next stage does not wait for them.
+ */
+static bool may_split_backwards(const plait_capabilities *can)
+{
+    const unsigned whole =
+        1u << PLAIT_NAIVE | 1u << PLAIT_GPIPE | 1u << PLAIT_1F1B | 1u << PLAIT_INTERLEAVED;
+
+    return (can->takes[PLAIT_KEY_SCHEDULE] & ~whole) != 0;
+}
+
 void table_make_whole(plait_table *table)
 {
     const plait_model *model = table->problem.model;
@@ -79,6 +91,7 @@ void table_make_whole(plait_table *table)
     const plait_stage stage = {.chunks = 1, .chunk = &chunk, .degrees = one};
 
     table->replicas = max_replicas(&table->problem.runtime->can);
+    table->split_backwards = may_split_backwards(&table->problem.runtime->can);
     table->whole = (stage_class){
         .parts = stage_parts_of(model, &stage, table->whole_part), .count = 1, .first = -1};
 }
@@ -140,8 +153,8 @@ void table_select_min_memory(plait_table *table, unsigned char ep_overlap)
         table->min_memory_whole = min_memory_whole(table);
 }
 
-/* Returns the times of a choice without gathers. Under ZeRO-0 they equal those of table_times. */
-static const layer_time *chosen_times(plait_table *table, plait_choice choice)
+/* Under ZeRO-0 these times equal those of table_times. */
+const layer_time *table_chosen_times(plait_table *table, plait_choice choice)
 {
     const int slot = table_slot_of(choice);
     layer_time *const time = table->chosen_time + slot * table->timed_rows;
@@ -321,8 +334,8 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
 
     table_select_stages(table, d);
     table_select_min_memory(table, d->ep_overlap);
-    const layer_time *const first = chosen_times(table, usual);
-    const layer_choice choice = {first, some ? chosen_times(table, none) : first,
+    const layer_time *const first = table_chosen_times(table, usual);
+    const layer_choice choice = {first, some ? table_chosen_times(table, none) : first,
                                  some ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);

@@ -134,8 +134,9 @@ enum { COMPUTED = 256 }; /* a power of two */
  */
 struct plait_table {
     plait_problem problem;
-    int kinds;    /* number of kinds of layers */
-    int replicas; /* largest number of ranks that have the same stage (DualPipe: 2) */
+    int kinds;            /* number of kinds of layers */
+    int replicas;         /* largest number of ranks that have the same stage (DualPipe: 2) */
+    bool split_backwards; /* true: a schedule of the software delays weight gradients */
     plait_degrees last;
     char layout[PLAIT_VALUE_SIZE]; /* text of last.split if it is a layout */
     bool row_valid, stages_valid, sends_valid, shards_valid;
@@ -259,6 +260,12 @@ double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
  * offload choices.
  */
 void table_select_min_memory(plait_table *table, unsigned char ep_overlap);
+
+/**
+ * Returns the times of a choice for each kind of layer, then for ROW_MTP, without gathers. Requires
+ * table_select_min_memory.
+ */
+const layer_time *table_chosen_times(plait_table *table, plait_choice choice);
 
 /** Returns the point `d` with the keys that shard its state most. */
 plait_degrees min_memory_degrees(const plait_table *table, const plait_degrees *d);

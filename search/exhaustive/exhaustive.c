@@ -354,6 +354,45 @@ static void price_group(const search_run *run, search_worker *worker, const spac
     }
 }
 
+bool search_layers_may_fit(const search_run *run, search_worker *worker, const plait_degrees *d,
+                           bool any_shard, double most_s, double most_bytes)
+{
+    const space_recompute *const all = &run->space->recompute;
+    const space_choice_class class = space_class_of(d);
+    const bool full_layers = all->full_layers && space_has_full_layers(class);
+    const plait_layers_query query = {
+        .choices = run->mixes ? all->count : all->of[class].count,
+        .choice = run->mixes ? all->value : all->of[class].value,
+        .mix = run->mixes    ? PLAIT_MIX_ALL
+               : full_layers ? PLAIT_MIX_FULL
+                             : PLAIT_MIX_NONE,
+        .any_shard = any_shard,
+        .most_s = most_s,
+        .most_bytes = most_bytes,
+    };
+
+    return plait_layers_may_fit(worker->table, d, &query);
+}
+
+/*
+ * Returns whether a kind may have a plan that enters a list. Only in a search for the fastest plans
+ * alone, since a plan that is slow and small may be on a front.
+ */
+static bool kind_may_rank(const search_run *run, search_worker *worker, const plait_degrees *d,
+                          const search_found *found)
+{
+    double most_s = HUGE_VAL;
+
+    if (!run->alone || !run->options->prune || run->closest || run->counts ||
+        run->options->objective != PLAIT_MINIMISE_TIME)
+        return true;
+    for (const search_found *known = found; known; known = known->before)
+        most_s = smaller(most_s, top_limit(&known->top));
+    return search_layers_may_fit(run, worker, d, true,
+                                 smaller(most_s, run->below) * (1.0 + rounding),
+                                 most_bytes(run, found));
+}
+
 /* Searches all groups of one kind and size. `first` is the index of their first point. */
 static void explore_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                          const space_kind *kind, int64_t first, set_use most, search_found *found)
@@ -365,6 +404,8 @@ static void explore_kind(const search_run *run, search_worker *worker, const spa
     degrees.order = kind->order;
     degrees.ep_overlap = kind->ep_overlap;
     const space_choice_class class = space_class_of(&degrees);
+    if (!kind_may_rank(run, worker, &degrees, found))
+        return;
     for (int i = splits->first; i < splits->end; i++) {
         const space_split *split = &p->splits->split[i];
         degrees.vpp = split->vpp;
@@ -385,7 +426,7 @@ static void explore_kind(const search_run *run, search_worker *worker, const spa
  */
 static bool counts_points(const search_run *run)
 {
-    return run->coarse || !(run->closest || run->fits_only || isfinite(run->below));
+    return run->coarse ? run->fits_only : !(run->closest || run->fits_only || isfinite(run->below));
 }
 
 // ---- rows ----------------------------------------------------------------------------------

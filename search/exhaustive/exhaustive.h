@@ -103,8 +103,9 @@ typedef struct search_run {
     double below; /* limit of the objective, which plans must be below; infinite: no limit */
     /* limit of the step of refined plans: of the search, or of the best one found; infinite: none */
     double refined_s;
-    int least_stages;          /* stages of the shortest pipelines that this refinement lists */
-    plait_arena *shared;       /* memory that the workers share, which ends with them */
+    int least_stages;    /* stages of the shortest pipelines that this refinement lists */
+    bool mixes;          /* true: layers of a plan of this refinement may differ in recomputation */
+    plait_arena *shared; /* memory that the workers share, which ends with them */
     plait_half_bounds *bounds; /* in `shared` */
     int threads;
     int64_t batch_rows; /* number of rows of a task, which depends on the space alone */
@@ -209,6 +210,16 @@ PLAIT_MUST_CHECK plait_status search_exhaustive(search_run *run, search_found *f
  */
 double objective_of(const search_run *run, plait_price price);
 
+/**
+ * Returns false if no plan with these ranks, microbatch size, schedule and ep_overlap has a step of
+ * at most most_s within most_bytes. (C.451)
+ *
+ * @param any_shard  true: for every shard; false: for that of the degrees
+ */
+bool search_layers_may_fit(const search_run *run, search_worker *worker,
+                           const plait_degrees *degrees, bool any_shard, double most_s,
+                           double most_bytes);
+
 /** Returns options.front_within, or its default. */
 static inline double search_front_within(const search_run *run)
 {
@@ -225,7 +236,7 @@ PLAIT_MUST_CHECK plait_status answer_ranking(const search_run *run, const plan_p
 
 /**
  * Expands the points of a front into plans, prices them in full and sorts them by step time. Leaves
- * out plans that are dominated at full prices.
+ * out plans that are dominated at full prices or too slow.
  */
 PLAIT_MUST_CHECK plait_status answer_front(const search_run *run, const plan_front *front,
                                            plait_ranked **plans, int *count, plait_error *err);

@@ -193,6 +193,26 @@ static bool may_be_fast(const search_run *run, search_worker *worker, refine_gro
     return bound_s < best_s;
 }
 
+/* Returns the degrees of a kind, without chunks and a split. */
+static plait_degrees degrees_of(const space_pipeline *p, const space_kind *kind)
+{
+    plait_degrees d = p->degrees;
+
+    d.schedule = kind->schedule;
+    d.order = kind->order;
+    d.ep_overlap = kind->ep_overlap;
+    return d;
+}
+
+/* Returns whether the layers of a kind may fit ranks that are faster than the best known plan. */
+static bool kind_may_fit(const search_run *run, search_worker *worker, const space_pipeline *p,
+                         const space_kind *kind)
+{
+    const plait_degrees d = degrees_of(p, kind);
+
+    return search_layers_may_fit(run, worker, &d, true, refine_best_s(run), run->capacity_bytes);
+}
+
 static void list_kind(const search_run *run, search_worker *worker, const space_pipeline *p,
                       int kind, refine_list *list, search_found *found)
 {
@@ -205,7 +225,8 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     refine_group group;
     plait_degrees *const d = &group.degrees;
 
-    if (plait_schedule_replicas(schedule) > 1 || p->kind[kind].shards == 0)
+    if (plait_schedule_replicas(schedule) > 1 || p->kind[kind].shards == 0 ||
+        !kind_may_fit(run, worker, p, &p->kind[kind]))
         return;
     if (!make_shards(run, worker, p->kind[kind].shards, &group)) {
         found->failed = true;
@@ -215,10 +236,7 @@ static void list_kind(const search_run *run, search_worker *worker, const space_
     group.of_choice = NULL;
     group.shards = p->kind[kind].shards;
     group.shard = p->kind[kind].shard;
-    *d = p->degrees;
-    d->schedule = p->kind[kind].schedule;
-    d->order = p->kind[kind].order;
-    d->ep_overlap = p->kind[kind].ep_overlap;
+    *d = degrees_of(p, &p->kind[kind]);
     d->split = (plait_split){.kind = PLAIT_SPLIT_LAYOUT};
     for (d->vpp = 1; d->vpp <= filled && d->vpp <= can; d->vpp++) {
         if (!plait_schedule_takes(schedule, d->vpp) ||
@@ -245,8 +263,13 @@ static void add_pipeline(const search_run *run, search_worker *worker, const spa
         plait_pipeline_floor_s(worker->table, d) >= refine_best_s(run))
         return;
     const plait_price bound = plait_pipeline_bound(worker->table, d);
-
-    if (bound.peak_bytes <= run->capacity_bytes && bound.step_s < refine_best_s(run) &&
+    if (bound.peak_bytes > run->capacity_bytes || bound.step_s >= refine_best_s(run))
+        return;
+    bool any = false;
+    for (int k = 0; k < p->all.kinds && !any; k++)
+        any = space_size_legal(&p->all.kind[k], size) &&
+              kind_may_fit(run, worker, &p->all, &p->all.kind[k]);
+    if (any &&
         !open_add_pipeline(&found->pipelines, (open_pipeline){.floor_s = bound.step_s,
                                                               .row = (int)(row - run->space->row),
                                                               .size = size,
@@ -539,6 +562,7 @@ static plait_status refine_in(search_run *run, const refine_steps *steps, plait_
     listing.space = &space;
     listing.coarse = false;
     listing.least_stages = steps->least_stages;
+    listing.mixes = steps->mixes;
     *at = (refine_state){.steps = steps,
                          .listing = &listing,
                          .open = {.floor_s = HUGE_VAL, .arena = scratch},

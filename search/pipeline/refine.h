@@ -137,6 +137,7 @@ typedef struct refine_steps {
     const void *context;
     int64_t most_solved; /* most points to solve: a budget instead of a time limit */
     bool layouts;        /* true: also list points whose pp has no named split */
+    bool mixes;          /* true: layers of a plan may differ in recomputation and offload */
     int least_stages;    /* stages of the shortest pipelines that it lists */
 } refine_steps;
 

@@ -96,6 +96,9 @@ static void list_group(const search_run *run, search_worker *worker, refine_grou
         if (!refine_may_win(run, group, &bound, found))
             continue;
         space_apply_shard(run->space, &group->shard[s], &d);
+        if (!search_layers_may_fit(run, worker, &d, false, refine_best_s(run) - bound.after_s,
+                                   run->capacity_bytes))
+            continue;
         const plait_rank_loads loads = least_loads(run, worker, d);
         refine_add(run, group, &d, &loads, solves_exactly(run, &d) ? HUGE_VAL : 1.0, found);
     }
@@ -328,6 +331,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .context = &own,
                                 .most_solved = MOST_SOLVED,
                                 .layouts = refine_may_layout(run),
+                                .mixes = true,
                                 .least_stages = 1};
 
     PLAIT_TRY(plait_check_allocated(choice, err));

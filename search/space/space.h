@@ -64,6 +64,12 @@ static inline space_choice_class space_class_of(const plait_degrees *degrees)
     return (space_choice_class)(graphs + fused);
 }
 
+/** Returns whether full:N is legal in a class: without graphs and pairs of microbatches. */
+static inline bool space_has_full_layers(space_choice_class class)
+{
+    return class % SPACE_CHOICES_FUSED == SPACE_CHOICES_ALL;
+}
+
 /** One split of the layers over pp x vpp chunks. */
 typedef struct space_split {
     plait_split split;
@@ -73,16 +79,14 @@ typedef struct space_split {
 
 /**
  * The number of recompute choices of some splits in a class, whose sum over all choices is `all`.
- * Without graphs and pairs of microbatches full:N is legal too.
  */
 static inline int64_t space_choices_in(const space_recompute *recompute, space_choice_class class,
                                        int splits, int64_t all)
 {
     const int listed = recompute->of[class].count;
 
-    return class % SPACE_CHOICES_FUSED == SPACE_CHOICES_ALL
-               ? all - (int64_t)splits * (recompute->count - listed)
-               : (int64_t)splits * listed;
+    return space_has_full_layers(class) ? all - (int64_t)splits * (recompute->count - listed)
+                                        : (int64_t)splits * listed;
 }
 
 /** The splits that some schedules support: [first, end) of a list, and the sum of their choices. */
