@@ -17,6 +17,8 @@ enum {
     BLOCK = 32,            /* number of items that threads solve before results are merged */
     MOST_BOUNDS = 1 << 20, /* most lower bounds of points that one listing computes */
     MOST_TRIES = 256,      /* most points that are solved while points are listed */
+    MOST_WITHOUT_GAIN =
+        512,            /* most points that are solved if none is better than the uniform plan */
     MOST_KEPT = 1 << 15 /* points that are kept for solving, several times as many as are solved */
 };
 
@@ -524,7 +526,6 @@ static bool keep_best(const search_run *run, int64_t first, int64_t end, void *c
 {
     refine_state *const at = context;
 
-    (void)run;
     for (int64_t i = first; i < end; i++) {
         const refine_solution *const one = &at->slot[i % BLOCK];
         at->solved += !one->skipped;
@@ -532,7 +533,11 @@ static bool keep_best(const search_run *run, int64_t first, int64_t end, void *c
             at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
         keep_solution(at, one, &at->open.point[i].degrees);
     }
-    return !at->failed && at->solved < at->steps->most_solved;
+    // a search below a limit may start from a plan that is not uniform
+    const bool may_gain = at->any || isfinite(run->below) || !at->steps->group;
+    const int64_t most = may_gain ? at->steps->most_solved : MOST_WITHOUT_GAIN;
+
+    return !at->failed && at->solved < most;
 }
 
 /* Removes the points whose bounds reach the best step that was found while points were listed. */
