@@ -9,7 +9,8 @@ typedef enum search_depth {
     /* the ranking and the front, and refinements only if no uniform plan fits */
     SEARCH_FRONT,
     SEARCH_RANKING, /* the ranking only: no front, no tight plan, no closest plan */
-    SEARCH_FITS     /* the ranking only, and only of the coarse pass if that finds a plan (S.14) */
+    SEARCH_FITS,    /* the ranking only, and only of the coarse pass if that finds a plan (S.14) */
+    SEARCH_ANY      /* as SEARCH_FITS, and a refinement ends with the first plan that fits */
 } search_depth;
 
 /** Searches as plait_search does, but computes only the results of `depth`. */

@@ -152,7 +152,7 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
 {
     const int count = count_refinements(run->options);
 
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && !(run->any_fits && result->plans > 0); i++) {
         plait_refinement *out = &result->refinement[result->refinements];
         const double start_s = search_seconds();
 
@@ -184,14 +184,14 @@ static plait_status refine(search_run *run, search_found *found, plait_search_re
 }
 
 /*
- * Do refinements follow? With SEARCH_FRONT only if no uniform plan fits, with SEARCH_FITS if the space
- * is also small. (S.14)
+ * Do refinements follow? With SEARCH_FRONT only if no uniform plan fits, with SEARCH_FITS and
+ * SEARCH_ANY if the space is also small. (S.14)
  */
 static bool refines(const search_run *run, search_depth depth, int plans)
 {
-    if (depth == SEARCH_FITS && search_is_large(run->space))
+    if (depth >= SEARCH_FITS && search_is_large(run->space))
         return false;
-    return plans == 0 || (depth != SEARCH_FITS && depth != SEARCH_FRONT);
+    return plans == 0 || (depth < SEARCH_FITS && depth != SEARCH_FRONT);
 }
 
 /* Runs the strategy and the refinements, and fills in the result. */
@@ -288,7 +288,8 @@ static plait_status search_space(const plan_space *space, search_depth depth, se
         .capacity_bytes = plait_capacity_bytes(problem, problem->risk),
         .tight_bytes = tight_bytes_of(problem, depth),
         .alone = depth > SEARCH_FRONT,
-        .fits_only = depth == SEARCH_FITS,
+        .fits_only = depth >= SEARCH_FITS,
+        .any_fits = depth == SEARCH_ANY,
         .below = below.objective,
         .refined_s = below.refined_s,
         .batch_rows = rows_of_task(space),
@@ -347,7 +348,7 @@ static plait_status search_supported(const plait_problem *problem,
         // the plans that measured runs support may fit, but none of them is below
         const plait_arena_mark found = plait_arena_save(arena);
         plait_search_result any;
-        PLAIT_TRY(search_space(&space, SEARCH_FITS, any_plan, arena, &any, err));
+        PLAIT_TRY(search_space(&space, SEARCH_ANY, any_plan, arena, &any, err));
         plait_arena_rewind(arena, found);
         if (any.plans > 0)
             return PLAIT_OK;

@@ -98,6 +98,7 @@ typedef struct search_run {
     bool counts;               /* true: this pass counts the variants of the plans in `known` */
     bool alone;                /* true: only the ranking is needed, not the front */
     bool fits_only; /* true: if many rows, the best plan of the coarse pass suffices (S.14) */
+    bool any_fits;  /* true: a refinement ends with the first plan that fits */
     bool closest;   /* true: the search is for the plan that exceeds short_of_bytes least (S.13) */
     double short_of_bytes;
     double below; /* limit of the objective, which plans must be below; infinite: no limit */

@@ -17,8 +17,6 @@ enum {
     BLOCK = 32,            /* number of items that threads solve before results are merged */
     MOST_BOUNDS = 1 << 20, /* most lower bounds of points that one listing computes */
     MOST_TRIES = 256,      /* most points that are solved while points are listed */
-    MOST_WITHOUT_GAIN =
-        512,            /* most points that are solved if none is better than the uniform plan */
     MOST_KEPT = 1 << 15 /* points that are kept for solving, several times as many as are solved */
 };
 
@@ -373,6 +371,7 @@ typedef struct refine_state {
     int64_t tries;           /* number of points solved while points are listed */
     double floor_s;          /* lower bound of the points left out or solved without a proof */
     int64_t solved;          /* number of points solved, not counting skipped ones */
+    int64_t work;            /* layers times stages of these points */
     bool any;                /* true if `best` is valid: a plan better than all earlier ones */
     bool failed;             /* true if out of memory */
     refine_solution best;
@@ -448,7 +447,6 @@ static bool keep_points(const search_run *run, int64_t first, int64_t end, void 
 {
     refine_state *const at = context;
 
-    (void)run;
     for (int64_t i = first; i < end; i++) {
         search_found *const found = &at->listed[i % BLOCK];
         const refine_solution *const tried = &at->slot[i % BLOCK];
@@ -464,7 +462,7 @@ static bool keep_points(const search_run *run, int64_t first, int64_t end, void 
                 at->failed = true;
         remove_excess(at);
     }
-    return !at->failed && at->floors < MOST_BOUNDS;
+    return !at->failed && at->floors < MOST_BOUNDS && !(run->any_fits && at->any);
 }
 
 /* Compares pipelines by bound, then by position in the space. */
@@ -522,22 +520,29 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     at->steps->solve(run, worker, at->steps->context, &at->open.point[i], refine_best_s(run), out);
 }
 
+/* Returns whether more points are solved. */
+static bool goes_on(const search_run *run, const refine_state *at)
+{
+    if (at->any)
+        return !run->any_fits && at->solved < at->steps->most_solved;
+    return at->solved < at->steps->most_solved && at->work < at->steps->most_work;
+}
+
 static bool keep_best(const search_run *run, int64_t first, int64_t end, void *context)
 {
     refine_state *const at = context;
 
     for (int64_t i = first; i < end; i++) {
         const refine_solution *const one = &at->slot[i % BLOCK];
-        at->solved += !one->skipped;
+        if (!one->skipped) {
+            at->solved++;
+            at->work += (int64_t)run->problem->model->layers * at->open.point[i].degrees.pp;
+        }
         if (!one->proven)
             at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
         keep_solution(at, one, &at->open.point[i].degrees);
     }
-    // a search below a limit may start from a plan that is not uniform
-    const bool may_gain = at->any || isfinite(run->below) || !at->steps->group;
-    const int64_t most = may_gain ? at->steps->most_solved : MOST_WITHOUT_GAIN;
-
-    return !at->failed && at->solved < most;
+    return !at->failed && goes_on(run, at);
 }
 
 /* Removes the points whose bounds reach the best step that was found while points were listed. */
@@ -579,6 +584,8 @@ static plait_status refine_in(search_run *run, const refine_steps *steps, plait_
         at->open = found.open;
         at->floor_s = found.open.floor_s;
     }
+    if (run->any_fits && at->any)
+        at->open.count = 0;
     drop_late_points(&listing, &at->open);
     sort_points(&at->open);
     PLAIT_TRY(

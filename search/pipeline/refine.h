@@ -135,10 +135,12 @@ typedef struct refine_steps {
     plait_status (*rank)(search_run *run, const void *context, const plait_degrees *degrees,
                          const refine_solution *best, plait_ranked *out, plait_error *err);
     const void *context;
-    int64_t most_solved; /* most points to solve: a budget instead of a time limit */
-    bool layouts;        /* true: also list points whose pp has no named split */
-    bool mixes;          /* true: layers of a plan may differ in recomputation and offload */
-    int least_stages;    /* stages of the shortest pipelines that it lists */
+    /* budgets instead of a time limit: most points to solve, and most layers times stages of them
+     * while none of the solutions is better than the best known plan */
+    int64_t most_solved, most_work;
+    bool layouts;     /* true: also list points whose pp has no named split */
+    bool mixes;       /* true: layers of a plan may differ in recomputation and offload */
+    int least_stages; /* stages of the shortest pipelines that it lists */
 } refine_steps;
 
 /**

@@ -17,7 +17,10 @@
 #include "plait/lowlevel/schedule.h"
 #include "search/pipeline/refine.h"
 
-enum { MOST_SOLVED = 1 << 11 }; /* most points to solve */
+enum {
+    MOST_SOLVED = 1 << 11, /* most points to solve */
+    MOST_WORK = 1 << 20    /* most layers times stages of points that are solved without a gain */
+};
 
 /* Points with an estimate of LIKELY times the best known step time or more are not solved. */
 static const double LIKELY = 1.01;
@@ -178,6 +181,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .solve = solve_point,
                                 .rank = rank,
                                 .most_solved = MOST_SOLVED,
+                                .most_work = MOST_WORK,
                                 .layouts = true,
                                 .least_stages = 2};
 

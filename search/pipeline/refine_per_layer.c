@@ -289,8 +289,11 @@ static bool is_applicable(const search_run *run)
 
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
-    const refine_steps steps = {
-        .list = list_batch, .solve = solve_point, .rank = rank, .most_solved = MOST_SOLVED};
+    const refine_steps steps = {.list = list_batch,
+                                .solve = solve_point,
+                                .rank = rank,
+                                .most_solved = MOST_SOLVED,
+                                .most_work = INT64_MAX};
 
     return refine_points(run, &steps, out, err);
 }

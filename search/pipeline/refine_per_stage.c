@@ -20,6 +20,7 @@
 
 enum {
     MOST_SOLVED = 1 << 12,      /* most points to solve */
+    MOST_WORK = 1 << 20,        /* as for layouts, divided by the sets of offloaded activations */
     MOST_NODES = 1 << 9,        /* most nodes of each branch and bound of a stage */
     MOST_NODES_PROVEN = 1 << 14 /* the same where layers and choices are solved together */
 };
@@ -319,6 +320,19 @@ static bool is_applicable(const search_run *run)
            run->problem->runtime->can.most[PLAIT_KEY_PP] > 1;
 }
 
+/* Returns the number of sets of activations that a stage may offload, each solved on its own. */
+static int offload_sets(const space_recompute *choices)
+{
+    unsigned sets = 0;
+    int count = 0;
+
+    for (int i = 0; i < choices->count; i++)
+        sets |= 1u << choices->value[i].offload_acts;
+    for (; sets; sets &= sets - 1)
+        count++;
+    return count > 0 ? count : 1;
+}
+
 static plait_status refine(search_run *run, plait_refinement *out, plait_error *err)
 {
     const space_recompute *const all = &run->space->recompute;
@@ -330,6 +344,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .rank = rank,
                                 .context = &own,
                                 .most_solved = MOST_SOLVED,
+                                .most_work = MOST_WORK / offload_sets(all),
                                 .layouts = refine_may_layout(run),
                                 .mixes = true,
                                 .least_stages = 1};
