@@ -359,6 +359,12 @@ double plait_pipeline_floor_s(plait_table *table, const plait_degrees *degrees);
 /** Returns the bound of plait_pipeline_floor_s for a step of one microbatch, whatever the batch. */
 double plait_microbatch_floor_s(plait_table *table, const plait_degrees *degrees);
 
+/**
+ * Lower bound on any step: one microbatch on all stages, one after the other. 0 if the software may
+ * delay weight gradients, for which the next stage does not wait. (C.97)
+ */
+double plait_serial_floor_s(plait_table *table, const plait_degrees *degrees);
+
 /** The load that a layer or an end of the model adds to its rank. */
 typedef struct plait_layer_load {
     plait_chunk_time time; /* times of one microbatch, with gathers and recomputation */

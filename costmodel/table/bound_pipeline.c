@@ -418,12 +418,17 @@ double plait_microbatch_floor_s(plait_table *table, const plait_degrees *d)
     return least_computed_s(table, computed_layers(table, layer_key_of(d)), d->pp);
 }
 
+double plait_serial_floor_s(plait_table *table, const plait_degrees *d)
+{
+    return table->split_backwards
+               ? 0.0
+               : whole_computed_s(table, computed_layers(table, layer_key_of(d)));
+}
+
 double plait_pipeline_floor_s(plait_table *table, const plait_degrees *d)
 {
-    const double *const computed_s = computed_layers(table, layer_key_of(d));
-    const double of_rank_s = plait_degrees_microbatches(d, table->problem.job.gbs) *
-                             least_computed_s(table, computed_s, d->pp);
+    const double of_rank_s = plait_microbatch_floor_s(table, d);
 
-    return table->split_backwards ? of_rank_s
-                                  : larger(of_rank_s, whole_computed_s(table, computed_s));
+    return larger(plait_degrees_microbatches(d, table->problem.job.gbs) * of_rank_s,
+                  plait_serial_floor_s(table, d));
 }

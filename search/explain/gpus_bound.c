@@ -1,12 +1,14 @@
 /*
  * gpus_bound.c - a lower bound on the step with a number of GPUs, without a search of that number
  *
- *     L(n) = gbs w(n) / n,   w(n) = min over rows and stages p of tp cp p t / mbs       (S.81)
+ *     L(n) = gbs w(n) / n
+ *     w(n) = min over rows and stages p of tp cp / mbs max(p t, W p / m)                (S.81)
  *
  * t is the bound C.91 of a row on p stages for one microbatch, so tp cp p t / mbs are the GPU
- * seconds of one sequence, whatever the batch and the number of replicas. The minimum is over the
- * rows whose tp cp p divides n, if p stages can hold the layers and d mbs divides the batch, where
- * n = tp cp p d.
+ * seconds of one sequence, whatever the batch and the number of replicas. W is the time of one
+ * microbatch on all stages, one after the other (C.97), and m the number of microbatches. The
+ * minimum is over the rows whose tp cp p divides n, if p stages can hold the layers and d mbs
+ * divides the batch, where n = tp cp p d.
  */
 #include "search/explain/gpus_bound.h"
 
@@ -35,6 +37,17 @@ static double *work_of(const gpus_bound *b, int tp_at, int cp_at, int pp_at)
         (size_t)pp_at;
 
     return &b->work[place * (size_t)b->rows.microbatch.count];
+}
+
+/*
+ * Returns, by microbatch size, the GPU seconds of a sequence of one tp and cp on stages that run one
+ * after the other, divided by stages per microbatch.
+ */
+static double *serial_of(const gpus_bound *b, int tp_at, int cp_at)
+{
+    const size_t place = (size_t)tp_at * (size_t)b->rows.divisors.count + (size_t)cp_at;
+
+    return &b->serial[place * (size_t)b->rows.microbatch.count];
 }
 
 static double *work_at(const gpus_bound *b, const plait_degrees *row, int pp_at)
@@ -128,6 +141,9 @@ static void add_work(const bound_pass *pass, bound_worker *worker, const space_r
     const double ranks_a_sequence = (double)d.tp * d.cp / d.mbs;
     // the GPU seconds on one stage, which no number of stages lowers
     const double whole = ranks_a_sequence * plait_microbatch_floor_s(worker->table, &d);
+    double *const least_serial =
+        &serial_of(b, index_of(b->rows.divisors, d.tp), index_of(b->rows.divisors, d.cp))[size];
+    *least_serial = fmin(*least_serial, ranks_a_sequence * plait_serial_floor_s(worker->table, &d));
 
     for (int k = 0; k < count; k++) {
         double *const least = &work_at(b, &d, worker->stage[k])[size];
@@ -213,6 +229,8 @@ static plait_status add_all_rows(gpus_bound *bound, add_bound *add, plait_error 
         status = start_worker(bound, bounds, &pass.worker[i], err);
     for (size_t i = 0; i < size; i++)
         bound->work[i] = HUGE_VAL;
+    for (size_t i = 0; i < size / (size_t)bound->stages.divisors.count; i++)
+        bound->serial[i] = add == add_work ? HUGE_VAL : 0.0;
     if (status == PLAIT_OK)
         threads_for(threads, degrees, add_rows, &pass);
     for (int i = 0; i < threads && pass.worker; i++)
@@ -246,7 +264,9 @@ plait_status gpus_bound_make(const plait_problem *problem, const plait_search_op
                                     degrees * degrees * (size_t)bound->stages.divisors.count *
                                         (size_t)bound->rows.microbatch.count,
                                     sizeof *bound->work);
-    PLAIT_TRY(plait_check_allocated(bound->work, err));
+    bound->serial = plait_arena_alloc(
+        scratch, degrees * degrees * (size_t)bound->rows.microbatch.count, sizeof *bound->serial);
+    PLAIT_TRY(plait_check_allocated(bound->work && bound->serial, err));
     return add_all_rows(bound, mark_possible, err);
 }
 
@@ -269,9 +289,14 @@ static double least_of_copies(const gpus_bound *b, int tp_at, int cp_at, int cop
 
         if (copies % pp != 0)
             continue;
-        for (int k = 0; k < mbs.count; k++)
-            if (gbs % ((int64_t)(copies / pp) * mbs.value[k]) == 0)
-                least = fmin(least, work_of(b, tp_at, cp_at, i)[k]);
+        for (int k = 0; k < mbs.count; k++) {
+            const int64_t together = (int64_t)(copies / pp) * mbs.value[k];
+            if (gbs % together != 0)
+                continue;
+            const double stages_per_microbatch = (double)pp * (double)together / gbs;
+            least = fmin(least, fmax(work_of(b, tp_at, cp_at, i)[k],
+                                     stages_per_microbatch * serial_of(b, tp_at, cp_at)[k]));
+        }
     }
     return least;
 }

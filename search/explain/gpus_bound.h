@@ -10,6 +10,7 @@ typedef struct gpus_bound {
     plan_space stages; /* space whose `divisors` are 1, 2, 3, ... stages, with their splits */
     double most_bytes; /* memory limit of a plan */
     double *work;      /* [tp][cp][stages][microbatch]; infinite without a row */
+    double *serial;    /* [tp][cp][microbatch] if the stages run one after the other */
 } gpus_bound;
 
 /**

@@ -494,10 +494,10 @@ static plait_status list_by_pipelines(search_run *listing, refine_state *at, pla
         at->listed[i].open.arena = plait_arena_new();
         at->failed = at->failed || !at->listed[i].open.arena;
     }
-    const plait_status status = at->failed
-                                    ? plait_fail_nomem(err)
-                                    : search_blocks(listing, at->pipelines.count, BLOCK,
-                                                    list_points, keep_points, at, &done, err);
+    const plait_status status =
+        at->failed ? plait_fail_nomem(err)
+                   : search_blocks(listing, at->pipelines.count, listing->any_fits ? 1 : BLOCK,
+                                   list_points, keep_points, at, &done, err);
     for (int i = 0; i < BLOCK; i++)
         plait_arena_free(at->listed[i].open.arena);
     PLAIT_TRY(status);
