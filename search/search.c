@@ -403,7 +403,8 @@ static plait_status search_within(const plait_problem *problem, const plait_sear
         return plait_fail(err, PLAIT_ERROR_RANGE, "threads",
                           "expected an integer from 0 to 1024, found %d", options->threads);
     if (!plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0)) {
-        status = hetero_search(problem, options, 0, search_group, arena, result, err);
+        status = hetero_search(problem, options, 0, depth >= SEARCH_FITS, search_group, arena,
+                               result, err);
         result->elapsed_s = search_seconds() - start_s;
         return status;
     }
@@ -496,7 +497,7 @@ plait_status plait_idle_groups(const plait_problem *problem, const plait_search_
         plait_search_result with;
         if (gpus == 0 || plait_plan_gpus(plan, g) > 0)
             continue;
-        PLAIT_TRY(hetero_search(problem, &one, 1u << g, search_group, arena, &with, err));
+        PLAIT_TRY(hetero_search(problem, &one, 1u << g, false, search_group, arena, &with, err));
         found[*count] = (plait_idle_group){.group = g, .gpus = gpus, .any = with.plans > 0};
         if (with.plans > 0)
             found[*count].best = with.plan[0];

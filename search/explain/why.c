@@ -318,22 +318,40 @@ static plait_status larger_cluster(const relaxer *r, plait_error *err)
     return PLAIT_OK;
 }
 
-/* Tries sequences of a half, a quarter, ... of the tokens, down to 128. */
+static plait_status search_shorter(const relaxer *r, int seq, plait_problem *shorter, bool *fits,
+                                   plait_ranked *best, plait_error *err)
+{
+    *shorter = *r->problem;
+    shorter->job.seq = seq;
+    return search_best_plan(shorter, r->options, SEARCH_FITS, r->arena, fits, best, err);
+}
+
+/*
+ * Tries sequences of a half, a quarter, ... of the tokens, down to 128. On several kinds of nodes,
+ * where each search takes seconds, the shortest one comes first.
+ */
 static plait_status shorter_sequence(const relaxer *r, plait_error *err)
 {
-    for (int seq = r->problem->job.seq / 2; seq >= 128; seq /= 2) {
-        plait_problem shorter = *r->problem;
-        plait_ranked best;
-        bool fits;
+    const plait_job *const job = &r->problem->job;
+    plait_problem shorter;
+    plait_ranked best;
+    bool fits = true;
+    int least = job->seq / 2;
 
-        shorter.job.seq = seq;
-        PLAIT_TRY(search_best_plan(&shorter, r->options, SEARCH_FITS, r->arena, &fits, &best, err));
-        if (!fits)
+    while (least / 2 >= 128)
+        least /= 2;
+    if (least >= 128 && !plait_cluster_priced(r->problem->cluster, job->gpus, NULL, 0))
+        PLAIT_TRY(search_shorter(r, least, &shorter, &fits, &best, err));
+    for (int seq = job->seq / 2; fits && seq >= 128; seq /= 2) {
+        bool one_fits;
+
+        PLAIT_TRY(search_shorter(r, seq, &shorter, &one_fits, &best, err));
+        if (!one_fits)
             continue;
         plait_relaxation *found = add_relaxation(r, &best, &shorter.job);
         if (found)
             snprintf(found->change, sizeof found->change, "sequences of %d tokens instead of %d",
-                     seq, r->problem->job.seq);
+                     seq, job->seq);
         return PLAIT_OK;
     }
     return PLAIT_OK;

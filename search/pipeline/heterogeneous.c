@@ -372,14 +372,14 @@ static plait_status run(hetero_problem *q, plait_search_result *result, plait_er
     result->pruned = result->points - result->priced;
     result->strategy = "mixed";
     result->optimal = true;
-    if (q->must == 0 &&
-        q->options->refine !=
-            PLAIT_REFINE_NONE) // a search with `must` only measures the value of a group
+    // a search with `must` only measures the value of a group
+    if (q->must == 0 && !q->fits_only && q->options->refine != PLAIT_REFINE_NONE)
         PLAIT_TRY(search_uneven(q, space, &result->refinement[result->refinements++], err));
     PLAIT_TRY(take_plans(q, result, err));
     if (result->plans > 0 && result->refinements > 0)
         result->refinement[0].best = result->plan[0];
-    return result->plans == 0 && q->must == 0 ? find_closest(q, result, err) : PLAIT_OK;
+    return result->plans == 0 && q->must == 0 && !q->fits_only ? find_closest(q, result, err)
+                                                               : PLAIT_OK;
 }
 
 /* Searches with memory that ends with the search; NULL: out of memory. */
@@ -393,8 +393,8 @@ static plait_status run_with(hetero_problem *q, plait_arena *prices, plait_searc
 }
 
 plait_status hetero_search(const plait_problem *problem, const plait_search_options *options,
-                           unsigned must, hetero_group_search *search_group, plait_arena *arena,
-                           plait_search_result *result, plait_error *err)
+                           unsigned must, bool fits_only, hetero_group_search *search_group,
+                           plait_arena *arena, plait_search_result *result, plait_error *err)
 {
     hetero_problem *q = plait_arena_alloc(arena, 1, sizeof *q);
 
@@ -409,7 +409,8 @@ plait_status hetero_search(const plait_problem *problem, const plait_search_opti
                           .cached = plait_arena_new(),
                           .top = options->top,
                           .missing_bytes = HUGE_VAL,
-                          .must = must};
+                          .must = must,
+                          .fits_only = fits_only};
     plait_arena *const prices = plait_arena_new();
     const plait_status status = run_with(q, prices, result, err);
     plait_arena_free(prices);

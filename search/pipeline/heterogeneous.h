@@ -198,6 +198,7 @@ typedef struct hetero_problem {
     double kind_units[PLAIT_MAX_LAYER_KINDS]; /* work of a layer of each kind */
     double units;                             /* work of the model */
     unsigned must;                            /* groups that every plan must use, as bits */
+    bool fits_only; /* whether one run per group suffices, and no closest plan is needed */
     /*
      * true: only degrees with the fewest sequences per replica are listed, even if they do not fit
      */
@@ -442,10 +443,13 @@ double hetero_limit(const hetero_problem *q);
 /** Keeps a plan if it is among the best q->top and differs from all kept plans. */
 void hetero_keep(hetero_problem *q, const plait_plan *plan, double objective);
 /**
- * Implements plait_search for a job whose nodes are in several groups. Every plan uses the groups
- * whose bits are set in `must`; 0: any groups.
+ * Implements plait_search for a job whose nodes are in several groups.
+ *
+ * @param must       groups that every plan uses, as bits; 0: any groups
+ * @param fits_only  true: only plans with one run per group, and no closest plan
  */
 PLAIT_MUST_CHECK plait_status hetero_search(const plait_problem *problem,
                                             const plait_search_options *options, unsigned must,
-                                            hetero_group_search *search_group, plait_arena *arena,
-                                            plait_search_result *result, plait_error *err);
+                                            bool fits_only, hetero_group_search *search_group,
+                                            plait_arena *arena, plait_search_result *result,
+                                            plait_error *err);
