@@ -476,7 +476,7 @@ static int list_pipelines(const search_run *run, search_worker *worker, const sp
 
         if (!pipeline_wanted(run, row->degrees, run->space->divisors.value[i]) ||
             !space_ranks_at(&worker->cursor, row, i, &p->all) ||
-            (counts_points(run) && !space_kinds_of(&worker->cursor, row, i, &p->all)))
+            (counts_points(run) && !space_kinds_of(&worker->cursor, row, i, true, &p->all)))
             continue;
         // Indices of the points of a task are larger than those of all tasks before it.
         p->first = (batch << 40) + found->points;
@@ -504,7 +504,7 @@ static void explore_size(const search_run *run, search_worker *worker, const spa
                                 (plait_price){.step_s = plait_pipeline_floor_s(worker->table, d),
                                               .peak_bytes = p->state_bytes}));
     if (most == SET_NOTHING ||
-        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, &p->all)) ||
+        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, true, &p->all)) ||
         !space_takes_size(&p->all, size))
         return;
     most = smaller_use(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));

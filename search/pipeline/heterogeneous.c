@@ -316,7 +316,7 @@ static plait_status find_closest(const hetero_problem *q, plait_search_result *r
 // ---- the search ----------------------------------------------------------------------------
 
 enum {
-    UNEVEN_OPTIONS = 1 << 25 /* most options with two runs in a group to try */
+    UNEVEN_OPTIONS = 1 << 23 /* most options with two runs in a group to try */
 };
 
 /*

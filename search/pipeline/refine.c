@@ -290,7 +290,7 @@ static void list_row(const search_run *run, search_worker *worker, const space_r
             run->space->divisors.value[i] >= run->least_stages &&
             space_ranks_at(&worker->cursor, row, i, &p->all) &&
             plait_pipeline_floor_bytes(worker->table, &p->all.degrees) <= run->capacity_bytes &&
-            space_kinds_of(&worker->cursor, row, i, &p->all);
+            space_kinds_of(&worker->cursor, row, i, false, &p->all);
     }
     for (int k = 0; count > 0 && k < row->sizes; k++)
         if (row->sequence_bytes * space_size(run->space, row, k) <= run->capacity_bytes)

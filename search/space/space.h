@@ -232,10 +232,12 @@ bool space_pipeline_at(space_cursor *cursor, const space_row *row, int i, space_
 
 /**
  * The two steps of space_pipeline_at, for callers that stop between them. The first fills degrees
- * and splits; the second the kinds, their shards and sizes, and the number of points.
+ * and splits; the second the kinds and their sizes and, if `shards`, their shards and the number of
+ * points.
  */
 bool space_ranks_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out);
-bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, space_pipeline *pipeline);
+bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, bool shards,
+                    space_pipeline *pipeline);
 
 /** Sets the keys of a point to those of a shard. */
 void space_apply_shard(const plan_space *space, const space_shard *shard, plait_degrees *degrees);

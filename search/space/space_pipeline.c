@@ -476,7 +476,8 @@ bool space_ranks_at(space_cursor *cursor, const space_row *row, int i, space_pip
     return true;
 }
 
-bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, space_pipeline *p)
+bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, bool shards,
+                    space_pipeline *p)
 {
     const plan_space *const space = cursor->space;
     struct cursor_slot *const slot = &cursor->slot[i];
@@ -495,17 +496,17 @@ bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, space_pip
         const int sizes = kind->sizes[row->first + row->sizes] - kind->sizes[row->first];
         if (sizes == 0 || !plan_kind_legal(space->problem, &d, &no_reason))
             continue;
-        if (!add_shards_of_kind(cursor, slot, p, kind))
+        if (shards && !add_shards_of_kind(cursor, slot, p, kind))
             return false;
         p->points += sizes * kind->points;
         p->kinds++;
     }
-    return p->kinds > 0 && (p->points > 0 || space->layouts);
+    return p->kinds > 0 && (p->points > 0 || space->layouts || !shards);
 }
 
 bool space_pipeline_at(space_cursor *cursor, const space_row *row, int i, space_pipeline *out)
 {
-    return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, row, i, out);
+    return space_ranks_at(cursor, row, i, out) && space_kinds_of(cursor, row, i, true, out);
 }
 
 bool space_takes_size(const space_pipeline *p, int i)
