@@ -371,7 +371,7 @@ typedef struct refine_state {
     int64_t tries;           /* number of points solved while points are listed */
     double floor_s;          /* lower bound of the points left out or solved without a proof */
     int64_t solved;          /* number of points solved, not counting skipped ones */
-    int64_t work;            /* layers times stages of these points */
+    int64_t work;            /* layers times stages of the points since the latest gain */
     bool any;                /* true if `best` is valid: a plan better than all earlier ones */
     bool failed;             /* true if out of memory */
     refine_solution best;
@@ -391,6 +391,7 @@ static void keep_solution(refine_state *at, const refine_solution *one,
     at->best = *one;
     at->best_degrees = *degrees;
     at->listing->refined_s = one->price.step_s;
+    at->work = 0;
 }
 
 /*
@@ -520,14 +521,6 @@ static void solve_point(const search_run *run, search_worker *worker, int64_t i,
     at->steps->solve(run, worker, at->steps->context, &at->open.point[i], refine_best_s(run), out);
 }
 
-/* Returns whether more points are solved. */
-static bool goes_on(const search_run *run, const refine_state *at)
-{
-    if (at->any)
-        return !run->any_fits && at->solved < at->steps->most_solved;
-    return at->solved < at->steps->most_solved && at->work < at->steps->most_work;
-}
-
 static bool keep_best(const search_run *run, int64_t first, int64_t end, void *context)
 {
     refine_state *const at = context;
@@ -542,7 +535,8 @@ static bool keep_best(const search_run *run, int64_t first, int64_t end, void *c
             at->floor_s = fmin(at->floor_s, fmax(at->open.point[i].floor_s, one->floor_s));
         keep_solution(at, one, &at->open.point[i].degrees);
     }
-    return !at->failed && goes_on(run, at);
+    return !at->failed && at->solved < at->steps->most_solved && at->work < at->steps->most_work &&
+           !(run->any_fits && at->any);
 }
 
 /* Removes the points whose bounds reach the best step that was found while points were listed. */

@@ -135,8 +135,8 @@ typedef struct refine_steps {
     plait_status (*rank)(search_run *run, const void *context, const plait_degrees *degrees,
                          const refine_solution *best, plait_ranked *out, plait_error *err);
     const void *context;
-    /* budgets instead of a time limit: most points to solve, and most layers times stages of them
-     * while none of the solutions is better than the best known plan */
+    /* budgets instead of a time limit: most points to solve, and most layers times stages of points
+     * since the latest gain */
     int64_t most_solved, most_work;
     bool layouts;     /* true: also list points whose pp has no named split */
     bool mixes;       /* true: layers of a plan may differ in recomputation and offload */
