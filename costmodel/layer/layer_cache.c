@@ -19,7 +19,7 @@
 #include "plan/model_queries.h"
 
 /* Numbers of entries, powers of two, and entries in which a bound may be stored. */
-enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 2048, FFNS = 4096, MOST_BOUNDS = 1 << 17, TRIES = 8 };
+enum { PRODUCTS = 8192, ROWS = 128, MIXERS = 2048, FFNS = 4096, MOST_BOUNDS = 1 << 18, TRIES = 8 };
 
 /* The fields of an operator on which the price of a product depends. */
 typedef struct product_key {
