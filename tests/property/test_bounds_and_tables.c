@@ -822,11 +822,33 @@ static void test_bounds__never_exceed_a_completion(void **state)
 
 /* Bounds that are far too low would pass the test above and prune nothing. */
 static double gap_sum, floor_sum;
-static int gap_count, floor_count;
+static int gap_count, floor_count, apart_count, excluded_count;
+
+/* Counts whether the layers of a plan fit in 60 % of its step, and in 90 % of its memory. */
+static void count_excluded(plait_table *table, const plait_degrees *d)
+{
+    const plait_price price = plait_degrees_cost(table, d);
+    const plait_choice own = {d->recompute, d->offload_acts};
+    plait_layers_query query = {.choices = 1,
+                                .choice = &own,
+                                .mix = PLAIT_MIX_ALL,
+                                .any_shard = true,
+                                .most_s = 0.6 * price.step_s,
+                                .most_bytes = 10.0 * price.peak_bytes};
+
+    apart_count++;
+    excluded_count += !plait_layers_may_fit(table, d, &query);
+    query.most_s = 10.0 * price.step_s;
+    query.most_bytes = 0.9 * price.peak_bytes;
+    apart_count++;
+    excluded_count += !plait_layers_may_fit(table, d, &query);
+}
 
 static void add_gap(world *w, plait_table *table, plait_degrees d)
 {
     (void)w;
+    if (d.recompute.kind != PLAIT_RECOMPUTE_FULL || d.recompute.layers == 0)
+        count_excluded(table, &d);
     gap_sum +=
         plait_degrees_bound(table, &d, HUGE_VAL).step_s / plait_degrees_cost(table, &d).step_s;
     gap_count++;
@@ -840,12 +862,14 @@ static void test_bounds__come_near_the_costs(void **state)
 {
     (void)state;
     gap_sum = floor_sum = 0.0;
-    gap_count = floor_count = 0;
+    gap_count = floor_count = apart_count = excluded_count = 0;
     on_random_points(add_gap, 50);
     print_message("bounds are %.0f %% of the step on average\n", 100.0 * gap_sum / gap_count);
     assert_true(gap_sum / gap_count > 0.5);
     print_message("floors are %.0f %% of bounds\n", 100.0 * floor_sum / floor_count);
     assert_true(floor_sum / floor_count > 0.5);
+    print_message("layers do not fit %d of %d limits below a plan\n", excluded_count, apart_count);
+    assert_true(excluded_count > apart_count / 5);
 }
 
 // ---- what a price is made of ---------------------------------------------------------------
