@@ -63,6 +63,7 @@ typedef struct per_stage_group {
  */
 typedef struct per_stage_stage {
     plait_stage_base base;
+    unsigned char base_set; /* set of offloaded activations of `base` */
     int groups;
     const per_stage_group *group;
     plait_chunk_time time; /* time of a microbatch, of the layers and of embedding and loss */

@@ -65,8 +65,10 @@ static plait_stage_base base_with(const stage_work *work, unsigned char set)
  */
 static void update_base(const stage_work *work, unsigned char set, per_stage_stage *stage)
 {
-    if (work->point->input->problem->model->mtp_layers > 0)
-        stage->base = base_with(work, set);
+    if (work->point->input->problem->model->mtp_layers == 0 || stage->base_set == set)
+        return;
+    stage->base = base_with(work, set);
+    stage->base_set = set;
 }
 
 /* Sets the counts of a stage, and the sums of the times and bytes of its layers. */
@@ -266,6 +268,7 @@ plait_status per_stage_choose(const per_stage_point *point, int s, const plait_c
     *out = (per_stage_stage){
         .group = group, .need_bytes = HUGE_VAL, .proven = true, .kept = point->kept};
     out->base = base_with(&work, point->degrees->offload_acts);
+    out->base_set = point->degrees->offload_acts;
     // Make a group for each kind of layers, and for each chunk if the chunks of the rank have
     // different numbers of microbatches in flight.
     for (int k = 0; k < model->kinds; k++)
