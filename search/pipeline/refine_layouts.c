@@ -19,7 +19,7 @@
 
 enum {
     MOST_SOLVED = 1 << 11, /* most points to solve */
-    MOST_WORK = 1 << 20    /* most layers times stages of points since the latest gain */
+    MOST_WORK = 1 << 19    /* most layers times stages of points since the latest gain */
 };
 
 /* Points with an estimate of LIKELY times the best known step time or more are not solved. */

@@ -20,7 +20,7 @@
 
 enum {
     MOST_SOLVED = 1 << 12,      /* most points to solve */
-    MOST_WORK = 1 << 20,        /* as for layouts, divided by the sets of offloaded activations */
+    MOST_WORK = 1 << 19,        /* as for layouts, divided by the sets of offloaded activations */
     MOST_NODES = 1 << 9,        /* most nodes of each branch and bound of a stage */
     MOST_NODES_PROVEN = 1 << 14 /* the same where layers and choices are solved together */
 };
