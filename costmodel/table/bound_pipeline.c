@@ -115,7 +115,7 @@ plait_price plait_pipeline_bound(plait_table *table, const plait_degrees *d)
 /* Time and bytes of one layer of a kind with one choice of recomputation and offload. */
 typedef struct layer_need {
     double seconds;     /* forward and backward of one microbatch */
-    double state_bytes; /* parameters, gradients and optimizer state, sharded most */
+    double state_bytes; /* parameters, gradients and optimizer state */
     double saved_bytes; /* activations of one microbatch in flight */
 } layer_need;
 
@@ -213,27 +213,33 @@ static bool ranks_hold(const rank_limit *rank, int ranks, int layers, const laye
     return held >= layers;
 }
 
-/*
- * Returns whether the ranks can hold all layers if each has any of the choices.
- *
- * @param hull  [points] needs in ascending order of seconds: the lower convex hull of all choices
- */
-static bool ranks_hold_mixed(const rank_limit *rank, int ranks, int layers, const layer_need *hull,
-                             int points)
+enum {
+    MOST_CHOICES = 1 << 10, /* with more choices, all layers count as fitting */
+    MOST_HULL = 16          /* points of a hull; the rest of a longer one does not limit layers */
+};
+
+/* The lower convex hull of needs, in ascending order of seconds. */
+typedef struct need_hull {
+    int points;
+    layer_need point[MOST_HULL];
+    layer_need least; /* least seconds and least bytes of all needs, not of one of them */
+} need_hull;
+
+/* Returns whether the ranks can hold all layers if each has any of the choices of a hull. */
+static bool ranks_hold_mixed(const rank_limit *rank, int ranks, int layers, const need_hull *hull)
 {
-    const layer_need least = {hull[0].seconds, hull[0].state_bytes, hull[points - 1].saved_bytes};
     double held = 0.0;
 
     for (int r = 0; r < ranks && held < layers; r++) {
-        double most = most_layers(&rank[r], &least);
-        for (int i = 0; i + 1 < points; i++)
-            most = smaller(most, most_mixed_layers(&rank[r], &hull[i], &hull[i + 1]));
+        double most = most_layers(&rank[r], &hull->least);
+        for (int i = 0; i + 1 < hull->points; i++)
+            most = smaller(most, most_mixed_layers(&rank[r], &hull->point[i], &hull->point[i + 1]));
         held += whole_layers(most);
     }
     return held >= layers;
 }
 
-/* The point of a hull after `last`: the one with the least slope; NULL if none has fewer bytes. */
+/* Returns the need after `last` on a hull: that with the least slope; NULL if none is smaller. */
 static const layer_need *next_on_hull(const layer_need *last, const layer_need *need, int count)
 {
     const layer_need *next = NULL;
@@ -252,26 +258,29 @@ static const layer_need *next_on_hull(const layer_need *last, const layer_need *
     return next;
 }
 
-enum { MOST_CHOICES = 1 << 10 };
-enum { MOST_HULL = 16 }; /* points of a hull; a longer one is cut, which weakens the bound */
-
-/* Fills the lower convex hull of these needs. Returns its number of points. */
-static int hull_of(const layer_need *need, int count, layer_need *hull)
+static bool is_before(const layer_need *a, const layer_need *b)
 {
-    int points = 1;
-
-    hull[0] = need[0];
-    for (int i = 1; i < count; i++)
-        if (need[i].seconds < hull[0].seconds ||
-            (need[i].seconds == hull[0].seconds && need[i].saved_bytes < hull[0].saved_bytes))
-            hull[0] = need[i];
-    for (const layer_need *next = next_on_hull(&hull[0], need, count); next && points < MOST_HULL;
-         next = next_on_hull(&hull[points - 1], need, count))
-        hull[points++] = *next;
-    return points;
+    return a->seconds < b->seconds || (a->seconds == b->seconds && a->saved_bytes < b->saved_bytes);
 }
 
-/* Bytes of state of one layer, of all layers of a part. */
+static need_hull hull_of(const layer_need *need, int count)
+{
+    need_hull hull = {.points = 1, .point = {need[0]}, .least = need[0]};
+
+    for (int i = 1; i < count; i++) {
+        if (is_before(&need[i], &hull.point[0]))
+            hull.point[0] = need[i];
+        hull.least.saved_bytes = smaller(hull.least.saved_bytes, need[i].saved_bytes);
+    }
+    hull.least.seconds = hull.point[0].seconds;
+    for (const layer_need *next = next_on_hull(&hull.point[0], need, count);
+         next && hull.points < MOST_HULL;
+         next = next_on_hull(&hull.point[hull.points - 1], need, count))
+        hull.point[hull.points++] = *next;
+    return hull;
+}
+
+/* Mean bytes of state of the layers of a part. */
 static double layer_state_bytes(const plait_table *table, const plait_degrees *d,
                                 const stage_part *part)
 {
@@ -288,7 +297,7 @@ bool plait_layers_may_fit(plait_table *table, const plait_degrees *d, const plai
     const stage_part *const kind = commonest_kind(table);
     const int microbatches = plait_degrees_microbatches(d, problem->job.gbs);
     rank_limit rank[PLAIT_MAX_LAYERS + 2];
-    layer_need need[MOST_CHOICES], hull[MOST_HULL];
+    layer_need need[MOST_CHOICES];
     int choices = q->choices;
 
     if (isinf(q->most_s) || isinf(q->most_bytes) || choices > MOST_CHOICES ||
@@ -314,8 +323,10 @@ bool plait_layers_may_fit(plait_table *table, const plait_degrees *d, const plai
         need[1] = need_of(table, d, kind->row, state_bytes, full);
         choices = 2;
     }
-    return q->mix != PLAIT_MIX_NONE && choices > 0 &&
-           ranks_hold_mixed(rank, d->pp, kind->count, hull, hull_of(need, choices, hull));
+    if (q->mix == PLAIT_MIX_NONE || choices == 0)
+        return false;
+    const need_hull hull = hull_of(need, choices);
+    return ranks_hold_mixed(rank, d->pp, kind->count, &hull);
 }
 
 // ---- before the row is priced ----------------------------------------------------------------

@@ -731,29 +731,33 @@ static plait_price choice_bound(plait_table *table, const plait_degrees *d, doub
 static void check_layers(const plait_problem *p, plait_table *table, const plait_degrees *d,
                          plait_price price)
 {
-    const plait_choice choice[] = {
+    enum { MANY = 64 };
+    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+    plait_choice choice[MANY + 3] = {
         {d->recompute, d->offload_acts},
         {{.kind = PLAIT_RECOMPUTE_FULL}, 0},
         {{.kind = PLAIT_RECOMPUTE_NONE}, 0},
     };
-    const bool some = d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-    plait_layers_query query = {.choice = choice,
-                                .mix = some ? PLAIT_MIX_FULL : PLAIT_MIX_NONE,
-                                .most_s = price.step_s,
-                                .most_bytes = price.peak_bytes};
+    plait_layers_query query = {.most_s = price.step_s, .most_bytes = price.peak_bytes};
 
+    for (int i = 0; i < MANY; i++)
+        choice[3 + i] =
+            (plait_choice){{.kind = PLAIT_RECOMPUTE_MODULES,
+                            .modules = (unsigned char)(i * (1 << PLAIT_MODULES) / MANY)},
+                           (unsigned char)(i % PLAIT_OFFLOAD_SETS)};
     for (int any_shard = 0; any_shard < 2; any_shard++) {
         query.any_shard = any_shard != 0;
+        query.choice = choice;
         query.choices = some ? 0 : 1;
         query.mix = some ? PLAIT_MIX_FULL : PLAIT_MIX_NONE;
         if (!plait_layers_may_fit(table, d, &query))
             fail_msg("%s: layers do not fit their own plan", spelled(p, d));
+        // full:N is a mixture of the second and the third choice
         query.choice = some ? choice + 1 : choice;
-        query.choices = some ? 2 : 3;
+        query.choices = 2 + (some ? 0 : 1) + (any_shard ? MANY : 0);
         query.mix = PLAIT_MIX_ALL;
         if (!plait_layers_may_fit(table, d, &query))
             fail_msg("%s: a mixture does not fit a plan that it contains", spelled(p, d));
-        query.choice = choice;
     }
 }
 
