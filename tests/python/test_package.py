@@ -264,8 +264,11 @@ class Processes(unittest.TestCase):
                 time.sleep(0.01)
             asking.send_signal(signal.SIGINT)
             self.assertIn(b"KeyboardInterrupt", asking.communicate(timeout=20)[1])
+            # An ended process exists until its new parent has waited for it.
             with self.assertRaises(ProcessLookupError):
-                os.kill(int(Path(folder, "started").read_text()), 0)
+                for _ in range(1000):
+                    os.kill(int(Path(folder, "started").read_text()), 0)
+                    time.sleep(0.01)
 
     def test_a_closed_standard_input(self):
         done = subprocess.run(
