@@ -25,6 +25,11 @@ int plait_schedule_chunks(plait_schedule schedule)
     return kinds[schedule]->chunks;
 }
 
+bool plait_schedule_splits(plait_schedule schedule)
+{
+    return kinds[schedule]->all_split || kinds[schedule]->split_backwards;
+}
+
 bool plait_schedule_alone(plait_schedule schedule)
 {
     return kinds[schedule]->alone;
@@ -175,6 +180,15 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
     const plait_pipeline_shape shape = {schedule, ranks, chunks, microbatches};
 
     return smaller(kinds[schedule]->in_flight(&shape, rank), microbatches);
+}
+
+double plait_schedule_least_in_flight(plait_schedule schedule, int ranks, int rank,
+                                      int microbatches)
+{
+    return kinds[schedule]->least_in_flight
+               ? kinds[schedule]->least_in_flight(ranks, rank, microbatches)
+               : plait_schedule_in_flight(schedule, ranks, rank, kinds[schedule]->chunks,
+                                          microbatches);
 }
 
 void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int rank, int chunks,

@@ -197,6 +197,14 @@ static void in_flight_chunks(const plait_pipeline_shape *shape, int rank, const 
     in_flight_after(shape, ahead, most_at, weight, out);
 }
 
+/* At the end of the warm-up the last chunk has fewest microbatches. (C.451) */
+static double least_in_flight(int ranks, int rank, int microbatches)
+{
+    const int last = 2 * (ranks - rank) - 1;
+
+    return microbatches < ranks ? 1.0 : last < ranks ? last : ranks;
+}
+
 /*
  * The last rank runs (v - 1) p + 1 forward visits before its first pair, one more than without
  * pairs, so that the B of a pair does not depend on its F. (C.157)
@@ -242,6 +250,7 @@ const schedule_kind schedule_interleaved = {
     .exact = exact,
     .in_flight = in_flight,
     .in_flight_chunks = in_flight_chunks,
+    .least_in_flight = least_in_flight,
     .pairs = pairs,
     .fill = fill,
 };

@@ -54,6 +54,8 @@ typedef struct schedule_kind {
     /** Implements plait_schedule_in_flight_chunks; NULL: each chunk has in_flight microbatches. */
     void (*in_flight_chunks)(const plait_pipeline_shape *shape, int rank, const double *weight,
                              double *held);
+    /** Implements plait_schedule_least_in_flight; NULL: in_flight with the fewest chunks. */
+    double (*least_in_flight)(int ranks, int rank, int microbatches);
     /** Implements plait_schedule_pairs; NULL: the schedule has no pairs. */
     double (*pairs)(const plait_pipeline_shape *shape);
     /**

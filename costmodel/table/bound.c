@@ -71,16 +71,14 @@ static int max_replicas(const plait_capabilities *can)
     return most;
 }
 
-/*
- * Returns whether the software has a schedule that delays the weight gradients of a backward, so
- * that the next stage does not wait for them.
- */
 static bool may_split_backwards(const plait_capabilities *can)
 {
-    const unsigned whole =
-        1u << PLAIT_NAIVE | 1u << PLAIT_GPIPE | 1u << PLAIT_1F1B | 1u << PLAIT_INTERLEAVED;
+    bool any = false;
 
-    return (can->takes[PLAIT_KEY_SCHEDULE] & ~whole) != 0;
+    for (int s = 0; s < PLAIT_SCHEDULES; s++)
+        any = any || ((can->takes[PLAIT_KEY_SCHEDULE] >> s & 1u) &&
+                      plait_schedule_splits((plait_schedule)s));
+    return any;
 }
 
 void table_make_whole(plait_table *table)

@@ -327,6 +327,15 @@ static inline stage_load begin_load(const layer_row *row, const stage_class *cla
     return load;
 }
 
+/* Returns the parameters of `layers` layers of a kind. */
+static inline stage_load load_of_layers(const layer_row *row, int kind, double layers)
+{
+    stage_load load = {.count = 1};
+
+    stage_load_add_weights(&load, layers, &row->price[kind]);
+    return load;
+}
+
 /* Resets the times and bytes of a load to those of its ends, before layers are added. */
 static inline void reset_to_ends(const stage_load *base, stage_load *load)
 {

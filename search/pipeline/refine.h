@@ -121,6 +121,9 @@ typedef struct refine_solution {
     char layout[PLAIT_VALUE_SIZE];
 } refine_solution;
 
+/** Most layers times stages of the points that are solved since the latest gain. (S.11) */
+enum { REFINE_MOST_WORK = 1 << 19 };
+
 typedef struct refine_steps {
     /** Lists the points of a group; NULL: `list` lists all points. */
     refine_list *group;

@@ -17,10 +17,7 @@
 #include "plait/lowlevel/schedule.h"
 #include "search/pipeline/refine.h"
 
-enum {
-    MOST_SOLVED = 1 << 11, /* most points to solve */
-    MOST_WORK = 1 << 19    /* most layers times stages of points since the latest gain */
-};
+enum { MOST_SOLVED = 1 << 11 }; /* most points to solve */
 
 /* Points with an estimate of LIKELY times the best known step time or more are not solved. */
 static const double LIKELY = 1.01;
@@ -181,7 +178,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .solve = solve_point,
                                 .rank = rank,
                                 .most_solved = MOST_SOLVED,
-                                .most_work = MOST_WORK,
+                                .most_work = REFINE_MOST_WORK,
                                 .layouts = true,
                                 .least_stages = 2};
 

@@ -20,7 +20,6 @@
 
 enum {
     MOST_SOLVED = 1 << 12,      /* most points to solve */
-    MOST_WORK = 1 << 19,        /* as for layouts, divided by the sets of offloaded activations */
     MOST_NODES = 1 << 9,        /* most nodes of each branch and bound of a stage */
     MOST_NODES_PROVEN = 1 << 14 /* the same where layers and choices are solved together */
 };
@@ -344,7 +343,7 @@ static plait_status refine(search_run *run, plait_refinement *out, plait_error *
                                 .rank = rank,
                                 .context = &own,
                                 .most_solved = MOST_SOLVED,
-                                .most_work = MOST_WORK / offload_sets(all),
+                                .most_work = REFINE_MOST_WORK / offload_sets(all),
                                 .layouts = refine_may_layout(run),
                                 .mixes = true,
                                 .least_stages = 1};

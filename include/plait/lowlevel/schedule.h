@@ -38,6 +38,9 @@ static inline bool plait_schedule_takes(plait_schedule schedule, int chunks)
     return takes == PLAIT_SEVERAL_CHUNKS ? chunks > 1 : chunks == takes;
 }
 
+/** Does the schedule delay weight gradients, so that the next stage does not wait for them? */
+bool plait_schedule_splits(plait_schedule schedule);
+
 /** Does only one rank work at a time, so that nothing overlaps with a send? */
 bool plait_schedule_alone(plait_schedule schedule);
 
@@ -143,6 +146,13 @@ double plait_schedule_in_flight(plait_schedule schedule, int ranks, int rank, in
  */
 void plait_schedule_in_flight_chunks(plait_schedule schedule, int ranks, int rank, int chunks,
                                      int microbatches, const double *weight, double *held);
+
+/**
+ * Lower bound on the microbatches that rank `rank` has in flight of each of its layers, with any
+ * number of chunks and any layers in them. (C.451)
+ */
+double plait_schedule_least_in_flight(plait_schedule schedule, int ranks, int rank,
+                                      int microbatches);
 
 /**
  * Forwards that run at the same time as the backward of another microbatch, if the software pairs
