@@ -463,12 +463,13 @@ static bool pipeline_wanted(const search_run *run, plait_degrees row, int pp)
 
 /*
  * Lists the pipelines of a row that bounds do not exclude for every size, in worker->pipeline, and
- * counts their points. If points are not counted, kinds are listed only when a size needs them.
+ * counts their points. If points are not counted, shards are listed only when a size needs them.
  * Returns the number of pipelines.
  */
 static int list_pipelines(const search_run *run, search_worker *worker, const space_row *row,
                           int64_t batch, search_found *found)
 {
+    const bool sharded = counts_points(run);
     int count = 0;
 
     for (int i = 0; i < run->space->divisors.count; i++) {
@@ -476,16 +477,24 @@ static int list_pipelines(const search_run *run, search_worker *worker, const sp
 
         if (!pipeline_wanted(run, row->degrees, run->space->divisors.value[i]) ||
             !space_ranks_at(&worker->cursor, row, i, &p->all) ||
-            (counts_points(run) && !space_kinds_of(&worker->cursor, row, i, true, &p->all)))
+            !space_kinds_of(&worker->cursor, row, i, sharded, &p->all))
             continue;
         // Indices of the points of a task are larger than those of all tasks before it.
         p->first = (batch << 40) + found->points;
         p->at = i;
+        p->sharded = sharded;
         found->points += p->all.points;
         p->state_bytes = plait_pipeline_floor_bytes(worker->table, &p->all.degrees);
         count += use_of(run, found, (plait_price){.peak_bytes = p->state_bytes}) != SET_NOTHING;
     }
     return count;
+}
+
+/* Lists the shards of a pipeline, unless they are listed. */
+static void list_shards(search_worker *worker, const space_row *row, search_pipeline *p)
+{
+    if (!p->sharded)
+        p->sharded = space_kinds_of(&worker->cursor, row, p->at, true, &p->all);
 }
 
 /* Searches the points of a pipeline with one microbatch size, an index of the space's sizes. */
@@ -496,17 +505,15 @@ static void explore_size(const search_run *run, search_worker *worker, const spa
     int64_t first = p->first;
 
     d->mbs = run->space->microbatch.value[size];
-    if ((run->counts && !variants_in_size(run, d)) ||
-        (p->all.kinds > 0 && !space_takes_size(&p->all, size)))
+    if ((run->counts && !variants_in_size(run, d)) || !space_takes_size(&p->all, size))
         return;
     set_use most =
         smaller_use(use, use_of(run, found,
                                 (plait_price){.step_s = plait_pipeline_floor_s(worker->table, d),
                                               .peak_bytes = p->state_bytes}));
-    if (most == SET_NOTHING ||
-        (p->all.kinds == 0 && !space_kinds_of(&worker->cursor, row, p->at, true, &p->all)) ||
-        !space_takes_size(&p->all, size))
+    if (most == SET_NOTHING)
         return;
+    list_shards(worker, row, p);
     most = smaller_use(most, use_of(run, found, plait_pipeline_bound(worker->table, d)));
     for (int k = 0; most != SET_NOTHING && k < p->all.kinds; k++) {
         const space_kind *const kind = &p->all.kind[k];

@@ -118,6 +118,7 @@ typedef struct search_run {
 typedef struct search_pipeline {
     space_pipeline all;
     int at;             /* index of pp among the divisors */
+    bool sharded;       /* whether the shards of `all` are listed */
     int64_t first;      /* index of its first point */
     double state_bytes; /* C.97 */
 } search_pipeline;

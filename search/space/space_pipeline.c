@@ -472,7 +472,6 @@ bool space_ranks_at(space_cursor *cursor, const space_row *row, int i, space_pip
         return false;
     out->degrees = ranks_of_row(slot->grid, &row->degrees);
     out->splits = &cursor->space->splits[i];
-    out->points = out->kinds = 0;
     return true;
 }
 
@@ -483,6 +482,7 @@ bool space_kinds_of(space_cursor *cursor, const space_row *row, int i, bool shar
     struct cursor_slot *const slot = &cursor->slot[i];
     const plait_degrees usual = ranks_of_row(slot->usual, &row->degrees);
 
+    p->points = p->kinds = 0;
     for (int k = 0; k < slot->kinds; k++) {
         space_kind *const kind = &p->kind[p->kinds];
         const plait_degrees d = degrees_of(usual, &slot->kind[k]);
