@@ -86,7 +86,8 @@ static plait_status read_peaks(const json_cursor *at, const accelerator_family *
     if (peak[PLAIT_FP8_BLOCK] == 0.0)
         peak[PLAIT_FP8_BLOCK] = peak[PLAIT_FP8];
     if (out->vector_flops_per_s == 0.0)
-        out->vector_flops_per_s = peak[PLAIT_BF16] / family->bf16_over_fp32;
+        out->vector_flops_per_s =
+            fields_round(peak[PLAIT_BF16] / family->bf16_over_fp32, PLAIT_TFLOP);
     return PLAIT_OK;
 }
 

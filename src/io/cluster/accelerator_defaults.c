@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "io/cluster/cluster_file.h"
+#include "plait/units.h"
 
 /*
  * The precision whose numbers replace those that a family lacks. fp16 uses the same matrix units as
@@ -83,13 +84,15 @@ plait_collective_fit accelerator_default_collective(const accelerator_family *fa
     const double share = op == PLAIT_ALL_REDUCE ? 1.0 : family->collective.single_pass_share;
     const double bus_bytes_per_s = ring_bytes_per_s(family, accelerator);
     plait_collective_fit fit = {
-        .local_bytes_per_s = family->collective.hbm_share * accelerator->hbm_bytes_per_s,
+        .local_bytes_per_s =
+            fields_round(family->collective.hbm_share * accelerator->hbm_bytes_per_s, PLAIT_GB),
     };
 
     for (int size = 0; size < 3; size++) {
         fit.a_s[size] = family->collective.a_s[size];
-        fit.b_s[size] = family->collective.b_s[size] * share;
-        fit.bytes_per_s[size] = family->collective.ring_share[size] * bus_bytes_per_s;
+        fit.b_s[size] = fields_round(family->collective.b_s[size] * share, PLAIT_US);
+        fit.bytes_per_s[size] =
+            fields_round(family->collective.ring_share[size] * bus_bytes_per_s, PLAIT_GB);
     }
     return fit;
 }
@@ -132,5 +135,6 @@ void accelerator_default_scalars(const accelerator_family *family, plait_acceler
     out->p2p.latency_s = family->p2p_latency_s;
     out->host_bytes_per_s = family->host_bytes_per_s;
     out->host_adam_s = family->host_adam_s;
-    out->p2p.bytes_per_s = ring_bytes_per_s(family, out) * neighbour_share(out);
+    out->p2p.bytes_per_s =
+        fields_round(ring_bytes_per_s(family, out) * neighbour_share(out), PLAIT_GB);
 }

@@ -8,7 +8,7 @@
 
 #include "base/number_range.h"
 
-enum { MAX_KEYS = 48 };
+enum { MAX_KEYS = 48, FIELDS_DIGITS = 12 };
 
 static double unit_of(const field *f)
 {
@@ -128,19 +128,33 @@ plait_status fields_read_optional(const json_cursor *at, const char *key, const 
 
 /* ---- writing ---- */
 
+/* Returns a number in a unit, rounded to this number of digits. */
+static double rounded_in_unit(double number, double unit, int digits)
+{
+    char text[32];
+    double rounded = number / unit;
+
+    text_format(text, sizeof text, "%.*g", digits, rounded);
+    return text_parse_number(text, &rounded) ? rounded : number / unit;
+}
+
 /*
- * Converts a number to a unit and rounds it to twelve digits, which are enough for any fit: the
- * division alone would turn 2.47e-6 s into 2.4699999999999998 us.
+ * Returns a number in a unit with the fewest digits from which fields_read() gives the same number:
+ * the division alone would turn 2.47e-6 s into 2.4699999999999998 us.
  */
 static double in_unit(double number, double unit)
 {
-    char digits[32];
-    double rounded = number / unit;
+    for (int digits = FIELDS_DIGITS; unit != 1.0 && digits < 17; digits++) {
+        const double rounded = rounded_in_unit(number, unit, digits);
+        if (rounded * unit == number)
+            return rounded;
+    }
+    return number / unit;
+}
 
-    if (unit == 1.0)
-        return number;
-    text_format(digits, sizeof digits, "%.12g", rounded);
-    return text_parse_number(digits, &rounded) ? rounded : number / unit;
+double fields_round(double number, double unit)
+{
+    return rounded_in_unit(number, unit, FIELDS_DIGITS) * unit;
 }
 
 void fields_write_number(json_writer *json, const char *key, double number, double unit)

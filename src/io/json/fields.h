@@ -66,6 +66,12 @@ void fields_write_member(json_writer *json, const char *key, const field *fields
 void fields_write_number(json_writer *json, const char *key, double number, double unit);
 
 /**
+ * Rounds a number that is computed from others to twelve digits in its unit. Not every double is the
+ * product of a double and a unit; without this, a file could not contain the number exactly.
+ */
+double fields_round(double number, double unit);
+
+/**
  * Returns whether the block has a number other than 0, a bool that is true, or a word other than
  * the first.
  */
