@@ -14,52 +14,66 @@ static const char *const titles[] = {
     "experts",   "calibrated", "tp",      "pp",      "vpp",   "mbs",       "zero3",
     "recompute", "left_out",   "shipped", "rack",    "job",   "plan",      NULL};
 
+/* Indices of the titles. */
+enum {
+    TITLE_OF,
+    TITLE_SOURCE,
+    TITLE_SWEEP,
+    TITLE_RUNTIME,
+    TITLE_RULES,
+    TITLE_NARROWEST,
+    TITLE_GPUS,
+    TITLE_EXPERTS,
+    TITLE_CALIBRATED,
+    TITLE_TRAITS, /* the first of all traits */
+    TITLE_LEFT_OUT = TITLE_TRAITS + PLAIT_TRAITS,
+    TITLE_SHIPPED,
+    TITLE_RACK,
+    TITLE_JOB,
+    TITLE_PLAN,
+    TITLES
+};
+
 /* Values of column `of`, which is the quantity of a row: step time or memory. */
 static const char *const subjects[] = {"step", "memory", NULL};
 enum { OF_STEP, OF_MEMORY, SUBJECTS };
 
-static const char *text_of(const csv_table *table, size_t row, const char *title)
-{
-    return csv_table_text(table, row, csv_table_column(table, title));
-}
-
-static plait_status int_of(const csv_table *table, size_t row, const char *title, int min, int max,
+static plait_status int_of(const csv_table *table, size_t row, int column, int min, int max,
                            int *out, plait_error *err)
 {
     *out = min;
-    return csv_table_int(table, row, csv_table_column(table, title), min, max, out, err);
+    return csv_table_int(table, row, column, min, max, out, err);
 }
 
 /* Reads a ratio of measured over predicted, and clamps it to the range 1/1000 to 1000. */
-static plait_status ratio_of(const csv_table *table, size_t row, const char *title, double *out,
+static plait_status ratio_of(const csv_table *table, size_t row, int column, double *out,
                              plait_error *err)
 {
     *out = 1.0;
-    return csv_table_number(table, row, csv_table_column(table, title), 1e-3, 1e3, out, err);
+    return csv_table_number(table, row, column, 1e-3, 1e3, out, err);
 }
 
-static plait_status read_row(const csv_table *table, size_t row, plait_evidence_row *out,
-                             plait_error *err)
+static plait_status read_row(const csv_table *table, size_t row, const int column[TITLES],
+                             plait_evidence_row *out, plait_error *err)
 {
     int narrowest = PLAIT_NARROWEST_BF16, rules = PLAIT_RULES_GENERIC, experts, calibrated, rack;
 
-    out->source = text_of(table, row, "source");
-    out->sweep = text_of(table, row, "sweep");
-    out->regime.runtime = text_of(table, row, "runtime");
-    PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, "rules"), plait_rules_name, &rules,
-                             err));
-    PLAIT_TRY(csv_table_word(table, row, csv_table_column(table, "narrowest"), plait_narrowest_name,
-                             &narrowest, err));
-    PLAIT_TRY(int_of(table, row, "gpus", 1, 1 << 24, &out->regime.gpus, err));
-    PLAIT_TRY(int_of(table, row, "experts", 0, 1, &experts, err));
-    PLAIT_TRY(int_of(table, row, "calibrated", 0, 1, &calibrated, err));
+    out->source = csv_table_text(table, row, column[TITLE_SOURCE]);
+    out->sweep = csv_table_text(table, row, column[TITLE_SWEEP]);
+    out->regime.runtime = csv_table_text(table, row, column[TITLE_RUNTIME]);
+    PLAIT_TRY(csv_table_word(table, row, column[TITLE_RULES], plait_rules_name, &rules, err));
+    PLAIT_TRY(
+        csv_table_word(table, row, column[TITLE_NARROWEST], plait_narrowest_name, &narrowest, err));
+    PLAIT_TRY(int_of(table, row, column[TITLE_GPUS], 1, 1 << 24, &out->regime.gpus, err));
+    PLAIT_TRY(int_of(table, row, column[TITLE_EXPERTS], 0, 1, &experts, err));
+    PLAIT_TRY(int_of(table, row, column[TITLE_CALIBRATED], 0, 1, &calibrated, err));
     for (int t = 0; t < PLAIT_TRAITS; t++)
-        PLAIT_TRY(int_of(table, row, plait_trait_name[t], 0, 1 << 24, &out->trait[t], err));
-    PLAIT_TRY(int_of(table, row, "rack", 0, 1, &rack, err));
-    out->job = text_of(table, row, "job");
-    out->plan = text_of(table, row, "plan");
-    PLAIT_TRY(ratio_of(table, row, "left_out", &out->left_out, err));
-    PLAIT_TRY(ratio_of(table, row, "shipped", &out->shipped, err));
+        PLAIT_TRY(int_of(table, row, column[TITLE_TRAITS + t], 0, 1 << 24, &out->trait[t], err));
+    PLAIT_TRY(int_of(table, row, column[TITLE_RACK], 0, 1, &rack, err));
+    out->job = csv_table_text(table, row, column[TITLE_JOB]);
+    out->plan = csv_table_text(table, row, column[TITLE_PLAN]);
+    PLAIT_TRY(ratio_of(table, row, column[TITLE_LEFT_OUT], &out->left_out, err));
+    PLAIT_TRY(ratio_of(table, row, column[TITLE_SHIPPED], &out->shipped, err));
     out->regime.rules = (plait_rules)rules;
     out->regime.narrowest = (plait_narrowest)narrowest;
     out->regime.experts = experts == 1;
@@ -74,24 +88,27 @@ static plait_status read_table(const csv_table *table, plait_arena *arena, plait
 {
     plait_evidence_row *row[SUBJECTS];
     size_t count[SUBJECTS] = {0};
+    int column[TITLES];
 
     PLAIT_TRY(csv_table_among(table, titles, err));
     // Older files lack columns of traits and plans. All plans then have the same value of the trait,
     // and support no technique.
-    for (int i = 0; titles[i] != NULL; i++)
-        if (csv_table_column(table, titles[i]) < 0 && text_index(titles[i], plait_trait_name) < 0 &&
+    for (int i = 0; i < TITLES; i++) {
+        column[i] = csv_table_column(table, titles[i]);
+        if (column[i] < 0 && text_index(titles[i], plait_trait_name) < 0 &&
             strcmp(titles[i], "rack") != 0 && strcmp(titles[i], "job") != 0 &&
             strcmp(titles[i], "plan") != 0)
             return plait_fail(err, PLAIT_ERROR_SCHEMA, table->name,
                               "expected a column \"%s\", found none", titles[i]);
+    }
     for (int s = 0; s < SUBJECTS; s++)
         if ((row[s] = plait_arena_alloc(arena, table->rows + 1, sizeof **row)) == NULL)
             return plait_fail_nomem(err);
     for (size_t i = 0; i < table->rows; i++) {
         int of = OF_STEP;
 
-        PLAIT_TRY(csv_table_word(table, i, csv_table_column(table, "of"), subjects, &of, err));
-        PLAIT_TRY(read_row(table, i, &row[of][count[of]++], err));
+        PLAIT_TRY(csv_table_word(table, i, column[TITLE_OF], subjects, &of, err));
+        PLAIT_TRY(read_row(table, i, column, &row[of][count[of]++], err));
     }
     *out = (plait_evidence){count[OF_STEP], row[OF_STEP], count[OF_MEMORY], row[OF_MEMORY]};
     return PLAIT_OK;

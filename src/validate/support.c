@@ -109,12 +109,15 @@ static const char *row_job(const plait_evidence_row *row)
     return row->job;
 }
 
-/* Returns whether no earlier row that counts has the same text. */
+/*
+ * Returns whether no earlier row that counts has the same text. Most rows have the text of the row
+ * before, so the nearest rows come first.
+ */
 static bool is_first(const plait_evidence *evidence, size_t at, const plait_regime *regime,
                      plait_key_id key, const char *value, const char *without,
                      const char *(*text)(const plait_evidence_row *row))
 {
-    for (size_t i = 0; i < at; i++)
+    for (size_t i = at; i-- > 0;)
         if (strcmp(text(&evidence->row[i]), text(&evidence->row[at])) == 0 &&
             counts(&evidence->row[i], regime, key, value, without))
             return false;
