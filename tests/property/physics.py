@@ -325,7 +325,8 @@ def check_eval(campaign, draw, model, cluster, flags):
         campaign.same(f"eval of plan {plan['rank']}", price(again["plans"][0]), price(plan))
         campaign.commands.pop()
     job = {key: value for key, value in flags.items() if key != "refine"}
-    uniform = [plan for plan in plans if not any("degrees" in stage for stage in plan["stages"])]
+    own = {"degrees", "tp", "zero"}  # values of a stage or its layers, not of a plan
+    uniform = [plan for plan in plans if not any(own & set(stage) for stage in plan["stages"])]
     for plan in draw.sample(uniform, min(2, len(uniform))) + draw.sample(answer["front"], min(2, len(answer["front"]))):
         again = campaign.ask("eval", *question, *words_of(job), *flags_of(plan), "--json")
         campaign.same(f"eval of the flags of plan {plan['rank']}", price(again["plans"][0]), price(plan))
