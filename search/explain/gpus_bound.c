@@ -106,13 +106,13 @@ typedef struct bound_worker {
 typedef struct bound_pass bound_pass;
 
 /*
- * Lowers `work` of a row with one microbatch size, an index of the space's sizes.
+ * Lowers `work` of the first `sizes` microbatch sizes of a row.
  *
  * @param count       number of indices in `worker->stage`
  * @param least_work  least bound C.91 of this tp so far
  */
 typedef void add_bound(const bound_pass *pass, bound_worker *worker, const space_row *row,
-                       size_t size, int count, double *least_work);
+                       int sizes, int count, double *least_work);
 
 struct bound_pass {
     gpus_bound *bound;
@@ -122,15 +122,22 @@ struct bound_pass {
 
 /* Marks the stages as possible. */
 static void mark_possible(const bound_pass *pass, bound_worker *worker, const space_row *row,
-                          size_t size, int count, double *least_work)
+                          int sizes, int count, double *least_work)
 {
     (void)least_work;
-    for (int k = 0; k < count; k++)
-        work_at(pass->bound, &row->degrees, worker->stage[k])[size] = 0.0;
+    for (int k = 0; k < count; k++) {
+        double *const work = work_at(pass->bound, &row->degrees, worker->stage[k]) + row->first;
+
+        for (int i = 0; i < sizes; i++)
+            work[i] = 0.0;
+    }
 }
 
-/* The weaker bound C.97 excludes most pipelines before the layers are priced. */
-static void add_work(const bound_pass *pass, bound_worker *worker, const space_row *row,
+/*
+ * Lowers `work` of one microbatch size, an index of the space's sizes. The weaker bound C.97
+ * excludes most pipelines before the layers are priced.
+ */
+static void add_size(const bound_pass *pass, bound_worker *worker, const space_row *row,
                      size_t size, int count, double *least_work)
 {
     const gpus_bound *const b = pass->bound;
@@ -169,6 +176,24 @@ static void add_work(const bound_pass *pass, bound_worker *worker, const space_r
     }
 }
 
+static void add_work(const bound_pass *pass, bound_worker *worker, const space_row *row, int sizes,
+                     int count, double *least_work)
+{
+    for (int i = 0; i < sizes; i++)
+        add_size(pass, worker, row, (size_t)(row->first + i), count, least_work);
+}
+
+/* Returns how many sizes of a row, in ascending order, may fit. */
+static int sizes_that_fit(const gpus_bound *b, const space_row *row)
+{
+    int sizes = 0;
+
+    while (sizes < row->sizes &&
+           row->sequence_bytes * space_size(&b->rows, row, sizes) <= b->most_bytes)
+        sizes++;
+    return sizes;
+}
+
 /*
  * Adds all rows of one tp, whose `work` no other worker changes. Each tp has its own least work, so
  * that C.97 or C.91 is chosen in the same way with any number of threads.
@@ -186,9 +211,8 @@ static void add_rows(int index, int64_t tp_at, void *context)
         if (row->degrees.tp != b->rows.divisors.value[tp_at])
             continue;
         const int may_fit = list_stages(b, row, worker->table, worker->stage);
-        for (int i = 0; may_fit > 0 && i < row->sizes; i++)
-            if (row->sequence_bytes * space_size(&b->rows, row, i) <= b->most_bytes)
-                pass->add(pass, worker, row, (size_t)(row->first + i), may_fit, &least_work);
+        if (may_fit > 0)
+            pass->add(pass, worker, row, sizes_that_fit(b, row), may_fit, &least_work);
     }
 }
 
