@@ -75,6 +75,8 @@ class SearchSearch(Record):
     """`optimal`: the ranking is proven; `gap`: it is not"""
     short_of_memory: bool
     """memory ended the search or a refinement: the plans are the best of those found until then"""
+    uses_unmeasured: bool
+    """the plans use techniques that no measured run supports, because no other plan fits"""
     refinements: Rows[SearchSearchRefinements]
     """what was searched after the uniform plans, in order"""
 

@@ -187,6 +187,7 @@ static void write_search(json_writer *json, const plait_search_result *result)
     JSON_STRINGS(json, {"strategy", result->strategy},
                  {"proof", result->optimal ? "optimal" : "gap"});
     json_member_bool(json, "short_of_memory", result->short_of_memory);
+    json_member_bool(json, "uses_unmeasured", result->unmeasured);
     json_member_array(json, "refinements");
     for (int i = 0; i < result->refinements; i++) {
         const plait_refinement *const of = &result->refinement[i];
