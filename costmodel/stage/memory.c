@@ -30,16 +30,28 @@ static double ends_params(const layer_row *row, const stage_load *load)
            (load->loss ? row->price[ROW_HEAD].weights.dense : 0.0);
 }
 
-/*
- * Returns the parameters of a rank that ZeRO-3 gathers before use. If ep takes all ranks of a stage,
- * no other rank has a replica of an expert, so experts are neither gathered nor reduced.
- */
-static double gathered_params(const plait_degrees *d, plait_weights w)
-{
-    const bool experts =
-        d->offload == PLAIT_OFFLOAD_PARAMS || plait_group_of(d, PLAIT_AXIS_EDP).ranks > 1;
+/* The parameters that ZeRO-3 gathers before use. */
+typedef struct gathered_kinds {
+    bool dense, expert;
+} gathered_kinds;
 
-    return w.dense + (experts ? w.expert : 0.0);
+/*
+ * Parameters without a replica on another rank are neither gathered nor reduced: all dense ones if
+ * dp and cp are 1, and experts if ep takes all ranks of a stage.
+ */
+static gathered_kinds gathered_kinds_of(const plait_degrees *d)
+{
+    const bool host = d->offload == PLAIT_OFFLOAD_PARAMS;
+
+    return (gathered_kinds){
+        .dense = host || d->dp * d->cp > 1,
+        .expert = host || plait_group_of(d, PLAIT_AXIS_EDP).ranks > 1,
+    };
+}
+
+static double gathered_params(gathered_kinds kinds, plait_weights w)
+{
+    return (kinds.dense ? w.dense : 0.0) + (kinds.expert ? w.expert : 0.0);
 }
 
 /*
@@ -50,7 +62,7 @@ static double gathered_params(const plait_degrees *d, plait_weights w)
  */
 static double gathered_bytes(const plait_problem *problem, const plait_degrees *d,
                              const layer_row *row, const plait_state_bytes *state, shard_ways ways,
-                             const stage_load *load, double widest)
+                             const stage_load *load, gathered_kinds kinds, double widest)
 {
     const plait_residents *keep = &problem->runtime->keep;
     const double ahead = keep->transient_layers * widest;
@@ -58,14 +70,16 @@ static double gathered_bytes(const plait_problem *problem, const plait_degrees *
     const double alive = keep->transient_params > 0.0 ? smaller(ahead, bound) : ahead;
 
     if (d->reshard == PLAIT_RESHARD_NEVER)
-        return state->gather * gathered_params(d, (plait_weights){.dense = load->dense,
-                                                                  .expert = load->expert}) +
+        return state->gather * gathered_params(kinds, (plait_weights){.dense = load->dense,
+                                                                      .expert = load->expert}) +
                state->gradient_reduce * alive;
-    const double of_node = d->reshard == PLAIT_RESHARD_NODE
-                               ? load->dense / ways.node_dense + load->expert / ways.node_expert
-                               : 0.0;
+    plait_weights longer = {.dense = ends_params(row, load)};
+    if (d->reshard == PLAIT_RESHARD_NODE) {
+        longer.dense += load->dense / ways.node_dense;
+        longer.expert = load->expert / ways.node_expert;
+    }
     return (state->gather + state->gradient_reduce) * alive +
-           state->gather * (ends_params(row, load) + of_node);
+           state->gather * gathered_params(kinds, longer);
 }
 
 /*
@@ -137,8 +151,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     const double reference = problem->job.tuning.reference == PLAIT_REFERENCE_RESIDENT
                                  ? reference_bytes(problem, d, load)
                                  : 0.0;
+    const gathered_kinds kinds = gathered_kinds_of(d);
     const double gathered =
-        gathered_params(d, (plait_weights){.dense = load->dense, .expert = load->expert});
+        gathered_params(kinds, (plait_weights){.dense = load->dense, .expert = load->expert});
     // Gradients that a step allocates grow while backward frees gathered parameters.
     const bool fresh = problem->runtime->keep.gradients_freed && d->zero >= 3 &&
                        d->reshard == PLAIT_RESHARD_NEVER &&
@@ -154,7 +169,7 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
     for (int k = 0; k < problem->model->kinds; k++) {
         const plait_weights *const w = &row->price[k].weights;
         widest = larger(widest, w->dense + w->expert);
-        widest_gathered = larger(widest_gathered, gathered_params(d, *w));
+        widest_gathered = larger(widest_gathered, gathered_params(kinds, *w));
         widest_frozen = larger(widest_frozen, w->frozen_dense + w->frozen_expert);
     }
     const double weights_bytes = copies * (state->weight * (d->zero >= 3 ? shard : whole) +
@@ -170,8 +185,9 @@ stage_state stage_state_of(const plait_problem *problem, const plait_degrees *d,
             state->replicated * whole - (state->replicated - usual->replicated) * ends +
             problem->runtime->keep.weight_transient * widest +
             smaller(2.0 * state->gradient * widest, away * gradients_bytes) +
-            (d->zero >= 3 ? gathered_bytes(problem, d, row, state, ways, load, widest_gathered)
-                          : 0.0) +
+            (d->zero >= 3
+                 ? gathered_bytes(problem, d, row, state, ways, load, kinds, widest_gathered)
+                 : 0.0) +
             frozen_buffers(problem, d, state, widest_frozen),
     };
 }

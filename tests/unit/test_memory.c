@@ -571,6 +571,26 @@ static void test_gathers__leave_out_experts_that_one_rank_keeps(void **state)
     assert_near(cut.memory.buffers_bytes, 2.0 * (2.0 + 4.0) * (rest + 2.0 * expert) + ends, 1e-6);
 }
 
+/* With one replica nothing is gathered or reduced, so all stages of ZeRO need the same memory. */
+static void test_gathers__need_replicas(void **state)
+{
+    static const char *const equal[] = {"zero=1", "zero=2 scatter=step", "zero=3",
+                                        "zero=3 reshard=never", "zero=3 reshard=node"};
+    world w;
+
+    (void)state;
+    make(&w, 8);
+    w.runtime.keep.transient_layers = 2.0;
+    w.runtime.state.gradient = 2.0;
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        char keys[64];
+
+        snprintf(keys, sizeof keys, "pp=8 %s", equal[i]);
+        assert_near(price(&w, keys).memory.peak_bytes, price(&w, "pp=8 zero=0").memory.peak_bytes,
+                    0.0);
+    }
+}
+
 /* Gradients of 2 bytes that are reduced in FP32 after the last microbatch wait in FP32. */
 static void test_gradients__wait_in_the_format_of_their_reduction(void **state)
 {
@@ -661,6 +681,7 @@ int main(void)
         TEST(test_recompute__keeps_less_the_more_it_repeats),
         TEST(test_gathers__hold_whole_layers),
         TEST(test_gathers__leave_out_experts_that_one_rank_keeps),
+        TEST(test_gathers__need_replicas),
         TEST(test_gradients__wait_in_the_format_of_their_reduction),
         TEST(test_gradients__replace_gathered_parameters_in_one_microbatch),
         TEST(test_pipeline__holds_its_messages),
