@@ -298,6 +298,17 @@ plait_status space_list_recompute(const plait_problem *problem, const plait_sear
 
 // ---- all keys ------------------------------------------------------------------------------
 
+static plait_status list_free_key(plan_space *space, plait_key_id key, plait_arena *arena,
+                                  plait_error *err)
+{
+    assert(space->free_keys < SPACE_FREE_KEYS);
+    space_free_key *const out = &space->free_key[space->free_keys++];
+
+    out->key = key;
+    out->usual_only = space_is_usual_only(space, key);
+    return list_mask(space, space_takes(space, key), key, arena, &out->values, err);
+}
+
 plait_status space_list_values(plan_space *space, const int *gbs, int batches, plait_arena *arena,
                                plait_error *err)
 {
@@ -326,16 +337,10 @@ plait_status space_list_values(plan_space *space, const int *gbs, int batches, p
         space,
         is_limited(space->options, PLAIT_KEY_DISPATCHER) || worthwhile == 0 ? takes : worthwhile,
         PLAIT_KEY_DISPATCHER, arena, &space->dispatchers, err));
-    for (int k = 0; k < PLAIT_KEYS; k++) {
-        const plait_key_id key = (plait_key_id)k;
-
-        if (walked & PLAIT_KEY_BIT(k))
-            continue;
-        assert(space->free_keys < SPACE_FREE_KEYS);
-        space_free_key *const out = &space->free_key[space->free_keys++];
-        out->key = key;
-        out->usual_only = space_is_usual_only(space, key);
-        PLAIT_TRY(list_mask(space, space_takes(space, key), key, arena, &out->values, err));
-    }
+    // Whether `reshard` and `fp8_params` have an effect or a default depends on `offload`.
+    PLAIT_TRY(list_free_key(space, PLAIT_KEY_OFFLOAD, arena, err));
+    for (int k = 0; k < PLAIT_KEYS; k++)
+        if (k != PLAIT_KEY_OFFLOAD && !(walked & PLAIT_KEY_BIT(k)))
+            PLAIT_TRY(list_free_key(space, (plait_key_id)k, arena, err));
     return space_list_recompute(problem, options, arena, &space->recompute, err);
 }

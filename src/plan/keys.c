@@ -149,9 +149,10 @@ static bool products_are_narrow(const plait_problem *problem, const plait_degree
     return problem->job.precision >= PLAIT_FP8;
 }
 
+/* Parameters are gathered from replicas, or from the host. */
 static bool weights_are_gathered(const plait_problem *problem, const plait_degrees *d)
 {
-    return d->zero == 3 && has_replicas(problem, d);
+    return d->zero == 3 && (has_replicas(problem, d) || d->offload == PLAIT_OFFLOAD_PARAMS);
 }
 
 static bool gradients_are_sharded(const plait_problem *problem, const plait_degrees *d)

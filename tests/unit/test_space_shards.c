@@ -53,12 +53,24 @@ static void test_a_search__finds_plans_whose_keys_have_no_effect(void **state)
     assert_true(automodel.price.step_s <= best_of("automodel", 8, "tp=8,zero=3").price.step_s);
 }
 
+/* With the state on the host, one GPU copies parameters less often if they stay gathered. */
+static void test_a_search__keeps_parameters_of_the_host_gathered(void **state)
+{
+    (void)state;
+    const plait_ranked found = best_of("deepspeed", 1, "offload=params");
+    assert_int_equal(found.plan.degrees.reshard, PLAIT_RESHARD_NEVER);
+    assert_true(found.price.step_s <
+                best_of("deepspeed", 1, "offload=params,reshard=always").price.step_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_a_search__finds_what_only_some_schedules_have, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_a_search__finds_plans_whose_keys_have_no_effect, begin,
+                                        end),
+        cmocka_unit_test_setup_teardown(test_a_search__keeps_parameters_of_the_host_gathered, begin,
                                         end),
     };
 
