@@ -111,6 +111,7 @@ typedef struct space_free_key {
     plait_key_id key;
     bool usual_only; /* whether only the default is listed, which may depend on other keys */
     space_list values;
+    space_list idle; /* values where the key has no effect: also those without measured runs */
 } space_free_key;
 
 enum { SPACE_FREE_KEYS = 24 };

@@ -87,14 +87,40 @@ static void add_shard(space_cursor *cursor, shard_list *list, space_shard shard)
     list->shard[list->shards++] = shard;
 }
 
-/* Returns whether the space may list these values of free keys with the ZeRO stage of `d`. */
-static bool free_values_listed(const plan_space *space, const plait_degrees *d)
+/* Returns the values of a free key that may be listed in these degrees. */
+static const space_list *listed_values(const plan_space *space, const plait_degrees *d,
+                                       const space_free_key *free_key)
 {
-    for (int k = 0; k < space->free_keys; k++)
-        if (space->free_key[k].usual_only &&
-            !plait_key_is_usual(space->problem, d, space->free_key[k].key))
-            return false;
-    return true;
+    return free_key->usual_only || free_key->idle.count == free_key->values.count ||
+                   is_relevant(space, d, free_key->key)
+               ? &free_key->values
+               : &free_key->idle;
+}
+
+/*
+ * Returns whether the space may list these degrees with some values of the free keys, from the k-th
+ * on, that have no effect in them.
+ */
+static bool is_listed(const plan_space *space, plait_degrees d, int k)
+{
+    for (; k < space->free_keys; k++) {
+        const space_free_key *const free_key = &space->free_key[k];
+
+        if (free_key->usual_only) {
+            if (!plait_key_is_usual(space->problem, &d, free_key->key))
+                return false;
+            continue;
+        }
+        if (free_key->idle.count < 2 || is_relevant(space, &d, free_key->key))
+            continue;
+        for (int i = 0; i < free_key->idle.count; i++) {
+            plait_key_put(&d, free_key->key, free_key->idle.value[i]);
+            if (is_listed(space, d, k + 1))
+                return true;
+        }
+        return false;
+    }
+    return plan_shards_legal(space->problem, &d, &no_reason);
 }
 
 /*
@@ -110,8 +136,7 @@ static bool lower_stage_suffices(const plan_space *space, const plait_degrees *d
         return false;
     for (int z = 0; z < space->zero.count && space->zero.value[z] < d->zero; z++) {
         lower.zero = (unsigned char)space->zero.value[z];
-        if (free_values_listed(space, &lower) &&
-            plan_shards_legal(space->problem, &lower, &no_reason))
+        if (is_listed(space, lower, 0))
             return true;
     }
     return false;
@@ -163,7 +188,7 @@ static int set_only_values(const plan_space *space, plait_degrees *d, int k, spa
 {
     for (; k < space->free_keys; k++) {
         const space_free_key *const free_key = &space->free_key[k];
-        const space_list values = free_key->values;
+        const space_list values = *listed_values(space, d, free_key);
 
         if (values.count == 0)
             return -1;
@@ -200,10 +225,11 @@ static bool add_free_values(space_cursor *cursor, plait_degrees d, int k, space_
     }
     const space_free_key *const free_key = &space->free_key[k];
     const bool matters = is_relevant(space, &d, free_key->key);
+    const space_list *const values = matters ? &free_key->values : &free_key->idle;
     bool legal = false;
 
-    for (int i = 0; i < free_key->values.count && (matters || !legal); i++) {
-        shard->value[k] = (unsigned char)free_key->values.value[i];
+    for (int i = 0; i < values->count && (matters || !legal); i++) {
+        shard->value[k] = (unsigned char)values->value[i];
         plait_key_put(&d, free_key->key, shard->value[k]);
         legal = add_free_values(cursor, d, k + 1, shard, list) || legal;
     }

@@ -306,6 +306,8 @@ static plait_status list_free_key(plan_space *space, plait_key_id key, plait_are
 
     out->key = key;
     out->usual_only = space_is_usual_only(space, key);
+    PLAIT_TRY(
+        list_mask(space, space->problem->runtime->can.takes[key], key, arena, &out->idle, err));
     return list_mask(space, space_takes(space, key), key, arena, &out->values, err);
 }
 

@@ -6,7 +6,8 @@
 #include "support/must.h"
 #include "support/world.h"
 
-static plait_ranked best_of(const char *runtime, int gpus, const char *limits)
+/* @param measured  scatter step has measured runs */
+static plait_ranked best_measured(const char *runtime, int gpus, const char *limits, bool measured)
 {
     plait_search_result result;
     plait_error err;
@@ -14,10 +15,17 @@ static plait_ranked best_of(const char *runtime, int gpus, const char *limits)
 
     world_make(&w, "llama-3.1-8b", runtime, "dgx-h100",
                (plait_job){.seq = 4096, .gbs = 12, .gpus = gpus}, arena);
+    if (!measured)
+        w.runtime.support.unmeasured[PLAIT_KEY_SCATTER] = 1u << PLAIT_SCATTER_STEP;
     world_limit(&w, limits);
     must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
     assert_int_equal(result.plans, 1);
     return result.plan[0];
+}
+
+static plait_ranked best_of(const char *runtime, int gpus, const char *limits)
+{
+    return best_measured(runtime, gpus, limits, true);
 }
 
 static plait_ranked best(const char *limits)
@@ -53,6 +61,14 @@ static void test_a_search__finds_plans_whose_keys_have_no_effect(void **state)
     assert_true(automodel.price.step_s <= best_of("automodel", 8, "tp=8,zero=3").price.step_s);
 }
 
+/* A value without effect is no technique, so that it needs no measured runs. */
+static void test_a_search__needs_no_runs_of_values_without_effect(void **state)
+{
+    (void)state;
+    assert_int_equal(best_measured("automodel", 8, "tp=8", false).plan.degrees.zero, 2);
+    assert_int_equal(best_measured("automodel", 8, "tp=4", false).plan.degrees.zero, 3);
+}
+
 /* With the state on the host, one GPU copies parameters less often if they stay gathered. */
 static void test_a_search__keeps_parameters_of_the_host_gathered(void **state)
 {
@@ -70,6 +86,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_a_search__finds_plans_whose_keys_have_no_effect, begin,
                                         end),
+        cmocka_unit_test_setup_teardown(test_a_search__needs_no_runs_of_values_without_effect,
+                                        begin, end),
         cmocka_unit_test_setup_teardown(test_a_search__keeps_parameters_of_the_host_gathered, begin,
                                         end),
     };
