@@ -129,7 +129,7 @@ bool model_has_modules(const plait_model *model, unsigned modules)
 
     for (int k = 0; k < model->kinds; k++) {
         const plait_layer *layer = &model->kind[k];
-        if (layer->mixer == PLAIT_MIXER_MLA)
+        if (layer->mixer == PLAIT_MIXER_MLA || layer->attention.q_rank > 0)
             there |= 1u << PLAIT_MODULE_mla_up_proj;
         if (layer->ffn == PLAIT_FFN_MLP)
             there |= 1u << PLAIT_MODULE_mlp;

@@ -244,6 +244,12 @@ bool plan_recompute_legal(const plait_problem *p, const plait_degrees *d, const 
         return fail_because(why, "recompute full:%d must be a multiple of vpp %d",
                             d->recompute.layers, d->vpp);
 
+    if (d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
+        !model_has_modules(p->model, d->recompute.modules))
+        return fail_because(
+            why, "recompute must name only modules that %s has, found %s (rule P70)",
+            p->model->name, plait_degrees_get(d, PLAIT_KEY_RECOMPUTE, recompute, sizeof recompute));
+
     // Recomputation runs in the backward pass, so it cannot be paired with a forward pass.
     const bool moe = d->recompute.kind == PLAIT_RECOMPUTE_MODULES &&
                      (d->recompute.modules >> PLAIT_MODULE_moe & 1u);

@@ -61,12 +61,6 @@ static bool instances_divide_experts(const plait_problem *problem, const plait_d
     return (int64_t)d->tp * replicas / ((int64_t)d->etp * d->ep) % instances == 0;
 }
 
-static bool modules_exist(const plait_problem *problem, const plait_degrees *d)
-{
-    return d->recompute.kind != PLAIT_RECOMPUTE_MODULES ||
-           model_has_modules(problem->model, d->recompute.modules);
-}
-
 /*
  * Only the distributed optimizer can convert master weights to 8 bits, store moments in fewer bits,
  * and run on the host.
@@ -263,7 +257,6 @@ static const plan_rule plan_rules[] = {
      learned_positions_reach},
     {"M6", "dp x cp / shard_group must divide the number of replicas of an expert",
      instances_divide_experts},
-    {"M7", "recompute must name only modules that the model has", modules_exist},
     {"M8", "experts with biases need etp = 1", biased_experts_are_whole},
     {"M9", "with cp > 1, windowed attention needs cp_comm allgather or a2a, and sinks need a2a",
      context_suits_windows},

@@ -284,6 +284,24 @@ static void test_refusals__of_experts(void **state)
     assert_refused(&w, "pp=4 ep=8", "etp 1 x ep 8 does not divide the 4 GPUs of a stage");
 }
 
+/* Also of software without a table of rules, whose `modules:` would recompute nothing. */
+static void test_refusals__of_modules_that_the_model_lacks(void **state)
+{
+    world w;
+
+    (void)state;
+    make(&w);
+    assert_legal(&w, "recompute=modules:mlp+layernorm");
+    assert_refused(&w, "recompute=modules:moe_act",
+                   "recompute must name only modules that small has, found modules:moe_act "
+                   "(rule P70)");
+    assert_refused(&w, "recompute=modules:mlp+mla_up_proj",
+                   "recompute must name only modules that small has, found "
+                   "modules:mla_up_proj+mlp (rule P70)");
+    w.layer.attention.q_rank = 64; // DeepSeek-V4: queries are projected up from a latent
+    assert_legal(&w, "recompute=modules:mlp+mla_up_proj");
+}
+
 /* P61 to P67, each next to a legal plan that differs in one key. */
 static void test_refusals__of_graphs_and_fused_experts(void **state)
 {
@@ -1299,6 +1317,7 @@ int main(void)
         cmocka_unit_test(test_refusals__of_sequences),
         cmocka_unit_test(test_refusals__of_recurrent_heads),
         cmocka_unit_test(test_refusals__of_experts),
+        cmocka_unit_test(test_refusals__of_modules_that_the_model_lacks),
         cmocka_unit_test(test_refusals__of_graphs_and_fused_experts),
         cmocka_unit_test(test_refusals__of_overlapped_tensor_parallelism),
         cmocka_unit_test(test_refusals__of_gathers_in_the_optimizer_step),
