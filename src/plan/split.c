@@ -229,32 +229,51 @@ bool plait_split_layers(const plait_model *model, const plait_degrees *d, int *c
     return true;
 }
 
+/*
+ * Returns the number of layers of the last of two ends that have `rest` layers together, where the
+ * last end also has the weight of `head` layers. The ends of models without MTP modules have at
+ * most `middle` layers, which spares the memory of the first stage; returns 0 if they cannot.
+ */
+static int layers_of_last(int rest, int middle, int vpp, double head, bool modules)
+{
+    if (modules) {
+        const int last = vpp * (int)lround((rest - head) / (2.0 * vpp));
+        return last < vpp ? vpp : last;
+    }
+    if (rest > 2 * middle)
+        return 0;
+    const int last = (int)lround((rest - head) / 2.0);
+    const int least = rest - middle < 1 ? 1 : rest - middle;
+    return last < least ? least : last;
+}
+
 bool split_first_last(const plait_model *model, int pp, int vpp, plait_split *out)
 {
     const int layers = model->layers;
+    const int between = pp - 2;
+    const bool modules = model->mtp_layers > 0;
     const double mean = all_layers_weight(model) / layers;
     const double head = mean > 0.0 ? ends_weight(model) / mean : 0.0;
+    double least = HUGE_VAL;
 
     if (pp < 2)
         return false;
-    for (int middle = (layers + pp - 1) / pp; middle <= layers; middle++) {
-        const int rest = layers - (pp - 2) * middle;
-        if (rest < 2)
-            return false;
-        if (rest > 2 * middle || middle % vpp != 0)
-            continue;
-        int last = (int)lround((rest - head) / 2.0);
-        last = last < rest - middle ? rest - middle : last;
-        last = last < 1 ? 1 : last;
+    for (int middle = vpp; middle <= layers && layers - between * middle >= 2; middle += vpp) {
+        const int rest = layers - between * middle;
+        const int last = layers_of_last(rest, middle, vpp, head, modules);
         const int first = rest - last;
-        if (first % vpp != 0 || last % vpp != 0 || first < 1)
+        if (last < 1 || first < 1 || first % vpp != 0 || last % vpp != 0)
             continue;
+        const double ends = modules && first < last + head ? last + head : first;
+        const double fullest = between > 0 && middle > ends ? middle : ends;
+        if (fullest >= least)
+            continue;
+        least = fullest;
         *out = (plait_split){.kind = PLAIT_SPLIT_FIRST_LAST,
                              .first = (unsigned short)first,
                              .last = (unsigned short)last};
-        return true;
     }
-    return false;
+    return least < HUGE_VAL;
 }
 
 /* ---- properties that rules check ---- */

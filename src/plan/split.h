@@ -23,8 +23,10 @@ static inline int split_most_chunks(int layers, plait_split_kind kind)
 bool split_same(const plait_split *a, const plait_split *b);
 
 /**
- * Sets the layer counts of the first and last stage that balance the stages: middle stages have as
- * few layers as possible, and the last stage has fewer, by the cost of the vocabulary projection.
+ * Sets the layer counts of the first and last stage that balance the stages. The last stage has
+ * fewer layers, by the cost of the vocabulary projection. With modules for further tokens the
+ * fullest stage costs least; otherwise middle stages have as few layers as possible, and the first
+ * and last have no more.
  *
  * @return false if no counts satisfy this
  */

@@ -188,7 +188,7 @@ static void test_further_predictions__have_a_pattern(void **state)
     (void)state;
     assert_round_trip(NANO(", \"next\": {\"like\": \"A\", \"norms\": 2, " EXPERTS("") "}",
                            ", \"mtp\": {\"kind\": \"next\", \"count\": 2}"),
-                      "tp=1 pp=2 ep=8 etp=1 mbs=1 recompute=full",
+                      "tp=1 pp=2 ep=8 etp=1 mbs=1 recompute=full split=even",
                       "MEMEM*EMEMEM*EMEMEM*EMEMEM|*EMEMEM*EMEMEMEM*EMEMEMEME/*E/*E");
     assert_says(&it, "args.sh", "--mtp-num-layers 2\n");
 }

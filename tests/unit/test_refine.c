@@ -97,8 +97,11 @@ static void test_layouts__when_a_rule_refuses_the_fastest(void **state)
     w.model.layers = 5;
     w.model.mtp_layers = 2;
     w.model.mtp_kind = w.model.layer_kind[0];
+    // Without first-last no named split is the fastest one that the rule accepts.
+    w.runtime.can.takes[PLAIT_KEY_SPLIT] &= ~(1u << PLAIT_SPLIT_FIRST_LAST);
     const plait_search_result found = search(&w, PLAIT_REFINE_LAYOUTS, limits);
     assert_true(found.refinement[0].any && found.refinement[0].optimal);
+    w.runtime.can.takes[PLAIT_KEY_SPLIT] |= 1u << PLAIT_SPLIT_FIRST_LAST;
     for (int first = 1; first < 5; first++) {
         snprintf(split, sizeof split, "%s,split=first-last:%d,%d", limits, first, 5 - first);
         assert_true(found.plan[0].price.step_s <= step_s(&w, PLAIT_REFINE_NONE, split));

@@ -178,6 +178,22 @@ static void test_first_last__leaves_room_for_the_head(void **state)
     assert_false(split_first_last(&model, 1, 1, &split));
 }
 
+/*
+ * A module for a further token is a layer and a head, so that the last stage has 3 layers' worth
+ * besides its own: 5 4 4 2 + 3 is the lightest of 15 layers on 4 stages, and 4 4 4 3 + 3 is not.
+ */
+static void test_first_last__leaves_room_for_further_tokens(void **state)
+{
+    plait_model model = model_of(15, 12000);
+    plait_split split;
+
+    (void)state;
+    model.mtp_layers = 1;
+    assert_true(split_first_last(&model, 4, 1, &split));
+    assert_int_equal(split.first, 5);
+    assert_int_equal(split.last, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +205,7 @@ int main(void)
         cmocka_unit_test(test_cost__may_leave_the_last_stages_empty),
         cmocka_unit_test(test_dealt_layers__are_all_of_them),
         cmocka_unit_test(test_first_last__leaves_room_for_the_head),
+        cmocka_unit_test(test_first_last__leaves_room_for_further_tokens),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
