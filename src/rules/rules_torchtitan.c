@@ -42,6 +42,16 @@ static bool shards_span_context(const plait_problem *problem, const plait_degree
 }
 
 /*
+ * Without ranks to shard over, torchtitan replicates the model by DDP: without FSDP's mixed
+ * precision, with a reduction after each microbatch, and with no other parallelism.
+ */
+static bool shards_have_two_ranks(const plait_problem *problem, const plait_degrees *d)
+{
+    (void)problem;
+    return d->shard_group > 1 || d->dp * d->cp == 1;
+}
+
+/*
  * With ep > 1, the expert mesh includes the tensor ranks. With ep = 1, experts are sharded like
  * other layers.
  */
@@ -138,6 +148,7 @@ static const plan_rule plan_rules[] = {
      "each chunk needs a layer, the embedding or the loss, with the embedding in the first chunk "
      "and the loss in the last",
      parts_are_modules},
+    {"T14", "shard_group must be at least 2", shards_have_two_ranks},
     {NULL, NULL, NULL},
 };
 

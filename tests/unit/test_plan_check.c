@@ -708,6 +708,11 @@ static void test_rules__of_torchtitan(void **state)
     assert_refused(&w, "ep=8 zero=3 shard_group=4",
                    "ep must divide shard_group x tp (software, rule T2)");
     assert_legal(&w, "ep=8 zero=3 shard_group=8");
+    make(&w);
+    w.runtime.rules = PLAIT_RULES_TORCHTITAN;
+    assert_refused(&w, "zero=2 shard_group=1",
+                   "shard_group must be at least 2 (software, rule T14)");
+    assert_legal(&w, "zero=2 shard_group=2");
 }
 
 static void test_rules__of_automodel(void **state)
