@@ -6,8 +6,12 @@
 #include "support/must.h"
 #include "support/world.h"
 
-/* @param measured  scatter step has measured runs */
-static plait_ranked best_measured(const char *runtime, int gpus, const char *limits, bool measured)
+/*
+ * @param measured  scatter step has measured runs
+ * @param numerics  formats may be narrower
+ */
+static plait_ranked best_with(const char *runtime, int gpus, const char *limits, bool measured,
+                              bool numerics)
 {
     plait_search_result result;
     plait_error err;
@@ -18,6 +22,7 @@ static plait_ranked best_measured(const char *runtime, int gpus, const char *lim
     if (!measured)
         w.runtime.support.unmeasured[PLAIT_KEY_SCATTER] = 1u << PLAIT_SCATTER_STEP;
     world_limit(&w, limits);
+    w.options.allow_numerics = numerics;
     must(plait_search(&w.problem, &w.options, arena, &result, &err), &err);
     assert_int_equal(result.plans, 1);
     return result.plan[0];
@@ -25,7 +30,7 @@ static plait_ranked best_measured(const char *runtime, int gpus, const char *lim
 
 static plait_ranked best_of(const char *runtime, int gpus, const char *limits)
 {
-    return best_measured(runtime, gpus, limits, true);
+    return best_with(runtime, gpus, limits, true, false);
 }
 
 static plait_ranked best(const char *limits)
@@ -65,8 +70,8 @@ static void test_a_search__finds_plans_whose_keys_have_no_effect(void **state)
 static void test_a_search__needs_no_runs_of_values_without_effect(void **state)
 {
     (void)state;
-    assert_int_equal(best_measured("automodel", 8, "tp=8", false).plan.degrees.zero, 2);
-    assert_int_equal(best_measured("automodel", 8, "tp=4", false).plan.degrees.zero, 3);
+    assert_int_equal(best_with("automodel", 8, "tp=8", false, false).plan.degrees.zero, 2);
+    assert_int_equal(best_with("automodel", 8, "tp=4", false, false).plan.degrees.zero, 3);
 }
 
 /* With the state on the host, one GPU copies parameters less often if they stay gathered. */
@@ -79,6 +84,19 @@ static void test_a_search__keeps_parameters_of_the_host_gathered(void **state)
                 best_of("deepspeed", 1, "offload=params,reshard=always").price.step_s);
 }
 
+/* 8-bit weights and 4-bit gradients (ZeRO++) change numerics, so the options must allow them. */
+static void test_a_search__quantises_if_numerics_may_change(void **state)
+{
+    static const char limits[] = "zero=3,shard_group=4,offload=none";
+
+    (void)state;
+    const plait_ranked usual = best_with("deepspeed", 4, limits, true, false);
+    const plait_ranked narrow = best_with("deepspeed", 4, limits, true, true);
+    assert_int_equal(usual.plan.degrees.quantise, PLAIT_QUANTISE_NONE);
+    assert_int_not_equal(narrow.plan.degrees.quantise, PLAIT_QUANTISE_NONE);
+    assert_true(narrow.price.step_s < usual.price.step_s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +106,8 @@ int main(void)
                                         end),
         cmocka_unit_test_setup_teardown(test_a_search__needs_no_runs_of_values_without_effect,
                                         begin, end),
+        cmocka_unit_test_setup_teardown(test_a_search__quantises_if_numerics_may_change, begin,
+                                        end),
         cmocka_unit_test_setup_teardown(test_a_search__keeps_parameters_of_the_host_gathered, begin,
                                         end),
     };
