@@ -392,6 +392,7 @@ static void test_since__is_refused_with_the_place(void **state)
         {"{\"max_tp\": {\"8\": \"v1\"}}", "v.json:/since/max_tp"},
         {"{\"hsdp\": 1}", "v.json:/since/hsdp"},
         {"{\"etp\": {\"1\": \"v1\"}}", "v.json:/since/etp"},
+        {"{\"attention\": [\"v1\"]}", "v.json:/since/attention"},
         {"[]", "v.json:/since"},
     };
 

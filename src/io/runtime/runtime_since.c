@@ -96,6 +96,7 @@ plait_status runtime_read_since(const json_cursor *at, plait_arena *arena, plait
             if (of.words == NULL) {
                 PLAIT_TRY(read_feature(&each, &of, out, &list[out->features++], err));
             } else {
+                PLAIT_TRY(json_as_object(&each, err));
                 for (bool some = json_first(&each, &value); some; some = json_next(&value))
                     PLAIT_TRY(read_feature(&value, &of, out, &list[out->features++], err));
             }
