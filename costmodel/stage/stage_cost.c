@@ -42,7 +42,6 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
                      int *count)
 {
     const plait_choice none = {.offload_acts = 0};
-    plait_choice of_mtp = {stage->degrees.recompute, stage->degrees.offload_acts};
     bool embedding = false, loss = false;
     int mtp = 0;
 
@@ -51,11 +50,10 @@ static void add_ends(const plait_model *model, const plait_stage *stage, stage_p
         loss = loss || stage->chunk[c].loss;
         mtp += stage->chunk[c].mtp;
     }
-    of_mtp.recompute.layers = 0;
     add_part(part, count, ROW_EMBEDDING, embedding, none);
     add_part(part, count, ROW_HEAD, loss, none);
     add_part(part, count, ROW_TABLE, !embedding && ((loss && model->tied) || mtp > 0), none);
-    add_part(part, count, ROW_MTP, mtp, of_mtp);
+    add_part(part, count, ROW_MTP, mtp, rest_choice(&stage->degrees));
     add_part(part, count, ROW_MTP_HEAD, loss ? model->mtp_layers : 0, none);
 }
 

@@ -137,6 +137,22 @@ static inline void stage_load_add_weights(stage_load *load, double count, const 
  * layers.
  */
 int stage_parts_most(int layers);
+/** Is the choice full:N, which recomputes only the first layers of each chunk? */
+static inline bool recomputes_some(const plait_degrees *d)
+{
+    return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
+}
+
+/** Returns the choice of prediction modules and of the layers that full:N leaves as they are. */
+static inline plait_choice rest_choice(const plait_degrees *d)
+{
+    plait_choice choice = {.offload_acts = d->offload_acts};
+
+    if (!recomputes_some(d))
+        choice.recompute = d->recompute;
+    return choice;
+}
+
 /**
  * Lists the layers and ends of one stage as parts, with equal ones counted. If stage->recompute is
  * set, it has one entry per layer.

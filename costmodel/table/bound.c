@@ -293,7 +293,7 @@ static void fill_chosen_loads(const plait_table *table, const layer_choice *choi
                               class_list *list)
 {
     const layer_time *const ends = table->min_memory_time + ROW_EMBEDDING;
-    const layer_time *const mtp = choice->first + table->kinds;
+    const layer_time *const mtp = choice->rest + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!table->bound_base_valid || table_has_module(&list->of[c]))
@@ -327,14 +327,12 @@ plait_price plait_choice_bound(plait_table *table, const plait_degrees *d, doubl
                                plait_class_bytes *activations)
 {
     const plait_choice usual = {d->recompute, d->offload_acts};
-    const plait_choice none = {.offload_acts = d->offload_acts};
-    const bool some = recomputes_some(d);
 
     table_select_stages(table, d);
     table_select_min_memory(table, d->ep_overlap);
-    const layer_time *const first = table_chosen_times(table, usual);
-    const layer_choice choice = {first, some ? table_chosen_times(table, none) : first,
-                                 some ? d->recompute.layers / d->vpp : -1};
+    const layer_choice choice = {table_chosen_times(table, usual),
+                                 table_chosen_times(table, rest_choice(d)),
+                                 recomputes_some(d) ? d->recompute.layers / d->vpp : -1};
     fill_chosen_loads(table, &choice, &table->chunks);
     fill_chosen_loads(table, &choice, &table->ranks);
     for (int c = 0; c < table->ranks.count; c++)

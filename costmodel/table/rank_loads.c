@@ -209,6 +209,6 @@ plait_rank_loads plait_degrees_rank_loads(plait_table *table, const plait_degree
             retime_layer(&maker, k, none, &out.rest[k]);
     }
     if (table->problem.model->mtp_layers > 0)
-        retime_layer(&maker, ROW_MTP, all, &out.module);
+        retime_layer(&maker, ROW_MTP, some ? none : all, &out.module);
     return out;
 }

@@ -24,7 +24,6 @@ plait_layer_cost plait_layer_cost_of(plait_table *table, const plait_degrees *d,
 static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int s,
                                const stage_parts *parts)
 {
-    const plait_choice of_mtp = {own->recompute, own->offload_acts};
     stage_class class = {
         .stage = s,
         .count = 1,
@@ -36,8 +35,8 @@ static stage_load load_of_ends(plait_table *table, const plait_degrees *own, int
 
     while (class.ends < parts->count && parts->part[class.ends].row >= ROW_EMBEDDING)
         class.ends++;
-    table_fill_base(table, table_end_times(table), table_times(table, of_mtp) + table->kinds,
-                    &class, &load);
+    table_fill_base(table, table_end_times(table),
+                    table_times(table, rest_choice(own)) + table->kinds, &class, &load);
     return load;
 }
 

@@ -170,7 +170,7 @@ const layer_time *table_times(plait_table *table, plait_choice choice)
  */
 static int ends_slot_of(const plait_table *table, const plait_degrees *d)
 {
-    return table->problem.model->mtp_layers > 0 ? table_slot_of(plan_choice(d)) : SLOT_NONE;
+    return table->problem.model->mtp_layers > 0 ? table_slot_of(rest_choice(d)) : SLOT_NONE;
 }
 
 const layer_time *table_end_times(plait_table *table)
@@ -208,7 +208,7 @@ bool table_has_module(const stage_class *class)
 static void fill_bases(plait_table *table, const plait_degrees *d, bool all, class_list *list)
 {
     const layer_time *const end = table_end_times(table);
-    const layer_time *const mtp = table_times(table, plan_choice(d)) + table->kinds;
+    const layer_time *const mtp = table_times(table, rest_choice(d)) + table->kinds;
 
     for (int c = 0; c < list->count; c++) {
         if (!all && !table_has_module(&list->of[c]))
@@ -342,12 +342,8 @@ double table_peak_bytes(const plait_table *table, int c, const stage_load *load)
 
 static layer_choice choice_of(plait_table *table, const plait_degrees *d)
 {
-    const plait_choice none = {.offload_acts = d->offload_acts};
-    const bool some = recomputes_some(d);
-    const layer_time *first = table_times(table, plan_choice(d));
-
-    return (layer_choice){first, some ? table_times(table, none) : first,
-                          some ? d->recompute.layers / d->vpp : -1};
+    return (layer_choice){table_times(table, plan_choice(d)), table_times(table, rest_choice(d)),
+                          recomputes_some(d) ? d->recompute.layers / d->vpp : -1};
 }
 
 static void fill_loads(const plait_table *table, const layer_choice *choice, class_list *list)
@@ -391,9 +387,7 @@ plait_price plait_degrees_cost(plait_table *table, const plait_degrees *d)
 static double class_away_bytes(const plait_table *table, const plait_degrees *d,
                                const stage_class *class)
 {
-    const plait_choice usual = plan_choice(d);
-    const plait_choice rest =
-        recomputes_some(d) ? (plait_choice){.offload_acts = d->offload_acts} : usual;
+    const plait_choice rest = rest_choice(d);
     const int full = recomputes_some(d) ? d->recompute.layers / d->vpp : 0;
     const int whole = full < class->depth ? full : class->depth;
     double bytes = 0.0;
@@ -404,7 +398,7 @@ static double class_away_bytes(const plait_table *table, const plait_degrees *d,
         const int lead = layer && whole > 0 ? class->leading[whole * table->kinds + part->row] : 0;
         if (layer || part->row == ROW_MTP)
             bytes += class->parts.share * (part->count - lead) *
-                     layer_away_bytes(&table->row.price[part->row], layer ? rest : usual);
+                     layer_away_bytes(&table->row.price[part->row], rest);
     }
     return bytes;
 }

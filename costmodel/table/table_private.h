@@ -387,12 +387,6 @@ typedef struct layer_choice {
     int full_recompute_layers; /* number of layers per chunk; -1: `first` applies to all */
 } layer_choice;
 
-/* Is the choice full:N, which recomputes only the first layers of each chunk? */
-static inline bool recomputes_some(const plait_degrees *d)
-{
-    return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
-}
-
 static inline void add_chosen_layers(const plait_table *table, const stage_class *class,
                                      const layer_choice *choice, stage_load *load)
 {

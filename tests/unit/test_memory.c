@@ -533,6 +533,27 @@ static void test_recompute__keeps_less_the_more_it_repeats(void **state)
     }
 }
 
+/* full:N repeats N layers of each chunk, and modules for further tokens are not among them. */
+static void test_recompute__of_some_layers_leaves_modules(void **state)
+{
+    char some[32];
+    world w;
+
+    (void)state;
+    make(&w, 1);
+    keep_all(&w);
+    snprintf(some, sizeof some, "recompute=full:%d", LAYERS);
+    const plait_cost all_without = price(&w, "recompute=full");
+    const plait_cost some_without = price(&w, some);
+    w.model.mtp_layers = 1;
+    const plait_cost all = price(&w, "recompute=full");
+    const plait_cost some_of = price(&w, some);
+    assert_near(some_without.step.recompute_s, all_without.step.recompute_s, 1e-12);
+    assert_near(some_of.step.recompute_s, some_without.step.recompute_s, 1e-12);
+    assert_true(all.step.recompute_s > some_of.step.recompute_s);
+    assert_true(all.memory.activations_bytes < some_of.memory.activations_bytes);
+}
+
 // ---- buffers and the runtime ---------------------------------------------------------------
 
 /* ZeRO-3 gathers two layers ahead (weights and gradients), and the table and head. */
@@ -679,6 +700,7 @@ int main(void)
         TEST(test_activations__are_those_of_the_microbatches_in_flight),
         TEST(test_full_recompute__keeps_inputs_and_one_live_layer),
         TEST(test_recompute__keeps_less_the_more_it_repeats),
+        TEST(test_recompute__of_some_layers_leaves_modules),
         TEST(test_gathers__hold_whole_layers),
         TEST(test_gathers__leave_out_experts_that_one_rank_keeps),
         TEST(test_gathers__need_replicas),
