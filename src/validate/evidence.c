@@ -9,12 +9,7 @@
 
 const char *const plait_narrowest_name[PLAIT_NARROWESTS + 1] = {"fp16", "bf16", "fp8", "fp4", NULL};
 
-static const char *const titles[] = {
-    "of",        "source",     "sweep",   "runtime", "rules", "narrowest", "gpus",
-    "experts",   "calibrated", "tp",      "pp",      "vpp",   "mbs",       "zero3",
-    "recompute", "left_out",   "shipped", "rack",    "job",   "plan",      NULL};
-
-/* Indices of the titles. */
+/* Indices of the columns. */
 enum {
     TITLE_OF,
     TITLE_SOURCE,
@@ -32,6 +27,29 @@ enum {
     TITLE_JOB,
     TITLE_PLAN,
     TITLES
+};
+
+static const char *const titles[TITLES + 1] = {
+    [TITLE_OF] = "of",
+    [TITLE_SOURCE] = "source",
+    [TITLE_SWEEP] = "sweep",
+    [TITLE_RUNTIME] = "runtime",
+    [TITLE_RULES] = "rules",
+    [TITLE_NARROWEST] = "narrowest",
+    [TITLE_GPUS] = "gpus",
+    [TITLE_EXPERTS] = "experts",
+    [TITLE_CALIBRATED] = "calibrated",
+    [TITLE_TRAITS] = "tp",
+    "pp",
+    "vpp",
+    "mbs",
+    "zero3",
+    "recompute",
+    [TITLE_LEFT_OUT] = "left_out",
+    [TITLE_SHIPPED] = "shipped",
+    [TITLE_RACK] = "rack",
+    [TITLE_JOB] = "job",
+    [TITLE_PLAN] = "plan",
 };
 
 /* Values of column `of`, which is the quantity of a row: step time or memory. */
