@@ -131,13 +131,7 @@ static inline void stage_load_add_weights(stage_load *load, double count, const 
     load->frozen_expert += count * price->weights.frozen_expert;
 }
 
-// stage_cost.c
-/**
- * Upper bound on the number of parts of a stage with this many layers, for any choices of its
- * layers.
- */
-int stage_parts_most(int layers);
-/** Is the choice full:N, which recomputes only the first layers of each chunk? */
+/** Returns whether the choice is full:N, which recomputes only the first layers of each chunk. */
 static inline bool recomputes_some(const plait_degrees *d)
 {
     return d->recompute.kind == PLAIT_RECOMPUTE_FULL && d->recompute.layers > 0;
@@ -152,6 +146,13 @@ static inline plait_choice rest_choice(const plait_degrees *d)
         choice.recompute = d->recompute;
     return choice;
 }
+
+// stage_cost.c
+/**
+ * Upper bound on the number of parts of a stage with this many layers, for any choices of its
+ * layers.
+ */
+int stage_parts_most(int layers);
 
 /**
  * Lists the layers and ends of one stage as parts, with equal ones counted. If stage->recompute is

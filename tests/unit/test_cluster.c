@@ -347,7 +347,7 @@ static void assert_same_rates(const plait_accelerator *found, const plait_accele
     }
 }
 
-/* What is written reads back as the same numbers, accelerators and their defaults included. */
+/* The cluster that is read back has the same numbers, defaults of accelerators included. */
 static void test_cluster_write__reads_back_as_the_same(void **state)
 {
     static const char *const names[] = {"dgx-h100",    "dgx-2-v100",        "tpu-v5p",     "mi300x",
