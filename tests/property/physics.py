@@ -12,7 +12,8 @@ Each question has a random model, cluster and job. The checks are:
             smallest and cheapest number of a range are those of an enumeration
   threads   one and two threads print the same bytes
 
-Question I of seed S is the same in every run with the same checks. Exit status 1 after a violation.
+Question I of seed S is the same in every run with the same checks. Exit status 1 after a violation, or
+if a check compared nothing.
 Where a search proves nothing (layouts, choices per stage), a longer step is counted as unproven, not
 as a violation. To ask faster, only each 20th question reads all measured runs and asks plait search for
 each step; the others have each 16th run, and ask one plait sweep.
@@ -91,7 +92,7 @@ class Campaign:
     def begin(self, question, check, thorough):
         self.question, self.check, self.commands = question, check, []
         self.thorough = thorough
-        self.environment["PLAIT_DATA"] = "" if thorough else self.data
+        self.environment["PLAIT_DATA"] = os.getcwd() if thorough else self.data
 
     def ask(self, *words, threads=1):
         return json.loads(self.run(*words, threads=threads))
@@ -464,7 +465,7 @@ def main():
         asked[check] += 1
         try:
             CHECKS[check](campaign, draw, *draw_question(draw, campaign, options.large))
-        except (TypeError, KeyError, IndexError) as error:
+        except (TypeError, ValueError, KeyError, IndexError) as error:
             campaign.violation(f"not read: {error!r}")
         except Refused as why:
             refused[check] += 1
@@ -479,7 +480,10 @@ def main():
               f"{campaign.wrong[check]} violations, {campaign.unproven[check]} unproven (at most "
               f"{100 * campaign.worst[check]:.2f} % longer), {spent[check]:.0f} s")
     shutil.rmtree(campaign.folder)
-    sys.exit(campaign.wrong.total() > 0)
+    idle = [check for check in dict.fromkeys(chosen) if asked[check] and not campaign.checks[check]]
+    if idle:
+        print(f"no question was compared: {', '.join(idle)}; --verbose prints why they were refused")
+    sys.exit(campaign.wrong.total() > 0 or bool(idle))
 
 
 if __name__ == "__main__":
