@@ -158,7 +158,8 @@ plait_status plait_fewer_gpus_find(const plait_problem *problem,
     *out = (plait_fewer_gpus){0};
     PLAIT_TRY(problem_check(problem, err));
     PLAIT_TRY(search_options_check(options, err));
-    if (options->objective != PLAIT_MINIMISE_TIME || (result && divides_well(problem, problem->job.gpus)) ||
+    if (options->objective != PLAIT_MINIMISE_TIME ||
+        (result && divides_well(problem, problem->job.gpus)) ||
         !plait_cluster_priced(problem->cluster, problem->job.gpus, NULL, 0))
         return PLAIT_OK;
     scratch = plait_arena_new();
