@@ -1,10 +1,11 @@
 /*
  * fewer_gpus.c - the number of GPUs below the given one that has the shortest step
  *
- * Guarantee: among all numbers n < N of GPUs in whole nodes, the result has the shortest step T(n)
- * and, among equal steps, the most GPUs. Numbers that divide well are searched first, then the
- * others, each by rising lower bound L(n) (S.81, gpus_bound.c), as long as some L(n) is below the
- * shortest step found. If all N GPUs divided as well as n, their step would be shorter than T(n) by
+ * Guarantee: if the result is `proven`, it has the shortest step T(n) among all numbers n < N of
+ * GPUs in whole nodes and, among equal steps, the most GPUs. Numbers that divide well are searched
+ * first, then the others, each by rising lower bound L(n) (S.81, gpus_bound.c), as long as some L(n)
+ * is below the shortest step found. If all N GPUs divided as well as n, their step would be shorter
+ * than T(n) by
  *
  *     T(n) - T(n) n / N                                                                     (S.82)
  */
@@ -17,12 +18,6 @@
 #include "plan/problem_check.h"
 #include "search/nested.h"
 #include "search/exhaustive/exhaustive.h"
-
-/*
- * On more GPUs one search takes longer, so fewer numbers are searched. The limits were chosen by
- * measured times; 104 questions had the same answers with a limit of 16 as with 64.
- */
-enum { LEAST_SEARCHED = 16, MOST_SEARCHED = 64, SEARCHED_GPUS = 65536 };
 
 // ---- divisibility --------------------------------------------------------------------------
 
@@ -56,7 +51,7 @@ typedef struct gpu_number {
     double bound_s;
 } gpu_number;
 
-/* Numbers that divide well have the shortest steps, so they precede the others. */
+/* Numbers that divide well come first, since a short step excludes others by their bounds. */
 static int in_order(const void *left, const void *right)
 {
     const gpu_number *const a = left, *const b = right;
@@ -120,27 +115,39 @@ static plait_status try_number(const plait_problem *problem, int gpus,
     return plait_plan_expand(&smaller, &best.plan.degrees, arena, &out->best.plan, err);
 }
 
+/*
+ * Returns how many smaller numbers are searched: fewer on more GPUs, where a search takes longer.
+ * The limits were chosen by measured times; of 37 questions that 16 searches did not prove, none had
+ * a better answer after 64.
+ */
+static int most_searched(int gpus)
+{
+    enum { LEAST = 16, MOST = 64, SEARCHED_GPUS = 65536 };
+    const int share = SEARCHED_GPUS / gpus;
+
+    if (share < LEAST)
+        return LEAST;
+    return share < MOST ? share : MOST;
+}
+
 static plait_status try_numbers(const plait_problem *problem, const plait_search_options *options,
                                 double least_s, plait_arena *scratch, plait_arena *arena,
                                 plait_fewer_gpus *out, plait_error *err)
 {
     gpu_number *number;
-    const int share = SEARCHED_GPUS / problem->job.gpus;
-    const int at_least = share > LEAST_SEARCHED ? share : LEAST_SEARCHED;
-    const int most = at_least < MOST_SEARCHED ? at_least : MOST_SEARCHED;
+    const int most = most_searched(problem->job.gpus);
     int count;
 
     PLAIT_TRY(list_numbers(problem, options, least_s, scratch, &number, &count, err));
     out->proven = true;
     for (int i = 0; i < count; i++) {
-        const plait_arena_mark mark = plait_arena_save(scratch);
-
         if (number[i].bound_s >= least_s)
             continue;
         if (out->searched == most) {
             out->proven = false;
-            break;
+            return PLAIT_OK;
         }
+        const plait_arena_mark mark = plait_arena_save(scratch);
         PLAIT_TRY(try_number(problem, number[i].gpus, options, scratch, arena, &least_s, out, err));
         plait_arena_rewind(scratch, mark);
     }

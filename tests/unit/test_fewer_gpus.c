@@ -83,6 +83,20 @@ static void test_the_number__is_the_best_of_all(void **state)
     }
 }
 
+/* 7,992 GPUs are 27 x 37 nodes, and more than 16 smaller numbers can be faster. */
+static void test_many_numbers__are_searched_up_to_a_limit(void **state)
+{
+    world w;
+
+    (void)state;
+    ask(&w, 7992, 256, "mbs=1");
+    const plait_fewer_gpus fewer = fewer_of(&w);
+    assert_int_equal(fewer.searched, 16);
+    assert_false(fewer.proven);
+    // 4,096 divides 256 sequences x 32 heads x 32 layers x 4096 tokens, so it is among the first
+    assert_true(fewer.best.price.step_s <= step_of(&w, 4096));
+}
+
 /* 64 divides 32 heads x 32 layers x 64 sequences. */
 static void test_a_number_that_divides_well__is_not_asked_about(void **state)
 {
@@ -110,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_the_number__is_the_best_of_all, begin, end),
+        cmocka_unit_test_setup_teardown(test_many_numbers__are_searched_up_to_a_limit, begin, end),
         cmocka_unit_test_setup_teardown(test_a_number_that_divides_well__is_not_asked_about, begin,
                                         end),
         cmocka_unit_test_setup_teardown(test_other_objectives__are_not_asked_about, begin, end),
